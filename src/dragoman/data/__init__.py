@@ -1,0 +1,1 @@
+"""Sentence pairs: where they come from and how they become batches."""

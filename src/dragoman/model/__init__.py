@@ -1,0 +1,1 @@
+"""The Transformer: ids in, logits out."""

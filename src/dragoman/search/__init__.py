@@ -1,0 +1,1 @@
+"""Search: from step(tokens, cache) -> logits to hypotheses."""

@@ -1,0 +1,263 @@
+"""Every setting of a recipe, declared once: its default, its bounds and its help.
+
+A recipe is a TOML file with the sections of `Recipe`. Unknown keys, wrong types and values out of
+bounds are refused, all of them together.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+
+
+class Settings(BaseModel):
+    """The base of every section: frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class FilePair(Settings):
+    """Two line-aligned text files whose names follow no common pattern."""
+
+    source: str = Field(description="File with one source sentence a line, plain or .gz.")
+    target: str = Field(description="File with its translations, line by line.")
+
+
+CorpusReference = str | FilePair
+"""Where pairs come from: a catalog split such as ``multi30k:train``, ``captions:train`` or
+``hf:NAME:SPLIT``; a pattern such as ``my/train.{lang}.gz``; a ``.tsv`` or ``.jsonl`` file; or two files."""
+
+
+class Data(Settings):
+    """Which sentence pairs to train, validate and test on."""
+
+    source_language: str = Field(description="Code of the language to translate from, such as 'de'.")
+    target_language: str = Field(description="Code of the language to translate into, such as 'en'.")
+    train: tuple[CorpusReference, ...] = Field(
+        min_length=1,
+        description="Corpora to train on: 'multi30k:train' (catalog), 'my/train.{lang}' (line-aligned files, {lang} "
+        "becomes the code), 'pairs.tsv', 'pairs.jsonl', 'hf:NAME:SPLIT', or {source = FILE, target = FILE}.",
+    )
+    validation: tuple[CorpusReference, ...] = Field(
+        (), description="Corpora to validate on; if none, validation_pairs are held out of the training corpora."
+    )
+    test: tuple[CorpusReference, ...] = Field((), description="Corpora to score the finished model on.")
+    validation_pairs: int = Field(
+        1000, ge=1, description="Pairs to hold out of training (at most a tenth of them) when validation is not given."
+    )
+    max_characters: int | None = Field(
+        None, ge=1, description="Drop training pairs with this many characters or more on either side."
+    )
+    max_tokens: int = Field(128, ge=1, description="Drop training pairs with more tokens than this on either side.")
+
+
+class Specials(Settings):
+    """Spellings of the four special tokens."""
+
+    unk: str = Field("<unk>", min_length=1, description="Stands for what the vocabulary lacks.")
+    pad: str = Field("<pad>", min_length=1, description="Fills short sentences of a batch.")
+    bos: str = Field("<s>", min_length=1, description="Starts every target sentence.")
+    eos: str = Field("</s>", min_length=1, description="Ends every source and target sentence.")
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        if len({self.unk, self.pad, self.bos, self.eos}) < 4:
+            raise ValueError("the four specials must be spelled differently")
+        return self
+
+
+class Text(Settings):
+    """How strings become tokens."""
+
+    tokenizer: Literal["bpe", "unigram", "whitespace", "spacy"] = Field(
+        "bpe", description="Subwords learnt from the data (bpe, unigram) or words (whitespace, spacy's rules)."
+    )
+    vocabulary_size: int = Field(
+        8000, ge=16, description="Entries of each subword vocabulary, specials included (bpe, unigram)."
+    )
+    joint: bool = Field(True, description="One vocabulary for both languages instead of one each.")
+    minimum_frequency: int = Field(
+        1, ge=1, description="Words (or BPE merges) seen less often in training are left out of the vocabulary."
+    )
+    lowercase: bool = Field(False, description="Lowercase everything before tokenizing.")
+    normalization: Literal["none", "nfc", "nfkc"] = Field(
+        "nfc", description="Unicode normal form applied before tokenizing."
+    )
+    pre_tokenizer: Literal["metaspace", "whitespace"] = Field(
+        "metaspace",
+        description="How subword tokenizers first split text: at spaces, kept as a mark, so that the text can be "
+        "restored exactly (metaspace), or at spaces and punctuation, spaces dropped (whitespace).",
+    )
+    byte_fallback: bool = Field(
+        True, description="Spell characters outside a subword vocabulary as UTF-8 bytes (256 entries) instead of unk."
+    )
+    specials: Specials = Field(default=Specials(), description="Spellings of the special tokens.")
+
+
+class Model(Settings):
+    """The Transformer (Vaswani et al. 2017) and its variants."""
+
+    d_model: int = Field(512, ge=2, description="Width of the residual stream.")
+    heads: int = Field(8, ge=1, description="Attention heads; must divide d_model.")
+    d_ff: int = Field(2048, ge=1, description="Hidden width of the feed-forward layers.")
+    encoder_layers: int = Field(6, ge=1, description="Layers of the encoder.")
+    decoder_layers: int = Field(6, ge=1, description="Layers of the decoder.")
+    norm: Literal["pre", "post"] = Field(
+        "pre", description="Layer norm before each sublayer, x + f(norm(x)), or after it, norm(x + f(x))."
+    )
+    final_norm: bool = Field(True, description="One more layer norm at the end of each stack.")
+    norm_epsilon: float = Field(1e-5, gt=0, description="Added to the variance in layer norms.")
+    qkv_bias: bool = Field(True, description="Biases on the query, key and value projections.")
+    output_bias: bool = Field(False, description="A bias on the projection to the target vocabulary.")
+    tie: Literal["all", "target", "none"] = Field(
+        "all",
+        description="Share one matrix among both embeddings and the output (all; needs text.joint), between target "
+        "embedding and output (target), or not at all (none).",
+    )
+    activation: Literal["relu", "gelu", "swiglu"] = Field("relu", description="Activation of the feed-forward layers.")
+    positions: Literal["sinusoidal", "learned", "rotary"] = Field(
+        "sinusoidal", description="How positions enter: added to the embeddings, or rotating queries and keys."
+    )
+    max_length: int = Field(
+        512,
+        ge=2,
+        description="Most tokens of a sentence, end of sentence included; longer sources are cut with a warning.",
+    )
+    dropout: Probability = Field(0.1, description="Dropout on embeddings and sublayer outputs.")
+    attention_dropout: Probability = Field(0.0, description="Dropout on attention weights.")
+    activation_dropout: Probability = Field(0.0, description="Dropout inside the feed-forward layers.")
+    attention: Literal["auto", "fused", "explicit"] = Field(
+        "auto",
+        description="torch's fused attention, softmax(QK^T)V step by step, or what is faster on the device (auto).",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.d_model % self.heads:
+            raise ValueError(f"d_model = {self.d_model} is not divisible by heads = {self.heads}")
+        if self.positions == "rotary" and self.d_model // self.heads % 2:
+            raise ValueError("rotary positions need an even number of dimensions a head (d_model / heads)")
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ValueError("sinusoidal positions need an even d_model")
+        return self
+
+
+class Training(Settings):
+    """How the model learns. Exactly one of epochs, steps and minutes is the budget."""
+
+    epochs: float | None = Field(None, gt=0, description="Budget in passes over the training pairs.")
+    steps: int | None = Field(None, ge=1, description="Budget in optimizer steps.")
+    minutes: float | None = Field(
+        None,
+        gt=0,
+        description="Budget in minutes, validation included; the schedule anneals to what the machine manages.",
+    )
+    batch_tokens: int = Field(
+        4096, ge=1, description="Most target tokens of a batch, padding included (and as many source tokens)."
+    )
+    accumulation: int = Field(1, ge=1, description="Batches whose gradients add up to one step.")
+    optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or Adam with decoupled weight decay.")
+    learning_rate: float = Field(1e-3, gt=0, description="Peak learning rate; for noam the factor before d_model^-0.5.")
+    betas: tuple[Probability, Probability] = Field((0.9, 0.98), description="Adam's decay rates of the two moments.")
+    epsilon: float = Field(1e-9, gt=0, description="Adam's epsilon.")
+    weight_decay: float = Field(0.0, ge=0, description="Weight decay of matrices (adamw).")
+    schedule: Literal["constant", "noam", "inverse_sqrt", "cosine", "linear"] = Field(
+        "inverse_sqrt", description="Shape of the learning rate after the warm-up; cosine and linear end at zero."
+    )
+    warmup_steps: int = Field(4000, ge=0, description="Steps over which the learning rate rises linearly.")
+    label_smoothing: Probability = Field(0.1, description="Share of the target probability spread over the vocabulary.")
+    clip_norm: float | None = Field(
+        None, gt=0, description="Largest norm of the gradient; longer ones are scaled down."
+    )
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="Arithmetic of the forward and backward pass; auto takes bfloat16 where it is fast."
+    )
+    validations: int = Field(
+        10, ge=1, description="How often to validate, evenly spread over the budget; the last time is at the end."
+    )
+    validation_sentences: int = Field(
+        1000, ge=1, description="Sentences decoded for BLEU and chrF at each validation (the loss uses all)."
+    )
+    early_stopping: int | None = Field(
+        None, ge=1, description="Stop after this many validations in a row without a better score."
+    )
+    best_by: Literal["bleu", "chrf", "loss"] = Field(
+        "bleu", description="Which validation score picks the best checkpoint."
+    )
+    average: int = Field(
+        1, ge=1, description="Average the weights of this many last validation checkpoints into the bundle."
+    )
+    checkpoint_minutes: float = Field(10.0, gt=0, description="Save a checkpoint to resume from at least this often.")
+    log_every: int = Field(50, ge=1, description="Steps between lines of metrics.jsonl.")
+    seed: int = Field(1, ge=0, description="Seed of initial weights, order of the data, and dropout.")
+    device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto takes a GPU if there is one.")
+    threads: int | None = Field(None, ge=1, description="CPU threads; by default as many as there are cores.")
+
+    @model_validator(mode="after")
+    def _one_budget(self) -> Self:
+        if sum(budget is not None for budget in (self.epochs, self.steps, self.minutes)) != 1:
+            raise ValueError("give exactly one of epochs, steps and minutes")
+        return self
+
+
+class Decoding(Settings):
+    """How translations are searched for."""
+
+    beam_size: int = Field(5, ge=1, description="Hypotheses kept at each step; 1 is greedy.")
+    length_penalty: float = Field(
+        1.0, ge=0, description="Exponent alpha of ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14)."
+    )
+    n_best: int = Field(1, ge=1, description="Translations to return for each sentence; at most beam_size.")
+    max_length: int = Field(256, ge=1, description="Most tokens of a translation.")
+    max_length_ratio: float = Field(2.0, gt=0, description="Most target tokens for each source token …")
+    max_length_offset: int = Field(10, ge=0, description="… plus this many.")
+    sampling: bool = Field(False, description="Draw tokens at random instead of searching for the best.")
+    temperature: float = Field(1.0, gt=0, description="Divides the logits before the softmax.")
+    top_k: int | None = Field(None, ge=1, description="Sample among the k likeliest tokens only.")
+    top_p: float | None = Field(
+        None, gt=0, le=1, description="Sample among the likeliest tokens of this total probability."
+    )
+    seed: int = Field(1, ge=0, description="Seed of sampling.")
+    batch_tokens: int = Field(
+        4096, ge=1, description="Source tokens of a decoding batch, padding included, times beams."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not self.sampling and self.n_best > self.beam_size:
+            raise ValueError(f"n_best = {self.n_best} is more than beam_size = {self.beam_size}")
+        if not self.sampling and (self.top_k is not None or self.top_p is not None):
+            raise ValueError("top_k and top_p need sampling = true")
+        return self
+
+
+class Recipe(Settings):
+    """All that defines a translator, except its weights."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        description="Name of the run; its directory is runs/NAME unless --output says else.",
+    )
+    data: Data
+    text: Text = Text()
+    model: Model = Model()
+    training: Training
+    decoding: Decoding = Decoding()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.model.tie == "all" and not self.text.joint:
+            raise ValueError("model.tie = 'all' needs text.joint = true")
+        if self.data.max_tokens >= self.model.max_length:
+            raise ValueError(
+                f"data.max_tokens = {self.data.max_tokens} must be less than model.max_length = "
+                f"{self.model.max_length}, which also counts the end of sentence"
+            )
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every resolved value, as plain data without the unset (None) ones, for TOML and JSON."""
+        return self.model_dump(mode="json", exclude_none=True)
