@@ -1,12 +1,14 @@
 """Every setting of a recipe, declared once: its default, its bounds and its help.
 
-A recipe is a TOML file with the sections of `Recipe`. Unknown keys, wrong types and values out of
-bounds are refused, all of them together.
+A recipe is a TOML file with the sections of `Recipe`; `dragoman.recipe` reads it. Unknown keys, wrong types and
+values out of bounds are refused, all of them together. What must hold between keys is a rule: a function from the
+settings to a problem or None, listed in its section's `rules`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -17,6 +19,14 @@ class Settings(BaseModel):
     """The base of every section: frozen, and closed to unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    rules: ClassVar[tuple[Callable[[Any], str | None], ...]] = ()
+
+    @model_validator(mode="after")
+    def _obey_rules(self) -> Self:
+        problems = [problem for rule in self.rules if (problem := rule(self))]
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
 
 
 class FilePair(Settings):
@@ -54,19 +64,19 @@ class Data(Settings):
     max_tokens: int = Field(128, ge=1, description="Drop training pairs with more tokens than this on either side.")
 
 
+def _specials_differ(specials: Specials) -> str | None:
+    spellings = {specials.unk, specials.pad, specials.bos, specials.eos}
+    return "the four specials must be spelled differently" if len(spellings) < 4 else None
+
+
 class Specials(Settings):
     """Spellings of the four special tokens."""
 
+    rules = (_specials_differ,)
     unk: str = Field("<unk>", min_length=1, description="Stands for what the vocabulary lacks.")
     pad: str = Field("<pad>", min_length=1, description="Fills short sentences of a batch.")
     bos: str = Field("<s>", min_length=1, description="Starts every target sentence.")
     eos: str = Field("</s>", min_length=1, description="Ends every source and target sentence.")
-
-    @model_validator(mode="after")
-    def _distinct(self) -> Self:
-        if len({self.unk, self.pad, self.bos, self.eos}) < 4:
-            raise ValueError("the four specials must be spelled differently")
-        return self
 
 
 class Text(Settings):
@@ -97,9 +107,25 @@ class Text(Settings):
     specials: Specials = Field(default=Specials(), description="Spellings of the special tokens.")
 
 
+def _heads_divide_d_model(model: Model) -> str | None:
+    uneven = model.d_model % model.heads
+    return f"d_model = {model.d_model} is not divisible by heads = {model.heads}" if uneven else None
+
+
+def _rotary_turns_pairs(model: Model) -> str | None:
+    odd = model.positions == "rotary" and model.d_model // model.heads % 2
+    return "rotary positions need an even number of dimensions a head (d_model / heads)" if odd else None
+
+
+def _sinusoids_come_in_pairs(model: Model) -> str | None:
+    odd = model.positions == "sinusoidal" and model.d_model % 2
+    return f"sinusoidal positions need an even d_model, not {model.d_model}" if odd else None
+
+
 class Model(Settings):
     """The Transformer (Vaswani et al. 2017) and its variants."""
 
+    rules = (_heads_divide_d_model, _rotary_turns_pairs, _sinusoids_come_in_pairs)
     d_model: int = Field(512, ge=2, description="Width of the residual stream.")
     heads: int = Field(8, ge=1, description="Attention heads; must divide d_model.")
     d_ff: int = Field(2048, ge=1, description="Hidden width of the feed-forward layers.")
@@ -116,6 +142,9 @@ class Model(Settings):
         "all",
         description="Share one matrix among both embeddings and the output (all; needs text.joint), between target "
         "embedding and output (target), or not at all (none).",
+    )
+    embedding_init: Literal["normal", "xavier"] = Field(
+        "normal", description="Initial embeddings: normal with deviation d_model^-0.5, or Xavier-uniform like the rest."
     )
     activation: Literal["relu", "gelu", "swiglu"] = Field("relu", description="Activation of the feed-forward layers.")
     positions: Literal["sinusoidal", "learned", "rotary"] = Field(
@@ -134,20 +163,16 @@ class Model(Settings):
         description="torch's fused attention, softmax(QK^T)V step by step, or what is faster on the device (auto).",
     )
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.d_model % self.heads:
-            raise ValueError(f"d_model = {self.d_model} is not divisible by heads = {self.heads}")
-        if self.positions == "rotary" and self.d_model // self.heads % 2:
-            raise ValueError("rotary positions need an even number of dimensions a head (d_model / heads)")
-        if self.positions == "sinusoidal" and self.d_model % 2:
-            raise ValueError("sinusoidal positions need an even d_model")
-        return self
+
+def _one_budget(training: Training) -> str | None:
+    given = sum(budget is not None for budget in (training.epochs, training.steps, training.minutes))
+    return "give exactly one of epochs, steps and minutes" if given != 1 else None
 
 
 class Training(Settings):
     """How the model learns. Exactly one of epochs, steps and minutes is the budget."""
 
+    rules = (_one_budget,)
     epochs: float | None = Field(None, gt=0, description="Budget in passes over the training pairs.")
     steps: int | None = Field(None, ge=1, description="Budget in optimizer steps.")
     minutes: float | None = Field(
@@ -196,16 +221,21 @@ class Training(Settings):
     device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto takes a GPU if there is one.")
     threads: int | None = Field(None, ge=1, description="CPU threads; by default as many as there are cores.")
 
-    @model_validator(mode="after")
-    def _one_budget(self) -> Self:
-        if sum(budget is not None for budget in (self.epochs, self.steps, self.minutes)) != 1:
-            raise ValueError("give exactly one of epochs, steps and minutes")
-        return self
+
+def _beam_holds_n_best(decoding: Decoding) -> str | None:
+    short = not decoding.sampling and decoding.n_best > decoding.beam_size
+    return f"n_best = {decoding.n_best} is more than beam_size = {decoding.beam_size}" if short else None
+
+
+def _only_sampling_filters(decoding: Decoding) -> str | None:
+    filtered = decoding.top_k is not None or decoding.top_p is not None
+    return "top_k and top_p need sampling = true" if filtered and not decoding.sampling else None
 
 
 class Decoding(Settings):
     """How translations are searched for."""
 
+    rules = (_beam_holds_n_best, _only_sampling_filters)
     beam_size: int = Field(5, ge=1, description="Hypotheses kept at each step; 1 is greedy.")
     length_penalty: float = Field(
         1.0, ge=0, description="Exponent alpha of ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14)."
@@ -221,22 +251,25 @@ class Decoding(Settings):
         None, gt=0, le=1, description="Sample among the likeliest tokens of this total probability."
     )
     seed: int = Field(1, ge=0, description="Seed of sampling.")
-    batch_tokens: int = Field(
-        4096, ge=1, description="Source tokens of a decoding batch, padding included, times beams."
-    )
+    batch_tokens: int = Field(4096, ge=1, description="Source tokens of a decoding batch, padding included.")
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if not self.sampling and self.n_best > self.beam_size:
-            raise ValueError(f"n_best = {self.n_best} is more than beam_size = {self.beam_size}")
-        if not self.sampling and (self.top_k is not None or self.top_p is not None):
-            raise ValueError("top_k and top_p need sampling = true")
-        return self
+
+def _shared_matrix_needs_joint(recipe: Recipe) -> str | None:
+    apart = recipe.model.tie == "all" and not recipe.text.joint
+    return "model.tie = 'all' needs text.joint = true" if apart else None
+
+
+def _model_holds_training_pairs(recipe: Recipe) -> str | None:
+    tokens, limit = recipe.data.max_tokens, recipe.model.max_length
+    if tokens < limit:
+        return None
+    return f"data.max_tokens = {tokens} must be less than model.max_length = {limit}, which counts the end of sentence"
 
 
 class Recipe(Settings):
     """All that defines a translator, except its weights."""
 
+    rules = (_shared_matrix_needs_joint, _model_holds_training_pairs)
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         description="Name of the run; its directory is runs/NAME unless --output says else.",
@@ -246,17 +279,6 @@ class Recipe(Settings):
     model: Model = Model()
     training: Training
     decoding: Decoding = Decoding()
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.model.tie == "all" and not self.text.joint:
-            raise ValueError("model.tie = 'all' needs text.joint = true")
-        if self.data.max_tokens >= self.model.max_length:
-            raise ValueError(
-                f"data.max_tokens = {self.data.max_tokens} must be less than model.max_length = "
-                f"{self.model.max_length}, which also counts the end of sentence"
-            )
-        return self
 
     def to_dict(self) -> dict[str, Any]:
         """Every resolved value, as plain data without the unset (None) ones, for TOML and JSON."""
