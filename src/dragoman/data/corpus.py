@@ -1,0 +1,236 @@
+"""Corpora as streams of sentence pairs, whatever they are kept in."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+from dragoman.data.catalog import CATALOG, DataFile, Dataset, find_dataset
+from dragoman.data.download import find_file, how_to_provide, obtain
+from dragoman.data.hub import hub_texts, load_hub
+from dragoman.data.lines import check_text, read_lines
+from dragoman.errors import UserError, nearest
+from dragoman.settings import CorpusReference, FilePair
+
+_CATALOG_SPLIT = re.compile(r"(?!hf:)([\w.-]+):([\w.-]+)")
+_HUB_SPLIT = re.compile(r"hf:([^:]+)(?::([^:]+))?:([^:]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence and its translation."""
+
+    source: str
+    target: str
+
+    @property
+    def complete(self) -> bool:
+        """Whether both sides hold text: readers keep blank sides, so that lines stay aligned; training skips them."""
+        return bool(self.source.strip() and self.target.strip())
+
+
+def read_corpora(
+    references: Iterable[CorpusReference],
+    *,
+    source_language: str,
+    target_language: str,
+    data_directory: Path | None = None,
+) -> Iterator[Pair]:
+    """The pairs of several corpora, one corpus after the other; all are looked up before the first pair."""
+    corpora = [
+        read_corpus(
+            reference,
+            source_language=source_language,
+            target_language=target_language,
+            data_directory=data_directory,
+        )
+        for reference in references
+    ]
+    return chain.from_iterable(corpora)
+
+
+def read_corpus(
+    reference: CorpusReference, *, source_language: str, target_language: str, data_directory: Path | None = None
+) -> Iterator[Pair]:
+    """The pairs of a corpus, read as they are asked for; sides may be blank (`Pair.complete`).
+
+    The reference is a catalog split ``NAME:SPLIT``; ``hf:NAME:SPLIT`` or ``hf:NAME:CONFIGURATION:SPLIT`` (a dataset
+    of the Hugging Face hub with a translation column); a path with ``{lang}`` for the language code; a ``.tsv`` file
+    (source, tab, target); a ``.jsonl`` file (objects with the language codes as keys, bare or under "translation", or
+    with "source" and "target"); or a `FilePair`. Any file may be gzip (``.gz``). Relative paths start at the current
+    directory. Named datasets are looked for in `data_directory` (else ``$DRAGOMAN_DATA``) and the cache, then
+    downloaded.
+
+    Raises:
+        UserError: At once if there is no such corpus or language, or a file is missing; while reading, with file and
+            line, for files of different length, text that `read_lines` refuses, malformed rows, or no text at all.
+    """
+    languages = (source_language, target_language)
+    if isinstance(reference, FilePair):
+        return _read_aligned(_existing(reference.source), _existing(reference.target))
+    if "{lang}" in reference:
+        source, target = (_existing(reference.replace("{lang}", language)) for language in languages)
+        return _read_aligned(source, target)
+    for suffix, parse in ROW_FORMATS.items():
+        if reference.endswith((suffix, f"{suffix}.gz")):
+            return _read_rows(_existing(reference), parse, languages)
+    if match := _HUB_SPLIT.fullmatch(reference):
+        name, configuration, split = match.groups()
+        return _read_hub(name, configuration, split, languages)
+    if match := _CATALOG_SPLIT.fullmatch(reference):
+        return _read_named(find_dataset(match[1]), match[2], languages, data_directory)
+    raise UserError(_unknown_reference(reference))
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What `describe` found: a dataset, where its files lie on this machine (None: nowhere), its first pairs."""
+
+    dataset: Dataset
+    files: tuple[tuple[DataFile, Path | None], ...]
+    examples: tuple[Pair, ...]
+
+
+def describe(name: str, *, data_directory: Path | None = None) -> Description:
+    """A named dataset with its first three pairs in its first two languages, if they are on this machine.
+
+    Raises:
+        UserError: If there is no such dataset, or one of its files is damaged.
+    """
+    dataset = find_dataset(name)
+    files = tuple((file, find_file(file, data_directory)) for file in dataset.files)
+    split, languages = dataset.splits[0], (dataset.languages[0], dataset.languages[1])
+    present = {(file.split, file.language) for file, path in files if path is not None}
+    examples: tuple[Pair, ...] = ()
+    if dataset.built_in or all((split, language) in present for language in languages):
+        examples = tuple(islice(_read_named(dataset, split, languages, data_directory), 3))
+    return Description(dataset, files, examples)
+
+
+def _read_aligned(source: Path, target: Path) -> Iterator[Pair]:
+    return _with_text(_align(source, target), str(source), str(target))
+
+
+def _align(source: Path, target: Path) -> Iterator[Pair]:
+    sources, targets = read_lines(source), read_lines(target)
+    for before, (source_line, target_line) in enumerate(zip_longest(sources, targets)):
+        if source_line is None or target_line is None:
+            longer = before + 1 + sum(1 for _ in chain(sources, targets))
+            lengths = (before, longer) if source_line is None else (longer, before)
+            raise UserError(
+                f"files of different length: {source} has {lengths[0]:,} lines, {target} has {lengths[1]:,}; "
+                f"from line {before + 1} on there is nothing to pair"
+            )
+        yield Pair(source_line, target_line)
+
+
+RowParser = Callable[[str, str, int, tuple[str, str]], tuple[str, str]]
+
+
+def _parse_tsv(line: str, name: str, number: int, languages: tuple[str, str]) -> tuple[str, str]:
+    columns = line.split("\t")
+    if len(columns) != 2:
+        raise UserError(f"{name} line {number}: expected 2 columns, found {len(columns)}")
+    return columns[0], columns[1]
+
+
+def _parse_json(line: str, name: str, number: int, languages: tuple[str, str]) -> tuple[str, str]:
+    try:
+        record: Any = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{name} line {number}: broken JSON: {error.msg} at character {error.pos + 1}") from None
+    except (ValueError, RecursionError) as error:  # a number of too many digits; too many brackets
+        raise UserError(f"{name} line {number}: broken JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise UserError(f"{name} line {number}: expected a JSON object, found {type(record).__name__}")
+    for texts in (record, record.get("translation")):
+        for keys in (languages, ("source", "target")):
+            if isinstance(texts, dict) and all(isinstance(texts.get(key), str) for key in keys):
+                source, target = (texts[key] for key in keys)
+                check_text(source, name, number)
+                check_text(target, name, number)
+                return source, target
+    raise UserError(
+        f"{name} line {number}: expected strings under {languages[0]!r} and {languages[1]!r} (bare or under "
+        f"'translation') or 'source' and 'target', found {', '.join(map(repr, record)) or 'nothing'}"
+    )
+
+
+ROW_FORMATS: dict[str, RowParser] = {".tsv": _parse_tsv, ".jsonl": _parse_json}
+"""How a line of a file becomes source and target, by the file's suffix."""
+
+
+def _read_rows(path: Path, parse: RowParser, languages: tuple[str, str]) -> Iterator[Pair]:
+    name = str(path)
+    rows = (Pair(*parse(line, name, number, languages)) for number, line in enumerate(read_lines(path), start=1))
+    return _with_text(rows, f"source side of {path}", f"target side of {path}")
+
+
+def _read_named(
+    dataset: Dataset, split: str, languages: tuple[str, str], data_directory: Path | None
+) -> Iterator[Pair]:
+    dataset.check(split, languages)
+    if dataset.built_in:
+        return _read_captions(split, languages)
+    files = [dataset.file(split, language) for language in languages]
+    if dataset.hub and any(find_file(file, data_directory) is None for file in files):
+        try:
+            return _read_hub(dataset.hub, None, split, languages)
+        except UserError as error:
+            raise UserError(f"{error}\n{how_to_provide(files, data_directory)}") from None
+    source, target = obtain(dataset, files, data_directory)
+    return _read_aligned(source, target)
+
+
+def _read_captions(split: str, languages: tuple[str, str]) -> Iterator[Pair]:
+    from dragoman.data.captions import captions
+
+    texts = ({"de": german, "en": english} for german, english in captions(split))
+    return (Pair(pair[languages[0]], pair[languages[1]]) for pair in texts)
+
+
+def _read_hub(name: str, configuration: str | None, split: str, languages: tuple[str, str]) -> Iterator[Pair]:
+    records = load_hub(name, configuration, split)
+    pairs = (Pair(*texts) for texts in hub_texts(records, name, *languages))
+    return _with_text(pairs, f"source side of {name}", f"target side of {name}")
+
+
+def _with_text(pairs: Iterator[Pair], source_name: str, target_name: str) -> Iterator[Pair]:
+    """Pass the pairs on, and refuse a corpus without any text on one side once that is known."""
+    number = 0
+    source_has_text = target_has_text = False
+    for pair in pairs:
+        number += 1
+        source_has_text = source_has_text or bool(pair.source.strip())
+        target_has_text = target_has_text or bool(pair.target.strip())
+        yield pair
+    for has_text, name in ((source_has_text, source_name), (target_has_text, target_name)):
+        if not has_text:
+            raise UserError(f"{name}: " + (f"all {number:,} lines are empty" if number else "empty file"))
+
+
+def _existing(text: str) -> Path:
+    path = Path(text).expanduser()
+    if path.is_dir():
+        raise UserError(f"{path}: a directory, not a file")
+    if not os.path.exists(path):
+        siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise UserError(f"{path}: no such file{nearest(path.name, siblings)}")
+    return path
+
+
+def _unknown_reference(reference: str) -> str:
+    if reference in CATALOG:
+        splits = ", ".join(f"'{reference}:{split}'" for split in CATALOG[reference].splits)
+        return f"corpus {reference!r}: say which split: {splits}"
+    return (
+        f"corpus {reference!r}: expected a catalog split such as 'multi30k:train', 'hf:NAME:SPLIT', a path with "
+        f"{{lang}} for the language code, or a .tsv or .jsonl file (or .gz of these)"
+        f"{nearest(reference, CATALOG)}"
+    )
