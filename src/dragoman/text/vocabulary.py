@@ -27,3 +27,8 @@ class Vocabulary:
     def special_ids(self) -> tuple[int, int, int, int]:
         """Ids of unk, pad, bos and eos."""
         return (self.unk, self.pad, self.bos, self.eos)
+
+
+def special_tokens(specials: Specials) -> list[str]:
+    """The four specials in the order of the ids that trained tokenizers give them, 0 to 3."""
+    return [specials.unk, specials.pad, specials.bos, specials.eos]

@@ -1,0 +1,76 @@
+"""Subword tokenizers, BPE (Sennrich et al. 2016) and unigram (Kudo 2018), of the `tokenizers` library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from tokenizers import Tokenizer as Backend
+
+from dragoman.errors import UserError
+from dragoman.settings import Settings, Specials
+from dragoman.text.cleaning import collapse_spaces, replace_surrogates
+from dragoman.text.spacing import join_words
+from dragoman.text.vocabulary import Vocabulary, special_tokens
+
+SubwordKind = Literal["bpe", "unigram"]
+PreTokenizer = Literal["metaspace", "whitespace"]
+
+
+class SubwordTokenizer:
+    """Subwords of normalised text; with byte fallback nothing is ever unk.
+
+    Normalised means: the Unicode normal form, lowercase if so set, and one space, none at the ends, for each run of
+    white space, control characters and U+2581. With `metaspace`, decoding restores exactly that text; with
+    `whitespace` it joins words and punctuation as `join_words` does. A special's spelling in a text is plain text.
+    """
+
+    def __init__(self, kind: SubwordKind, pre_tokenizer: PreTokenizer, specials: Specials, backend: Backend) -> None:
+        self.kind = kind
+        self.pre_tokenizer = pre_tokenizer
+        tokens = backend.get_vocab()
+        self.vocabulary = Vocabulary(sorted(tokens, key=tokens.__getitem__), specials)
+        self._backend = backend
+        self._silent = {self.vocabulary.pad, self.vocabulary.bos, self.vocabulary.eos}
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of each sentence's subwords, without bos and eos; threads of the library share large batches."""
+        cleaned = [replace_surrogates(text) for text in texts]
+        return [encoding.ids for encoding in self._backend.encode_batch_fast(cleaned, add_special_tokens=False)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of these ids on one line, without pad, bos and eos; broken UTF-8 of byte tokens shows as U+FFFD."""
+        spelled = [index for index in ids if index not in self._silent]
+        text = collapse_spaces(self._backend.decode(spelled, skip_special_tokens=False))
+        return text if self.pre_tokenizer == "metaspace" else join_words(text.split(" "))
+
+    def to_json(self) -> dict[str, Any]:
+        """Specials and the library's own description, which other programs can load too."""
+        return {
+            "type": self.kind,
+            "pre_tokenizer": self.pre_tokenizer,
+            "specials": self.vocabulary.specials.model_dump(),
+            "tokenizer": json.loads(self._backend.to_str()),
+        }
+
+
+class _Stored(Settings):
+    type: SubwordKind
+    pre_tokenizer: PreTokenizer
+    specials: Specials
+    tokenizer: dict[str, Any]
+
+
+def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
+    """The tokenizer that `SubwordTokenizer.to_json` described; pydantic's ValidationError if it is broken."""
+    stored = _Stored.model_validate(data)
+    try:
+        backend = Backend.from_str(json.dumps(stored.tokenizer))
+    except Exception as error:  # the library raises nothing narrower
+        raise UserError(f"the {stored.type} tokenizer is broken: {error}") from None
+    ids = backend.get_vocab()
+    specials = [ids.get(token) for token in special_tokens(stored.specials)]
+    if sorted(ids.values()) != list(range(len(ids))) or specials != [0, 1, 2, 3]:
+        raise UserError(f"the {stored.type} tokenizer is broken: its ids are not 0 to n, the four specials first")
+    return SubwordTokenizer(stored.type, stored.pre_tokenizer, stored.specials, backend)

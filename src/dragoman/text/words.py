@@ -1,0 +1,128 @@
+"""Word tokenizers: text split at white space, or by spaCy's rules for its language."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any, Literal
+
+from dragoman.errors import UserError
+from dragoman.settings import Settings, Specials, Text
+from dragoman.text.cleaning import collapse_spaces, replace_surrogates
+from dragoman.text.spacing import join_words
+from dragoman.text.vocabulary import Vocabulary, special_tokens
+
+Split = Callable[[str], list[str]]
+
+
+class WordRules(Settings):
+    """How a sentence becomes words."""
+
+    type: Literal["whitespace", "spacy"]
+    language: str
+    lowercase: bool
+    normalization: Literal["none", "nfc", "nfkc"]
+
+    def splitter(self) -> Split:
+        """The function from a sentence to its words, unseen ones included."""
+        return str.split if self.type == "whitespace" else _spacy_rules(self.language)
+
+    def normalise(self, text: str) -> str:
+        """The text in its Unicode normal form, lowercase if so set."""
+        text = replace_surrogates(text)
+        if self.normalization != "none":
+            text = unicodedata.normalize("NFC" if self.normalization == "nfc" else "NFKC", text)
+        return text.lower() if self.lowercase else text
+
+
+class WordTokenizer:
+    """Words of a vocabulary; others, and words spelled like a special, are unk.
+
+    White space that spaCy makes a token of (double spaces, no-break spaces) stays one. Decoding joins words with
+    spaces; those of spaCy with the usual spacing around punctuation (see `join_words`).
+    """
+
+    def __init__(self, rules: WordRules, vocabulary: Vocabulary) -> None:
+        self.rules = rules
+        self.vocabulary = vocabulary
+        specials = vocabulary.special_ids
+        self._ids = {word: index for word, index in vocabulary.ids.items() if index not in specials}
+        self._silent = {vocabulary.pad, vocabulary.bos, vocabulary.eos}
+
+    @cached_property
+    def _split(self) -> Split:
+        return self.rules.splitter()  # late: the target side of a translator only decodes, and needs no spaCy
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of each sentence's words, without bos and eos."""
+        unk = self.vocabulary.unk
+        return [[self._ids.get(word, unk) for word in self._split(self.rules.normalise(text))] for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The words of these ids as one line of text, without pad, bos and eos."""
+        words = [self.vocabulary.tokens[index] for index in ids if index not in self._silent]
+        return collapse_spaces(" ".join(words) if self.rules.type == "whitespace" else join_words(words))
+
+    def to_json(self) -> dict[str, Any]:
+        """Rules, specials and words."""
+        vocabulary = self.vocabulary
+        return {**self.rules.model_dump(), "specials": vocabulary.specials.model_dump(), "tokens": vocabulary.tokens}
+
+
+class _Stored(WordRules):
+    specials: Specials
+    tokens: list[str]
+
+
+def load_words(data: dict[str, Any]) -> WordTokenizer:
+    """The tokenizer that `WordTokenizer.to_json` described; pydantic's ValidationError if it is broken."""
+    stored = _Stored.model_validate(data)
+    if stored.tokens[:4] != special_tokens(stored.specials) or len(set(stored.tokens)) < len(stored.tokens):
+        raise UserError("a tokenizer's words must be distinct and start with its four specials")
+    rules = WordRules(**stored.model_dump(include=set(WordRules.model_fields)))
+    return WordTokenizer(rules, Vocabulary(stored.tokens, stored.specials))
+
+
+def train_words(sides: Sequence[tuple[str, Iterable[str]]], settings: Text) -> list[WordTokenizer]:
+    """One tokenizer for each (language, sentences), all of one vocabulary: most frequent words first.
+
+    Languages share the tokenizer itself where their rules are the same.
+    """
+    counts: Counter[str] = Counter()
+    rules = [_rules(language, settings) for language, _ in sides]
+    for rule, (_, texts) in zip(rules, sides, strict=True):
+        split = rule.splitter()
+        counts.update(chain.from_iterable(split(rule.normalise(text)) for text in texts))
+    specials = special_tokens(settings.specials)
+    words = [word for word, count in counts.items() if count >= settings.minimum_frequency and word not in specials]
+    words.sort(key=lambda word: (-counts[word], word))
+    vocabulary = Vocabulary([*specials, *words], settings.specials)
+    tokenizers = {rule: WordTokenizer(rule, vocabulary) for rule in rules}
+    return [tokenizers[rule] for rule in rules]
+
+
+def _rules(language: str, settings: Text) -> WordRules:
+    assert settings.tokenizer in ("whitespace", "spacy")
+    kind: Literal["whitespace", "spacy"] = "spacy" if settings.tokenizer == "spacy" else "whitespace"
+    return WordRules(
+        type=kind,
+        language=language if kind == "spacy" else "",
+        lowercase=settings.lowercase,
+        normalization=settings.normalization,
+    )
+
+
+def _spacy_rules(language: str) -> Split:
+    try:
+        import spacy
+    except ImportError:
+        message = "text.tokenizer = 'spacy' needs spaCy: pip install dragoman[spacy]"
+        raise UserError(message) from None
+    try:
+        tokenizer = spacy.blank(language).tokenizer
+    except (ImportError, ValueError) as error:
+        raise UserError(f"spaCy cannot tokenize the language {language!r}: {error}") from None
+    return lambda text: [token.text for token in tokenizer(text)]
