@@ -89,7 +89,8 @@ def test_hostile_text_stays_text() -> None:
 
 
 def test_page_is_self_contained_and_small() -> None:
-    page = render_report(RECIPE, FACTS, [train(step) for step in range(50, 100_001, 50)] + FULL)
+    long_run = [train(step, loss=step % 7, padding=step % 11, gradient_norm=step % 3) for step in range(1001, 6001)]
+    page = render_report(RECIPE, FACTS, [*FULL, *long_run])
     addresses = re.findall(r"""(?:src|href|action)\s*=\s*["']?([^"'\s>]*)|url\(([^)]*)\)""", page)
     assert all(address.startswith("#") for pair in addresses for address in pair if address)
     assert "@import" not in page
@@ -198,7 +199,9 @@ def test_in_a_browser(tmp_path: Path, width: int, scheme: Any) -> None:
     if chromium is None:
         pytest.skip("no chromium on this machine")
     path = tmp_path / "report.html"
-    path.write_text(render_report(RECIPE, FACTS, [*FULL, event("long" * 200)]), encoding="utf-8")
+    wide = [event("long" * 200), scored("wide:" * 50, samples=[sample("wide" * 200)], chrf_signature="|" * 200)]
+    page_text = render_report(RECIPE, [*FACTS, ("wide", "wide" * 50)], [*FULL, *wide])
+    path.write_text(page_text, encoding="utf-8")
     messages: list[str] = []
     requests: list[str] = []
     with playwright.sync_playwright() as browsers:
@@ -211,6 +214,7 @@ def test_in_a_browser(tmp_path: Path, width: int, scheme: Any) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.get_by_text("a test").is_visible()
         assert page.get_by_role("img").count() == 6
+        assert page.get_by_role("region", name="Events").evaluate("region => region.scrollWidth <= region.clientWidth")
         assert not page.get_by_text("learning_rate = 0.001").is_visible()
         page.get_by_text("Every setting, as resolved").click()
         assert page.get_by_text("learning_rate = 0.001").is_visible()
