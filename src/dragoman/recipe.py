@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -17,6 +16,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from dragoman.errors import UserError, nearest
+from dragoman.files import write_text
 from dragoman.problems import field_at, find_problems, section_at
 from dragoman.settings import Recipe
 
@@ -73,16 +73,8 @@ def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), ori
 
 
 def save_recipe(recipe: Recipe, path: Path) -> None:
-    """Write every resolved value as TOML; an older file stays whole until the new one is complete."""
-    sibling = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with sibling.open("wb") as file:
-            tomli_w.dump(recipe.to_dict(), file)
-            file.flush()
-            os.fsync(file.fileno())
-        sibling.replace(path)
-    finally:
-        sibling.unlink(missing_ok=True)
+    """Write every resolved value as TOML, or leave what was there."""
+    write_text(path, tomli_w.dumps(recipe.to_dict()))
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -1,0 +1,92 @@
+"""Imports go one way, nothing is unpickled, and importing the package loads nothing heavy."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "dragoman"
+FILES = sorted(PACKAGE.rglob("*.py"))
+ORDER = (
+    {"errors"},
+    {"settings", "files"},
+    {"problems"},
+    {"recipe"},
+    {"text"},
+    {"data"},
+    {"model"},
+    {"search"},
+    {"bundle"},
+    {"translator"},
+    {"evaluation"},
+    {"training", "inspection", "doctor", "export", "serving", "reference"},
+    {"cli", "__init__", "__main__"},
+)
+"""Rooms by rank: a room imports only from rooms of lower rank. Those of one rank never import one another."""
+
+FORBIDDEN = {("model", "text"), ("model", "data"), ("search", "model")}
+HEAVY = {"torch", "spacy", "matplotlib", "tokenizers", "sacrebleu", "numpy", "datasets", "jinja2"}
+
+
+def imported_modules(source: str) -> Iterator[str]:
+    """The dotted name of every import, with what is imported from it as its last part."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported_rooms(source: str) -> set[str]:
+    parts = [name.split(".") for name in imported_modules(source)]
+    return {name[1] for name in parts if name[0] == "dragoman" and len(name) > 1} - {"__version__"}
+
+
+def rank(name: str) -> int:
+    ranks = [index for index, rooms in enumerate(ORDER) if name in rooms]
+    assert ranks, f"{name} has no rank in ORDER yet"
+    return ranks[0]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_one_way(path: Path) -> None:
+    here = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    here_rank = rank(here)
+    for there in imported_rooms(path.read_text(encoding="utf-8")) - {here}:
+        assert rank(there) < here_rank, f"{here} imports {there}"
+        assert (here, there) not in FORBIDDEN, f"{here} imports {there}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_nothing_is_unpickled(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    names = set(imported_modules(source))
+    assert not {name.partition(".")[0] for name in names} & {
+        "pickle",
+        "cPickle",
+        "cloudpickle",
+        "dill",
+        "joblib",
+        "shelve",
+    }
+    assert "torch.load" not in names
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            assert (node.value.id, node.attr) != ("torch", "load")
+        assert not (isinstance(node, ast.keyword) and node.arg == "allow_pickle")
+
+
+@pytest.mark.parametrize("module", ["dragoman", "dragoman.recipe", "dragoman.cli"])
+def test_importing_loads_nothing_heavy(module: str) -> None:
+    if not (PACKAGE.parent / module.replace(".", "/")).with_suffix(".py").exists() and module != "dragoman":
+        pytest.skip(f"{module} is not there yet")
+    code = f"import sys, {module}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert module in loaded
+    assert not HEAVY & set(loaded)
