@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.data.catalog import CATALOG, DataFile, Dataset, find_dataset
-from dragoman.data.download import find_file, how_to_provide, obtain
+from dragoman.data.download import find_file, obtain, obtain_hub
 from dragoman.data.hub import hub_texts, load_hub
 from dragoman.data.lines import check_text, read_lines
 from dragoman.errors import UserError, nearest
@@ -82,7 +82,7 @@ def read_corpus(
             return _read_rows(_existing(reference), parse, languages)
     if match := _HUB_SPLIT.fullmatch(reference):
         name, configuration, split = match.groups()
-        return _read_hub(name, configuration, split, languages)
+        return _pair_records(load_hub(name, configuration, split), name, languages)
     if match := _CATALOG_SPLIT.fullmatch(reference):
         return _read_named(find_dataset(match[1]), match[2], languages, data_directory)
     raise UserError(_unknown_reference(reference))
@@ -124,7 +124,7 @@ def _align(source: Path, target: Path) -> Iterator[Pair]:
             longer = before + 1 + sum(1 for _ in chain(sources, targets))
             lengths = (before, longer) if source_line is None else (longer, before)
             raise UserError(
-                f"files of different length: {source} has {lengths[0]:,} lines, {target} has {lengths[1]:,}; "
+                f"files of different length: {source} has {lengths[0]:,} lines, {target} has {lengths[1]:,} lines; "
                 f"from line {before + 1} on there is nothing to pair"
             )
         yield Pair(source_line, target_line)
@@ -180,10 +180,7 @@ def _read_named(
         return _read_captions(split, languages)
     files = [dataset.file(split, language) for language in languages]
     if dataset.hub and any(find_file(file, data_directory) is None for file in files):
-        try:
-            return _read_hub(dataset.hub, None, split, languages)
-        except UserError as error:
-            raise UserError(f"{error}\n{how_to_provide(files, data_directory)}") from None
+        return _pair_records(obtain_hub(dataset, split, data_directory), dataset.hub, languages)
     source, target = obtain(dataset, files, data_directory)
     return _read_aligned(source, target)
 
@@ -195,8 +192,7 @@ def _read_captions(split: str, languages: tuple[str, str]) -> Iterator[Pair]:
     return (Pair(pair[languages[0]], pair[languages[1]]) for pair in texts)
 
 
-def _read_hub(name: str, configuration: str | None, split: str, languages: tuple[str, str]) -> Iterator[Pair]:
-    records = load_hub(name, configuration, split)
+def _pair_records(records: Any, name: str, languages: tuple[str, str]) -> Iterator[Pair]:
     pairs = (Pair(*texts) for texts in hub_texts(records, name, *languages))
     return _with_text(pairs, f"source side of {name}", f"target side of {name}")
 
@@ -212,7 +208,7 @@ def _with_text(pairs: Iterator[Pair], source_name: str, target_name: str) -> Ite
         yield pair
     for has_text, name in ((source_has_text, source_name), (target_has_text, target_name)):
         if not has_text:
-            raise UserError(f"{name}: " + (f"all {number:,} lines are empty" if number else "empty file"))
+            raise UserError(f"{name}: " + (f"only empty lines ({number:,})" if number else "empty file"))
 
 
 def _existing(text: str) -> Path:

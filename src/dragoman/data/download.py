@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import http.client
 import os
+import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from dragoman.data.catalog import DataFile, Dataset, find_dataset
 from dragoman.data.hub import load_hub
@@ -53,27 +54,32 @@ def obtain(dataset: Dataset, files: Sequence[DataFile], data_directory: Path | N
         path = find_file(file, data_directory)
         if path is None:
             path = cache_directory() / file.path
-            cut_anew = f"these files cannot be downloaded as such: they were cut anew from {dataset.homepage}"
-            if problem := _download(file.url, file, path) if file.url else cut_anew:
-                raise UserError(f"{dataset.name}: {problem}\n{how_to_provide(files, data_directory)}")
+            if file.url is None:
+                reason = f"these files cannot be downloaded as such: they were cut anew from {dataset.homepage}"
+                raise UserError(f"{dataset.name}: {reason}\n{_what_to_do(files, data_directory)}")
+            try:
+                _download(file.url, file, path)
+            except (OSError, http.client.HTTPException) as error:
+                if isinstance(error, urllib.error.HTTPError):
+                    error.close()  # it is the open answer, too
+                reason = f"cannot download {file.url} ({error})"
+                raise UserError(f"{dataset.name}: {reason}\n{_what_to_do(files, data_directory)}") from None
         paths.append(path)
     return paths
 
 
-def how_to_provide(files: Sequence[DataFile], data_directory: Path | None = None) -> str:
-    """Tells people which of these files they lack, and where to put them."""
-    missing = [file for file in files if find_file(file, data_directory) is None]
-    return "\n".join(
-        [
-            "Put these files there yourself:",
-            *(
-                f"  {cache_directory() / file.path}{f'  (sha256 {file.sha256})' * bool(file.sha256)}"
-                for file in missing
-            ),
-            "or below a directory that --data-dir or DRAGOMAN_DATA names:",
-            *(f"  {file.path}" for file in missing),
-        ]
-    )
+def obtain_hub(dataset: Dataset, split: str, data_directory: Path | None = None) -> Any:
+    """The records of a split that comes from the Hugging Face hub, see `load_hub`.
+
+    Raises:
+        UserError: If that fails: which files to put where instead.
+    """
+    assert dataset.hub is not None
+    try:
+        return load_hub(dataset.hub, None, split)
+    except UserError as error:
+        files = [file for file in dataset.files if file.split == split]
+        raise UserError(f"{dataset.name}: {error}\n{_what_to_do(files, data_directory)}") from None
 
 
 def fetch(name: str, *, data_directory: Path | None = None) -> list[Path]:
@@ -86,28 +92,37 @@ def fetch(name: str, *, data_directory: Path | None = None) -> list[Path]:
     """
     dataset = find_dataset(name)
     if dataset.hub and any(find_file(file, data_directory) is None for file in dataset.files):
-        loaded = [load_hub(dataset.hub, None, split) for split in dataset.splits]
+        loaded = [obtain_hub(dataset, split, data_directory) for split in dataset.splits]
         return [Path(file["filename"]) for split in loaded for file in split.cache_files]
     return obtain(dataset, dataset.files, data_directory)
 
 
-def _download(url: str, file: DataFile, path: Path) -> str | None:
-    """Download to a temporary sibling, check it, and rename it: `path` is whole or absent. Returns what went wrong."""
+def _what_to_do(files: Sequence[DataFile], data_directory: Path | None) -> str:
+    missing = [file for file in files if find_file(file, data_directory) is None]
+    checksums = [f"  (sha256 {file.sha256})" if file.sha256 else "" for file in missing]
+    return "\n".join(
+        [
+            "Put these files there yourself:",
+            *(f"  {cache_directory() / file.path}{sha256}" for file, sha256 in zip(missing, checksums, strict=True)),
+            "or below a directory that --data-dir or DRAGOMAN_DATA names:",
+            *(f"  {file.path}" for file in missing),
+        ]
+    )
+
+
+def _download(url: str, file: DataFile, path: Path) -> None:
+    """Download to a temporary sibling, check it, and rename it: `path` is whole or absent."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with part.open("wb") as stream:
-                _copy(url, stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-            _verify(part, file, url)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except (OSError, http.client.HTTPException) as error:
-        return f"cannot download {url} ({error})"
-    return None
+        with part.open("wb") as stream:
+            _copy(url, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _verify(part, file, url)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _copy(url: str, stream: BinaryIO) -> None:
