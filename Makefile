@@ -18,7 +18,7 @@ test: check
 check: .venv/installed
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/mypy
+	$(BIN)/mypy src tests docs $(wildcard benchmarks/*.py)
 
 bench: .venv/installed
 	@for benchmark in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done

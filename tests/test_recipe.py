@@ -237,6 +237,18 @@ def test_rules_do_not_judge_by_unfit_values() -> None:
     assert "divisible" not in text
 
 
+def test_a_missing_section_is_told_key_by_key() -> None:
+    lines = problems('name = "small"').splitlines()[1:]
+    assert [line.partition(":")[0].strip() for line in lines] == [
+        "data.source_language",
+        "data.target_language",
+        "data.train",
+        "training",
+    ]
+    assert "exactly one of epochs" in lines[-1]
+    assert "data = 3: must be a section" in problems("data = 3")
+
+
 def test_one_problem_takes_one_line() -> None:
     assert problems(MINIMAL, "model.heads=0") == "recipe.toml: model.heads = 0: must be a whole number >= 1"
 
