@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _CLOSING = frozenset(".,;:!?…%)]}»”’'।॥")
-_OPENING = frozenset("([{«„‘¿¡#$")
+_OPENING = frozenset("([{«“‘¿¡#$")
+_PAIRS = (('"', '"'), ("„", "“"))
 _JOINING = frozenset({"-", "/", "'", "’"})
 _APOSTROPHES = ("'", "’")
 _NEGATIONS = ("n't", "n’t")
@@ -33,12 +34,13 @@ def _sticks(word: str, open_quotes: set[str]) -> tuple[bool, bool]:
     """Whether no space goes before the word, and none after it."""
     if word in _JOINING:
         return True, True
-    if word == '"' or (word == "“" and "„" in open_quotes):
-        mark = '"' if word == '"' else "„"
-        closes = mark in open_quotes
-        open_quotes.symmetric_difference_update({mark})
-        return closes, not closes
-    if word == "„":
-        open_quotes.add(word)
+    if not any(character.isalnum() for character in word):
+        for opening, closing in _PAIRS:
+            if closing in word and opening in open_quotes:
+                open_quotes.remove(opening)
+                return True, False
+            if opening in word:
+                open_quotes.add(opening)
+                return word[0] in _CLOSING, True
     before = word[0] in _CLOSING or word in _NEGATIONS
-    return before, word[-1] in _OPENING or word == "“" or (word.endswith(_APOSTROPHES) and not before)
+    return before, word[-1] in _OPENING or (word.endswith(_APOSTROPHES) and not before)

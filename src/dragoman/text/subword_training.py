@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -27,11 +28,11 @@ def train_subwords(sides: Sequence[tuple[str, Iterable[str]]], settings: Text) -
     """One tokenizer learnt from all sides, given once for each of them; UserError if its vocabulary cannot hold it."""
     assert settings.tokenizer in ("bpe", "unigram")
     reserved = _reserved(settings)
-    texts = [_trainable(text) for _, side in sides for text in side]
+    normalizer = _normalizer(settings)
+    texts = [normalizer.normalize_str(_trainable(text)) for _, side in sides for text in side]
+    texts = _without_rare_characters(texts, settings.vocabulary_size - len(reserved))
     backend = _train(texts, reserved, settings)
-    if backend.get_vocab_size() > settings.vocabulary_size:
-        texts = _without_rare_characters(texts, settings.vocabulary_size - len(reserved), backend)
-        backend = _train(texts, reserved, settings)
+    backend.normalizer = normalizer
     tokenizer = SubwordTokenizer(settings.tokenizer, settings.pre_tokenizer, settings.specials, backend)
     return [tokenizer] * len(sides)
 
@@ -64,7 +65,6 @@ def _trainable(text: str) -> str:
 
 def _train(texts: list[str], reserved: list[str], settings: Text) -> Backend:
     backend = Backend(models.BPE() if settings.tokenizer == "bpe" else models.Unigram())
-    backend.normalizer = _normalizer(settings)
     backend.pre_tokenizer = _pre_tokenizer(settings)
     backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])
     backend.train_from_iterator(texts, _trainer(reserved, settings), length=len(texts))
@@ -134,14 +134,12 @@ def _canonical(vocabulary: list[list[Any]], reserved: int) -> list[list[Any]]:
     return vocabulary[:reserved] + sorted(rounded, key=lambda entry: (-entry[1], entry[0]))
 
 
-def _without_rare_characters(texts: list[str], capacity: int, backend: Backend) -> list[str]:
-    """Texts with spaces for all but the most frequent characters, U+2581 counted in, that the vocabulary can hold."""
-    assert backend.normalizer is not None
-    normalised = [backend.normalizer.normalize_str(text) for text in texts]
-    counts: Counter[str] = Counter()
-    for text in normalised:
-        counts.update(text)
+def _without_rare_characters(texts: list[str], capacity: int) -> list[str]:
+    """Texts with spaces for all but the most frequent characters that the vocabulary can hold beside U+2581."""
+    if len(set(chain.from_iterable(texts))) < capacity:
+        return texts
+    counts = Counter(chain.from_iterable(texts))
     del counts[" "]
     ranked = sorted(counts, key=lambda character: (-counts[character], character))
     rare = dict.fromkeys(map(ord, ranked[capacity - 1 :]), " ")
-    return [text.translate(rare) for text in normalised]
+    return [text.translate(rare) for text in texts]

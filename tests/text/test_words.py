@@ -1,0 +1,145 @@
+"""Words: known ones round trip, unknown ones are unk, spaCy's counts are those that others report."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.errors import UserError
+from dragoman.settings import Specials, Text
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.training import load_tokenizer, train_tokenizers
+
+WORDS = ["Der", "der", "Hund", "läuft.", "über", "T-Shirt", "don't"]
+WHITESPACE = Text(tokenizer="whitespace")
+
+
+def train(settings: Text, source: list[str], target: list[str]) -> tuple[Tokenizer, Tokenizer]:
+    return train_tokenizers(source, target, settings, source_language="de", target_language="en")
+
+
+KNOWN, _ = train(WHITESPACE, WORDS, [])
+
+
+@given(words=st.lists(st.sampled_from(WORDS)))
+def test_known_words_come_back(words: list[str]) -> None:
+    (ids,) = KNOWN.encode([" ".join(words)])
+    assert KNOWN.decode(ids) == " ".join(words)
+    assert all(4 <= index < len(KNOWN.vocabulary) for index in ids)
+
+
+@given(text=st.text())
+def test_unk_stands_for_unknown_words_alone(text: str) -> None:
+    (ids,) = KNOWN.encode([text])
+    unk = KNOWN.vocabulary.unk
+    assert [index == unk for index in ids] == [word not in WORDS for word in text.split()]
+    assert {*ids} & {*KNOWN.vocabulary.special_ids} <= {unk}
+
+
+def test_a_word_spelled_like_a_special_is_unk() -> None:
+    tokenizer, _ = train(WHITESPACE, ["a </s> <pad> b"], [])
+    unk, a, b = tokenizer.vocabulary.unk, *(tokenizer.vocabulary.ids[word] for word in "ab")
+    assert tokenizer.encode(["a </s> <s> b"]) == [[a, unk, unk, b]]
+
+
+def test_decoding_leaves_out_pad_bos_and_eos_and_spells_unk() -> None:
+    vocabulary = KNOWN.vocabulary
+    ids = [vocabulary.bos, vocabulary.ids["Der"], vocabulary.unk, vocabulary.eos, vocabulary.pad]
+    assert KNOWN.decode(ids) == f"Der {vocabulary.specials.unk}"
+
+
+@pytest.mark.parametrize("specials", [Specials(), Specials(unk="[UNK]", pad="[PAD]", bos="[SOS]", eos="?")])
+def test_specials_of_any_spelling_come_first(specials: Specials) -> None:
+    tokenizer, _ = train(Text(tokenizer="whitespace", specials=specials), ["why ?"], [])
+    assert tokenizer.vocabulary.tokens == [specials.unk, specials.pad, specials.bos, specials.eos, *sorted(
+        {"why", "?"} - {specials.eos})]  # fmt: skip
+
+
+def test_frequent_words_come_first_and_rare_ones_are_left_out() -> None:
+    tokenizer, _ = train(Text(tokenizer="whitespace", minimum_frequency=2), ["b a c c", "c b a d"], [])
+    assert tokenizer.vocabulary.tokens[4:] == ["c", "a", "b"]
+
+
+def test_lowercase_and_normal_form_apply_to_training_and_encoding() -> None:
+    tokenizer, _ = train(Text(tokenizer="whitespace", lowercase=True, normalization="nfkc"), ["ÜBER ﬁne"], [])
+    assert set(tokenizer.vocabulary.tokens[4:]) == {"über", "fine"}
+    assert tokenizer.vocabulary.unk not in tokenizer.encode(["u\u0308ber Fine"])[0]
+
+
+def test_joint_is_one_object_and_separate_are_two() -> None:
+    source, target = train(WHITESPACE, ["ja"], ["yes"])
+    assert source is target
+    source, target = train(WHITESPACE.model_copy(update={"joint": False}), ["ja"], ["yes"])
+    assert (source.vocabulary.tokens[4:], target.vocabulary.tokens[4:]) == (["ja"], ["yes"])
+
+
+@given(texts=st.lists(st.text()))
+def test_json_gives_the_same_ids(texts: list[str]) -> None:
+    again = load_tokenizer(json.loads(json.dumps(KNOWN.to_json())))
+    assert again.encode(texts) == KNOWN.encode(texts)
+    assert again.to_json() == KNOWN.to_json()
+
+
+def test_spacy_joint_shares_the_vocabulary_but_keeps_each_language_s_rules() -> None:
+    pytest.importorskip("spacy")
+    source, target = train(Text(tokenizer="spacy"), ["Das ist z.B. gut."], ["I don't know."])
+    assert source.vocabulary is target.vocabulary
+    german, english = (
+        [tokenizer.vocabulary.tokens[index] for index in tokenizer.encode(["z.B. don't"])[0]]
+        for tokenizer in (source, target)
+    )
+    assert german[0] == "z.B."
+    assert english[-2:] == ["do", "n't"]
+
+
+def test_spacy_survives_json_and_half_characters() -> None:
+    pytest.importorskip("spacy")
+    tokenizer, _ = train(Text(tokenizer="spacy", joint=False), ["Ein Hund, ein Ball."], ["x"])
+    again = load_tokenizer(json.loads(json.dumps(tokenizer.to_json())))
+    texts = ["Ein Ball, ein Hund.", "Ein\ud800 Hund", ""]
+    assert again.encode(texts) == tokenizer.encode(texts)
+    assert again.decode(again.encode(texts)[0]) == texts[0]
+
+
+def test_a_language_spacy_lacks_is_named() -> None:
+    pytest.importorskip("spacy")
+    with pytest.raises(UserError, match="'qqq'"):
+        train_tokenizers(["a"], ["b"], Text(tokenizer="spacy"), source_language="qqq", target_language="en")
+
+
+def test_missing_spacy_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(UserError, match=r"pip install dragoman\[spacy\]"):
+        train(Text(tokenizer="spacy"), ["a"], ["b"])
+
+
+@pytest.fixture(scope="module")
+def captions(data_directory: Path) -> list[list[str]]:
+    paths = (data_directory / "multi30k" / f"train.{language}.gz" for language in ("de", "en"))
+    return [gzip.decompress(path.read_bytes()).decode().split("\n")[:-1] for path in paths]
+
+
+@pytest.mark.parametrize(
+    ("lowercase", "minimum_frequency", "sizes"), [(False, 1, (19214, 10837)), (True, 2, (7853, 5893))]
+)
+def test_spacy_finds_the_multi30k_words_that_others_report(
+    captions: list[list[str]], lowercase: bool, minimum_frequency: int, sizes: tuple[int, int]
+) -> None:
+    pytest.importorskip("spacy")
+    settings = Text(tokenizer="spacy", joint=False, lowercase=lowercase, minimum_frequency=minimum_frequency)
+    source, target = train(settings, *captions)
+    assert (len(source.vocabulary), len(target.vocabulary)) == sizes
+
+
+def test_nearly_every_caption_is_spaced_again_as_it_was(captions: list[list[str]]) -> None:
+    pytest.importorskip("spacy")
+    for tokenizer, texts in zip(train(Text(tokenizer="spacy", joint=False), *captions), captions, strict=True):
+        sample = [" ".join(text.split()) for text in texts[:2000]]
+        same = sum(tokenizer.decode(ids) == text for ids, text in zip(tokenizer.encode(sample), sample, strict=True))
+        assert same / len(sample) > 0.99
