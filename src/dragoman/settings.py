@@ -206,6 +206,7 @@ class Training(Settings):
     validation_sentences: int = Field(
         1000, ge=1, description="Sentences decoded for BLEU and chrF at each validation (the loss uses all)."
     )
+    validation_beam_size: int = Field(1, ge=1, description="Beam of the translations of a validation; 1 is greedy.")
     early_stopping: int | None = Field(
         None, ge=1, description="Stop after this many validations in a row without a better score."
     )

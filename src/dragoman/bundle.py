@@ -1,0 +1,147 @@
+"""The deployable directory: weights, tokenizers and settings of one translator."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from dragoman import __version__
+from dragoman.errors import UserError
+from dragoman.files import atomic_directory, read_json, sha256
+from dragoman.model.transformer import Transformer, build_model, parameter_counts
+from dragoman.recipe import build_recipe
+from dragoman.settings import Recipe
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.training import load_tokenizer
+
+FORMAT = "dragoman-bundle"
+VERSION = 1
+WEIGHTS, SOURCE, TARGET = "model.safetensors", "source.tokenizer.json", "target.tokenizer.json"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A trained model with all that is needed to translate; `scores` are those of its training run."""
+
+    recipe: Recipe
+    model: Transformer
+    source: Tokenizer
+    target: Tokenizer
+    scores: dict[str, Any] = field(default_factory=dict)
+
+    def save(self, path: Path) -> None:
+        """Write the bundle as a whole, replacing an older one there.
+
+        Raises:
+            UserError: It cannot be written; what was there is untouched.
+        """
+        with atomic_directory(path) as directory:
+            save_file(_unshared(self.model), directory / WEIGHTS)
+            for name, tokenizer in ((SOURCE, self.source), (TARGET, self.target)):
+                (directory / name).write_text(json.dumps(tokenizer.to_json(), ensure_ascii=False), encoding="utf-8")
+            (directory / "README.md").write_text(self._card(), encoding="utf-8")
+            about = {
+                "format": FORMAT,
+                "version": VERSION,
+                "dragoman": __version__,
+                "recipe": self.recipe.to_dict(),
+                "scores": self.scores,
+                "sha256": {name: sha256(directory / name) for name in (WEIGHTS, SOURCE, TARGET)},
+            }
+            (directory / "bundle.json").write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Bundle:
+        """Read a bundle, or the bundle of a run directory.
+
+        Raises:
+            UserError: There is none, or it is damaged, foreign, or of a newer format.
+        """
+        directory = find_bundle(path)
+        about = _read_about(directory)
+        _check_files(directory, about.get("sha256", {}))
+        recipe = build_recipe(about.get("recipe", {}), origin=str(directory / "bundle.json"))
+        source = load_tokenizer(read_json(directory / SOURCE))
+        shared = about["sha256"][SOURCE] == about["sha256"][TARGET]
+        target = source if shared else load_tokenizer(read_json(directory / TARGET))
+        model = build_model(recipe.model, len(source.vocabulary), len(target.vocabulary), source.vocabulary.pad, seed=0)
+        _load_weights(model, directory / WEIGHTS)
+        return cls(recipe, model.eval(), source, target, about.get("scores", {}))
+
+    def _card(self) -> str:
+        data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
+        scores = "\n".join(f"* {name}: {score}" for name, score in self.scores.items() if not isinstance(score, dict))
+        return (
+            f"# {self.recipe.name}\n\n"
+            f"A translator from {data.source_language} to {data.target_language}, trained with dragoman {__version__}: "
+            f"a Transformer of {parameters:,} parameters with vocabularies of {len(self.source.vocabulary):,} and "
+            f"{len(self.target.vocabulary):,} entries.\n\n"
+            f'```\ndragoman translate {self.recipe.name} "…"\n```\n\n'
+            f"{scores}\n"
+        )
+
+
+def find_bundle(path: Path) -> Path:
+    """The bundle directory that `path`, a bundle or a run, stands for.
+
+    Raises:
+        UserError: There is none.
+    """
+    for directory in (path, path / "bundle"):
+        if (directory / "bundle.json").is_file():
+            return directory
+    if not path.exists():
+        raise UserError(f"{path}: no such bundle or run directory")
+    if (path / "recipe.toml").is_file():
+        raise UserError(f"{path}: this run has no bundle yet; finish it with dragoman train --resume")
+    raise UserError(f"{path}: not a dragoman bundle (it holds no bundle.json)")
+
+
+def _read_about(directory: Path) -> dict[str, Any]:
+    path = directory / "bundle.json"
+    about = read_json(path)
+    if about.get("format") != FORMAT:
+        raise UserError(f"{path}: not a dragoman bundle (its format is {about.get('format')!r})")
+    version = about.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise UserError(
+            f"{path}: bundle format {version} is newer than the {VERSION} that dragoman {__version__} reads; "
+            "upgrade dragoman"
+        )
+    return about
+
+
+def _check_files(directory: Path, expected: dict[str, str]) -> None:
+    for name in (WEIGHTS, SOURCE, TARGET):
+        path = directory / name
+        if not path.is_file():
+            raise UserError(f"{path}: missing; the bundle is incomplete")
+        if sha256(path) != expected.get(name):
+            raise UserError(f"{path}: damaged (its SHA-256 is not the one in bundle.json); copy the bundle again")
+
+
+def _unshared(model: Transformer) -> dict[str, Tensor]:
+    """Every parameter once, in float32: shared ones under their first name."""
+    return {name: parameter.detach().float().contiguous() for name, parameter in model.named_parameters()}
+
+
+def _load_weights(model: Transformer, path: Path) -> None:
+    try:
+        weights = load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path}: damaged: {error}") from error
+    parameters = dict(model.named_parameters())
+    if weights.keys() != parameters.keys():
+        raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            if weights[name].shape != parameter.shape:
+                raise UserError(f"{path}: {name} has shape {tuple(weights[name].shape)}, not {tuple(parameter.shape)}")
+            parameter.copy_(weights[name])

@@ -1,0 +1,101 @@
+"""Multi-head attention (Vaswani et al. 2017, section 3.2)."""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dragoman.model.cache import LayerCache
+from dragoman.model.dropout import dropout
+from dragoman.model.positions import rotate
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_probability: float, fused: bool) -> Tensor:
+    """softmax(QK^T / sqrt(d_head)) V (eq. 1).
+
+    Args:
+        q: Queries, (batch, heads, target, d_head).
+        k: Keys, (batch, heads, source, d_head).
+        v: Values, (batch, heads, source, d_head).
+        mask: True = may attend, broadcastable to (batch, heads, target, source), or None.
+        dropout_probability: Dropout on the attention weights; 0 unless training.
+        fused: Let torch's fused kernel do it, instead of step by step.
+
+    Returns:
+        (batch, heads, target, d_head).
+    """
+    if fused:
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout_probability)
+    scores = (q * (1.0 / math.sqrt(q.shape[-1]))) @ k.transpose(-2, -1)  # (batch, heads, target, source)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = dropout(scores.softmax(dim=-1), dropout_probability, training=dropout_probability > 0)
+    return weights @ v
+
+
+class MultiHeadAttention(nn.Module):
+    """Attention of one sequence to itself (memory None) or to another."""
+
+    def __init__(
+        self, d_model: int, heads: int, *, qkv_bias: bool, dropout: float, rotary: bool, implementation: str
+    ) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.rotary = rotary
+        self.implementation = implementation
+        self.qkv = nn.Linear(d_model, 3 * d_model, bias=qkv_bias)
+        self.output = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None, memory: Tensor | None = None) -> Tensor:
+        """Attend from x, (batch, target, d_model), to memory, (batch, source, d_model), or to x itself."""
+        if memory is None:
+            q, k, v = (self._split(part) for part in self.qkv(x).chunk(3, dim=-1))
+            if self.rotary:
+                q, k = rotate(q, 0), rotate(k, 0)
+        else:
+            q = self.queries(x)
+            k, v = self.keys_values(memory)
+        return self._finish(q, k, v, mask)
+
+    def step(self, x: Tensor, cache: LayerCache, start: int) -> Tensor:
+        """Self-attention of new positions, (rows, new, d_model), to all so far; start = positions before them.
+
+        Several new positions at once would see each other's future: pass them one at a time.
+        """
+        q, k, v = (self._split(part) for part in self.qkv(x).chunk(3, dim=-1))
+        if self.rotary:
+            q, k = rotate(q, start), rotate(k, start)
+        k, v = cache.extend(k, v)  # (rows, heads, time, d_head)
+        return self._finish(q, k, v, None)
+
+    def step_memory(self, x: Tensor, cache: LayerCache, mask: Tensor | None) -> Tensor:
+        """Attention of one new position a row, (rows, 1, d_model), to the memory its sentence's rows share."""
+        sentences = cache.memory_keys.shape[0]
+        q = x.view(sentences, -1, x.shape[-1])  # (sentences, hypotheses, d_model)
+        return self._finish(self.queries(q), cache.memory_keys, cache.memory_values, mask).view_as(x)
+
+    def queries(self, x: Tensor) -> Tensor:
+        """Queries of (batch, target, d_model), split into heads, (batch, heads, target, d_head)."""
+        d_model = x.shape[-1]
+        bias = None if self.qkv.bias is None else self.qkv.bias[:d_model]
+        return self._split(F.linear(x, self.qkv.weight[:d_model], bias))
+
+    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of (batch, source, d_model), each (batch, heads, source, d_head)."""
+        d_model = memory.shape[-1]
+        bias = None if self.qkv.bias is None else self.qkv.bias[d_model:]
+        k, v = F.linear(memory, self.qkv.weight[d_model:], bias).chunk(2, dim=-1)
+        return self._split(k), self._split(v)
+
+    def _split(self, x: Tensor) -> Tensor:
+        batch, length, d_model = x.shape
+        return x.view(batch, length, self.heads, d_model // self.heads).transpose(1, 2)
+
+    def _finish(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        fused = self.implementation == "fused" or (self.implementation == "auto" and q.device.type != "cpu")
+        mixed = attend(q, k, v, mask, self.dropout if self.training else 0.0, fused)  # (batch, heads, target, d_head)
+        output: Tensor = self.output(mixed.transpose(1, 2).flatten(2))  # (batch, target, d_model)
+        return output

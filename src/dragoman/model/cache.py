@@ -1,0 +1,56 @@
+"""Keys and values kept while decoding, so that each step computes one position only."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+class LayerCache:
+    """Keys and values of one decoder layer.
+
+    Shapes: `own_keys` and `own_values` (rows, heads, time, d_head), None before the first step;
+    `memory_keys` and `memory_values` (sentences, heads, source, d_head). The rows of a sentence, its
+    hypotheses, lie together and share its memory.
+    """
+
+    def __init__(self, memory_keys: Tensor, memory_values: Tensor) -> None:
+        self.memory_keys = memory_keys
+        self.memory_values = memory_values
+        self.own_keys: Tensor | None = None
+        self.own_values: Tensor | None = None
+
+    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Append keys and values of new positions, each (rows, heads, new, d_head); all so far."""
+        if self.own_keys is None or self.own_values is None:
+            self.own_keys, self.own_values = keys, values
+        else:
+            self.own_keys = torch.cat((self.own_keys, keys), dim=2)
+            self.own_values = torch.cat((self.own_values, values), dim=2)
+        return self.own_keys, self.own_values
+
+
+class KVCache:
+    """What the decoder remembers of a batch of hypotheses."""
+
+    def __init__(self, layers: list[LayerCache], memory_mask: Tensor | None) -> None:
+        self.layers = layers
+        self.memory_mask = memory_mask  # (sentences, 1, 1, source) or None
+        self.length = 0  # positions decoded so far
+
+    def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
+        """Keep these rows, in this order (a row may be taken twice), and these sentences (None: all).
+
+        Args:
+            rows: Indices of rows to keep, (new rows,); new rows / new sentences hypotheses a sentence.
+            sentences: Indices of sentences to keep, (new sentences,).
+        """
+        for layer in self.layers:
+            if layer.own_keys is not None and layer.own_values is not None:
+                layer.own_keys = layer.own_keys.index_select(0, rows)
+                layer.own_values = layer.own_values.index_select(0, rows)
+            if sentences is not None:
+                layer.memory_keys = layer.memory_keys.index_select(0, sentences)
+                layer.memory_values = layer.memory_values.index_select(0, sentences)
+        if sentences is not None and self.memory_mask is not None:
+            self.memory_mask = self.memory_mask.index_select(0, sentences)

@@ -1,0 +1,78 @@
+"""Positions: sinusoidal and learned ones are added to the embeddings, rotary ones turn queries and keys."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def sinusoids(length: int, d_model: int) -> Tensor:
+    """The table of Vaswani et al. 2017, section 3.5, sines and cosines interleaved, (length, d_model)."""
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    rates = torch.exp(torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(10000.0) / d_model))
+    table = torch.empty(length, d_model, dtype=torch.float64)
+    table[:, 0::2] = torch.sin(position * rates)
+    table[:, 1::2] = torch.cos(position * rates)
+    return table.float()
+
+
+class SinusoidalPositions(nn.Module):
+    """Adds fixed sinusoids to embeddings."""
+
+    table: Tensor
+
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.register_buffer("table", sinusoids(max_length, d_model), persistent=False)
+
+    def forward(self, embeddings: Tensor, start: int) -> Tensor:
+        """Positions start, start + 1, … added to (batch, length, d_model)."""
+        return embeddings + self.table[start : start + embeddings.shape[1]].to(embeddings.dtype)
+
+
+class LearnedPositions(nn.Module):
+    """Adds a learnt vector for each position to embeddings."""
+
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(max_length, d_model))
+
+    def forward(self, embeddings: Tensor, start: int) -> Tensor:
+        """Positions start, start + 1, … added to (batch, length, d_model)."""
+        return embeddings + self.table[start : start + embeddings.shape[1]]
+
+
+class NoPositions(nn.Module):
+    """Adds nothing: rotary positions act inside attention."""
+
+    def forward(self, embeddings: Tensor, start: int) -> Tensor:
+        """The embeddings as they are."""
+        return embeddings
+
+
+def rotate(x: Tensor, start: int) -> Tensor:
+    """Turn pairs of dimensions by angles that grow with position (Su et al. 2021, eq. 34).
+
+    Args:
+        x: Queries or keys, (batch, heads, length, d_head), d_head even.
+        start: Position of the first of them.
+
+    Returns:
+        The same shape; scores of rotated queries and keys depend on their distance alone.
+    """
+    *_, length, d_head = x.shape
+    position = torch.arange(start, start + length, dtype=torch.float32, device=x.device)[:, None]
+    rates = torch.exp(torch.arange(0, d_head, 2, dtype=torch.float32, device=x.device) * (-math.log(10000.0) / d_head))
+    cosine, sine = torch.cos(position * rates).to(x.dtype), torch.sin(position * rates).to(x.dtype)
+    even, odd = x[..., 0::2], x[..., 1::2]  # (batch, heads, length, d_head / 2)
+    return torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1).flatten(-2)
+
+
+POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
+
+
+def build_positions(kind: str, max_length: int, d_model: int) -> nn.Module:
+    """The module that adds positions of this kind to embeddings."""
+    return POSITIONS[kind](max_length, d_model) if kind in POSITIONS else NoPositions()

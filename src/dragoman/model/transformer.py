@@ -1,0 +1,143 @@
+"""The encoder-decoder Transformer (Vaswani et al. 2017): ids in, logits out."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dragoman.model.cache import KVCache, LayerCache
+from dragoman.model.dropout import dropout
+from dragoman.model.layers import DecoderLayer, EncoderLayer
+from dragoman.model.masks import causal_mask, padding_mask
+from dragoman.model.positions import build_positions
+from dragoman.settings import Model
+
+
+class Transformer(nn.Module):
+    """An encoder over the source, and a decoder that predicts each next target token.
+
+    Args:
+        settings: Sizes and variants.
+        source_size: Entries of the source vocabulary.
+        target_size: Entries of the target vocabulary.
+        source_pad: Id of padding in the source.
+    """
+
+    def __init__(self, settings: Model, source_size: int, target_size: int, source_pad: int) -> None:
+        super().__init__()
+        self.settings = settings
+        self.source_pad = source_pad
+        d_model = settings.d_model
+        self.source_embedding = nn.Embedding(source_size, d_model)
+        self.target_embedding = nn.Embedding(target_size, d_model)
+        self.source_positions = build_positions(settings.positions, settings.max_length, d_model)
+        self.target_positions = build_positions(settings.positions, settings.max_length, d_model)
+        self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
+        self.encoder_norm = self._final_norm()
+        self.decoder_norm = self._final_norm()
+        self.output = nn.Linear(d_model, target_size, bias=settings.output_bias)
+        if settings.tie == "all":
+            assert source_size == target_size, "one vocabulary is shared"
+            self.source_embedding.weight = self.target_embedding.weight
+        if settings.tie != "none":
+            self.output.weight = self.target_embedding.weight
+        self.reset_parameters()
+
+    def _final_norm(self) -> nn.Module:
+        if not self.settings.final_norm:
+            return nn.Identity()
+        return nn.LayerNorm(self.settings.d_model, eps=self.settings.norm_epsilon)
+
+    def reset_parameters(self) -> None:
+        """Draw initial weights: matrices Xavier-uniform, embeddings as the settings say, biases zero."""
+        d_model = self.settings.d_model
+        for name, parameter in self.named_parameters():
+            if name.endswith("qkv.weight"):  # three matrices stored as one
+                for part in parameter.chunk(3):
+                    nn.init.xavier_uniform_(part)
+            elif (
+                "embedding" in name or "positions" in name or (name == "output.weight" and self.settings.tie == "none")
+            ):
+                if self.settings.embedding_init == "xavier":
+                    nn.init.xavier_uniform_(parameter)
+                else:
+                    nn.init.normal_(parameter, std=d_model**-0.5)
+            elif parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+            elif name.endswith("bias"):
+                nn.init.zeros_(parameter)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Logits of each next token, teacher-forced.
+
+        Args:
+            source: Ids, each sentence ended by eos and padded, (batch, source), int64.
+            target: Ids, each sentence begun with bos and padded, (batch, target), int64.
+
+        Returns:
+            Logits, (batch, target, target vocabulary).
+        """
+        logits: Tensor = self.output(self.hidden(source, target))
+        return logits
+
+    def hidden(self, source: Tensor, target: Tensor) -> Tensor:
+        """What forward projects to logits, (batch, target, d_model)."""
+        memory_mask = padding_mask(source, self.source_pad)
+        memory = self.encode(source, memory_mask)
+        x = self._embed(self.target_embedding, self.target_positions, target, 0)
+        mask = causal_mask(target.shape[1], target.device)  # padding comes last, so no real token sees it
+        for layer in self.decoder:
+            x = layer(x, memory, mask, memory_mask)
+        hidden: Tensor = self.decoder_norm(x)
+        return hidden
+
+    def encode(self, source: Tensor, mask: Tensor | None) -> Tensor:
+        """The encoder's output, (batch, source, d_model), for ids (batch, source)."""
+        x = self._embed(self.source_embedding, self.source_positions, source, 0)
+        for layer in self.encoder:
+            x = layer(x, mask)
+        memory: Tensor = self.encoder_norm(x)
+        return memory
+
+    def start(self, source: Tensor) -> KVCache:
+        """Encode source ids, (sentences, source), and prepare to decode one hypothesis of each."""
+        mask = padding_mask(source, self.source_pad)
+        memory = self.encode(source, mask)
+        layers = [LayerCache(*layer.memory_attention.keys_values(memory)) for layer in self._decoder_layers()]
+        return KVCache(layers, mask)
+
+    def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
+        """Feed one more token to every row, (rows,); the logits of the next, (rows, target vocabulary)."""
+        x = self._embed(self.target_embedding, self.target_positions, tokens[:, None], cache.length)
+        for layer, layer_cache in zip(self._decoder_layers(), cache.layers, strict=True):
+            x = layer.step(x, layer_cache, cache.memory_mask, cache.length)  # (rows, 1, d_model)
+        cache.length += 1
+        logits: Tensor = self.output(self.decoder_norm(x[:, 0]))
+        return logits
+
+    def _decoder_layers(self) -> list[DecoderLayer]:
+        return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
+
+    def _embed(self, embedding: nn.Embedding, positions: nn.Module, ids: Tensor, start: int) -> Tensor:
+        x = F.embedding(ids, embedding.weight) * math.sqrt(self.settings.d_model)  # (batch, length, d_model)
+        return dropout(positions(x, start), self.settings.dropout, self.training)
+
+
+def parameter_counts(model: nn.Module) -> dict[str, int]:
+    """Number of parameters by part (and in total); a shared matrix counts once, where it is first used."""
+    counts: dict[str, int] = {}
+    for name, parameter in model.named_parameters():
+        part = name.split(".")[0]
+        counts[part] = counts.get(part, 0) + parameter.numel()
+    return {**counts, "total": sum(counts.values())}
+
+
+def build_model(settings: Model, source_size: int, target_size: int, source_pad: int, seed: int) -> Transformer:
+    """A Transformer with initial weights that depend on the seed alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return Transformer(settings, source_size, target_size, source_pad)

@@ -1,0 +1,59 @@
+"""Search as the decoding settings ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from dragoman.search.beam import beam_search
+from dragoman.search.filters import build_filters
+from dragoman.search.greedy import follow, likeliest, sampler
+from dragoman.search.hypothesis import CacheType, Hypothesis, Step
+from dragoman.settings import Decoding
+
+
+def search(
+    step: Step[CacheType],
+    cache: CacheType,
+    settings: Decoding,
+    *,
+    bos: int,
+    eos: int,
+    forbidden: Sequence[int],
+    max_lengths: Tensor,
+) -> list[list[Hypothesis]]:
+    """The n_best hypotheses of each sentence, best first.
+
+    Args:
+        step: The model.
+        cache: Prepared for one row a sentence.
+        settings: Beam size, penalties, sampling.
+        bos: Id every hypothesis starts from.
+        eos: Id that ends a hypothesis.
+        forbidden: Ids that are never produced.
+        max_lengths: Most tokens of each sentence's hypotheses, eos included, (sentences,), int64.
+    """
+    filters = build_filters(settings, forbidden)
+    alpha = settings.length_penalty
+    if not settings.sampling and settings.beam_size > 1:
+        return beam_search(
+            step,
+            cache,
+            bos=bos,
+            eos=eos,
+            beam_size=settings.beam_size,
+            n_best=settings.n_best,
+            max_lengths=max_lengths,
+            length_penalty=alpha,
+            filters=filters,
+        )
+    copies = settings.n_best
+    choose = sampler(settings.seed, max_lengths.device) if settings.sampling else likeliest
+    if copies > 1:  # each sample is a sentence of its own
+        repeated = max_lengths.new_tensor(range(len(max_lengths))).repeat_interleave(copies)
+        cache.select(repeated, repeated)
+        max_lengths = max_lengths[repeated]
+    flat = follow(step, cache, choose, bos=bos, eos=eos, max_lengths=max_lengths, length_penalty=alpha, filters=filters)
+    groups = [flat[start : start + copies] for start in range(0, len(flat), copies)]
+    return [sorted(group, key=lambda hypothesis: -hypothesis.score) for group in groups]

@@ -1,0 +1,133 @@
+"""Checkpoints: all that is needed to go on training as if it had never stopped."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from dragoman.errors import UserError
+from dragoman.files import atomic_directory, read_json, sha256
+
+WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
+
+
+@dataclass
+class Progress:
+    """Where a run stands."""
+
+    step: int = 0  # optimizer steps done
+    epoch: int = 0  # the current pass over the data
+    batch: int = 0  # batches of it done
+    seconds: float = 0.0  # of training and validating
+    validations: int = 0  # done
+    best: float | None = None  # best validation score; higher is better
+    best_step: int = 0
+    stale: int = 0  # validations since
+    stopped_early: bool = False
+
+
+def checkpoint_path(run: Path, step: int) -> Path:
+    """Where the checkpoint of a step lies."""
+    return run / "checkpoints" / f"step-{step:08d}"
+
+
+def checkpoint_steps(run: Path) -> list[int]:
+    """Steps that have a checkpoint, in order."""
+    found = (re.fullmatch(r"step-(\d{8,})", path.name) for path in (run / "checkpoints").glob("step-*"))
+    return sorted(int(match[1]) for match in found if match)
+
+
+def save_checkpoint(run: Path, progress: Progress, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    """Write a checkpoint as a whole.
+
+    Raises:
+        UserError: It cannot be written; older ones are untouched.
+    """
+    names = _names(model, optimizer)
+    moments = optimizer.state_dict()["state"]
+    state = {
+        f"{names[index]}|{key}": value.contiguous() for index, entry in moments.items() for key, value in entry.items()
+    }
+    state["rng|cpu"] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        state["rng|cuda"] = torch.cuda.get_rng_state()
+    with atomic_directory(checkpoint_path(run, progress.step)) as directory:
+        save_file({name: parameter.detach() for name, parameter in model.named_parameters()}, directory / WEIGHTS)
+        save_file(state, directory / OPTIMIZER)
+        about = asdict(progress) | {"sha256": {name: sha256(directory / name) for name in (WEIGHTS, OPTIMIZER)}}
+        (directory / STATE).write_text(json.dumps(about, indent=2), encoding="utf-8")
+
+
+def load_checkpoint(run: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
+    """Put model, optimizer and random generators back to where they were.
+
+    Raises:
+        UserError: The checkpoint is damaged or does not fit.
+    """
+    directory = checkpoint_path(run, step)
+    about = read_json(directory / STATE)
+    weights, state = (_load(directory, name, about) for name in (WEIGHTS, OPTIMIZER))
+    load_weights(model, weights)
+    torch.set_rng_state(state.pop("rng|cpu"))
+    cuda = state.pop("rng|cuda", None)
+    if cuda is not None and torch.cuda.is_available():
+        torch.cuda.set_rng_state(cuda)
+    indices = {name: index for index, name in enumerate(_names(model, optimizer))}
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, value in state.items():
+        parameter, key = name.split("|")
+        moments.setdefault(indices[parameter], {})[key] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+    about.pop("sha256")
+    return Progress(**about)
+
+
+def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:
+    """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), float32."""
+    assert steps, "at least one checkpoint"
+    total: dict[str, Tensor] = {}
+    for step in steps:
+        directory = checkpoint_path(run, step)
+        for name, value in _load(directory, WEIGHTS, read_json(directory / STATE)).items():
+            total[name] = total[name] + value.float() if name in total else value.float()
+    return {name: value / len(steps) for name, value in total.items()}
+
+
+def load_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
+    """Copy weights, by name, into a model of the same shape."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weights[name])
+
+
+def prune(run: Path, keep: set[int]) -> None:
+    """Delete the checkpoints of all other steps."""
+    for step in checkpoint_steps(run):
+        if step not in keep:
+            shutil.rmtree(checkpoint_path(run, step), ignore_errors=True)
+
+
+def _names(model: nn.Module, optimizer: torch.optim.Optimizer) -> list[str]:
+    """Names of the parameters in the order in which the optimizer numbers them."""
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    return [names[id(parameter)] for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def _load(directory: Path, name: str, about: dict[str, Any]) -> dict[str, Tensor]:
+    path = directory / name
+    try:
+        if sha256(path) != about.get("sha256", {}).get(name):
+            raise UserError(f"{path}: damaged (its SHA-256 is not the one in {STATE}); remove {directory.name}")
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path}: damaged: {error}") from error

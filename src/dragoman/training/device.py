@@ -1,0 +1,51 @@
+"""Which device, how many threads, which arithmetic."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from dragoman.errors import UserError
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of this name; 'auto' is a GPU if there is one.
+
+    Raises:
+        UserError: There is no such device.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from error
+    return device
+
+
+def use_threads(threads: int | None) -> None:
+    """Let torch compute on this many CPU threads, by default one for each core this process may use."""
+    torch.set_num_threads(threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+
+
+def compute_dtype(precision: str, device: torch.device) -> torch.dtype:
+    """The arithmetic of the forward and backward pass; auto takes bfloat16 where the hardware multiplies it."""
+    if precision != "auto":
+        return torch.bfloat16 if precision == "bfloat16" else torch.float32
+    if device.type == "cuda":
+        fast = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        fast = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return torch.bfloat16 if fast else torch.float32
+
+
+@contextmanager
+def autocast(precision: str, device: torch.device) -> Iterator[torch.dtype]:
+    """Multiply matrices in the chosen arithmetic, which is yielded; weights stay in float32."""
+    dtype = compute_dtype(precision, device)
+    with torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32):
+        yield dtype

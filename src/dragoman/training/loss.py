@@ -1,0 +1,74 @@
+"""Cross-entropy with label smoothing, fused with the projection to the vocabulary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+class _ProjectedCrossEntropy(torch.autograd.Function):
+    """Loss of softmax(hidden @ weight^T + bias), its gradient made in the forward pass.
+
+    The logits are the largest tensor of a step. The gradient with respect to them is their softmax,
+    changed in one entry a row, so that softmax is all that is kept. The uniform part of label
+    smoothing has the same gradient for every token and is added at the end, exactly.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        logits = F.linear(hidden, weight, bias)  # (tokens, vocabulary)
+        mean_logits = hidden.float() @ weight.mean(0, dtype=torch.float32)  # (tokens,)
+        if bias is not None:
+            mean_logits += bias.mean(dtype=torch.float32)
+        column = targets[:, None]
+        target_logits = logits.gather(1, column).float()  # (tokens, 1)
+        difference = logits.softmax(dim=-1)  # (tokens, vocabulary)
+        del logits
+        probabilities = difference.gather(1, column).float()  # (tokens, 1), of the targets
+        rows = torch.arange(len(targets), device=targets.device)  # scatter_ would copy the whole matrix on a CPU
+        difference[rows, targets] = (probabilities[:, 0] - (1 - smoothing)).to(difference.dtype)
+        nll = -probabilities.clamp_min(1e-38).log()  # (tokens, 1)
+        smooth = nll + target_logits - mean_logits[:, None]  # (tokens, 1), mean of -log p over the vocabulary
+        loss, nll_sum = ((1 - smoothing) * nll + smoothing * smooth).sum(), nll.sum()
+        ctx.save_for_backward(hidden, weight, difference)
+        ctx.uniform = smoothing / weight.shape[0]
+        ctx.has_bias = bias is not None
+        ctx.mark_non_differentiable(nll_sum)
+        return loss, nll_sum
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor | None, None, None]:
+        hidden, weight, difference = ctx.saved_tensors
+        scale = gradients[0].to(hidden.dtype)
+        d_hidden = difference @ weight - ctx.uniform * weight.sum(0)  # (tokens, d_model)
+        hidden = hidden * scale
+        d_weight = (difference.t() @ hidden).sub_(ctx.uniform * hidden.sum(0))  # (vocabulary, d_model)
+        d_bias = None
+        if ctx.has_bias:
+            d_bias = difference.sum(0, dtype=torch.float32).sub_(ctx.uniform * len(hidden)).to(weight.dtype) * scale
+        return d_hidden * scale, d_weight, d_bias, None, None
+
+
+def projected_cross_entropy(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
+) -> tuple[Tensor, Tensor]:
+    """Summed loss of predicting targets from hidden states through the output projection.
+
+    Args:
+        hidden: Decoder outputs, (tokens, d_model).
+        weight: Output projection, (vocabulary, d_model).
+        bias: Its bias, (vocabulary,), or None.
+        targets: Ids to predict, (tokens,), int64.
+        smoothing: Share of the target probability spread evenly (Szegedy et al. 2016, section 7).
+
+    Returns:
+        The loss to minimise, and the negative log-likelihood without smoothing (not differentiable),
+        each summed over tokens, in nats.
+    """
+    loss, nll = _ProjectedCrossEntropy.apply(hidden, weight, bias, targets, smoothing)  # type: ignore[no-untyped-call]
+    return loss, nll

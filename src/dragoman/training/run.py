@@ -1,0 +1,217 @@
+"""A whole run: from a recipe to a bundle with its scores and report."""
+
+from __future__ import annotations
+
+import json
+import platform
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dragoman.bundle import SOURCE, TARGET, Bundle
+from dragoman.errors import UserError
+from dragoman.evaluation import evaluate
+from dragoman.files import read_json, write_text
+from dragoman.model.transformer import Transformer, build_model, parameter_counts
+from dragoman.recipe import build_recipe, load_recipe, save_recipe
+from dragoman.settings import Recipe, Training
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.training import load_tokenizer
+from dragoman.training.checkpoint import Progress, average_weights, checkpoint_steps, load_checkpoint, load_weights
+from dragoman.training.device import choose_device, compute_dtype, use_threads
+from dragoman.training.metrics import MetricsFile
+from dragoman.training.prepare import Prepared, prepare, read_pairs
+from dragoman.training.progress import ProgressLine, format_seconds
+from dragoman.training.report import read_metrics, render_report
+from dragoman.training.trainer import SAMPLES, Trainer
+from dragoman.translator import Translator
+
+HARMLESS = ("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every", "training.threads")
+"""Settings that may differ on resuming: they change nothing that is learnt."""
+
+
+def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory: Path | None = None) -> bool:
+    """Train a translator in a run directory.
+
+    Args:
+        recipe: What to train.
+        output: The run directory; it must be new or empty, or hold this run when resuming.
+        resume: Go on from the newest checkpoint.
+        data_directory: Mirror of the dataset catalog to read before downloading.
+
+    Returns:
+        Whether the run is finished: False if it was interrupted, with a checkpoint to resume from.
+
+    Raises:
+        UserError: The recipe, the data or the directory is at fault.
+    """
+    _claim(recipe, output, resume)
+    with ProgressLine(recipe.name) as line:
+        if resume and (output / "bundle" / "bundle.json").exists():
+            line.note(f"{output}: this run is finished; its bundle is {output / 'bundle'}")
+            return True
+        device = choose_device(recipe.training.device)
+        use_threads(recipe.training.threads)
+        torch.manual_seed(recipe.training.seed)
+        data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note)
+        _save_tokenizers(output, data)
+        trainer = _build_trainer(recipe, output, data, device, line)
+        with _stop_on_signals(trainer):
+            finished = trainer.train()
+        if finished:
+            _finish(trainer, data_directory)
+        trainer.metrics.close()
+        _write_report(trainer)
+        if not finished:
+            line.note(f"stopped after step {trainer.progress.step:,}; go on with --resume")
+        return finished
+
+
+def _claim(recipe: Recipe, output: Path, resume: bool) -> None:
+    """Make the run directory, or see that it holds this run."""
+    path = output / "recipe.toml"
+    if resume:
+        if not path.is_file():
+            raise UserError(f"{output}: there is no run to resume")
+        _refuse_changes(build_recipe(load_recipe(path).to_dict()), recipe, path)
+        return
+    if path.exists():
+        raise UserError(f"{output}: already holds a run; go on with --resume, or choose another --output")
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UserError(f"{output}: not empty; choose another --output")
+    try:
+        (output / "checkpoints").mkdir(parents=True)
+    except OSError as error:
+        raise UserError(f"{output}: cannot be made: {error.strerror}") from error
+    save_recipe(recipe, path)
+
+
+def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
+    before, after = _flatten(old.to_dict()), _flatten(new.to_dict())
+    changed = [
+        f"{key}: {before.get(key, 'unset')} -> {after.get(key, 'unset')}"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key) and not key.startswith(HARMLESS)
+    ]
+    if changed:
+        raise UserError("\n  ".join([f"{path}: these settings cannot change in the middle of a run", *changed]))
+
+
+def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in data.items():
+        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat
+
+
+def _saved_tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer] | None:
+    if not (run / TARGET).exists():
+        return None
+    return load_tokenizer(read_json(run / SOURCE)), load_tokenizer(read_json(run / TARGET))
+
+
+def _save_tokenizers(run: Path, data: Prepared) -> None:
+    for name, tokenizer in ((SOURCE, data.source), (TARGET, data.target)):  # the target last: it says both are there
+        write_text(run / name, json.dumps(tokenizer.to_json(), ensure_ascii=False))
+
+
+def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optimizer:
+    """Adam or AdamW over all parameters; weight decay is for matrices only."""
+    matrices = [parameter for parameter in model.parameters() if parameter.dim() > 1]
+    others = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
+    kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
+    return kind(
+        [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}],
+        lr=settings.learning_rate,
+        betas=settings.betas,
+        eps=settings.epsilon,
+        fused=True,
+    )
+
+
+def _build_trainer(recipe: Recipe, run: Path, data: Prepared, device: torch.device, line: ProgressLine) -> Trainer:
+    sizes = len(data.source.vocabulary), len(data.target.vocabulary)
+    model = build_model(recipe.model, *sizes, data.source.vocabulary.pad, recipe.training.seed).to(device)
+    optimizer = build_optimizer(model, recipe.training)
+    steps = checkpoint_steps(run)
+    progress = load_checkpoint(run, steps[-1], model, optimizer) if steps else Progress()
+    metrics = MetricsFile(run / "metrics.jsonl", progress.step)
+    trainer = Trainer(recipe, run, data, model, optimizer, progress, metrics, line)
+    precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
+    line.note(
+        f"{parameter_counts(model)['total']:,} parameters; {len(data.train):,} pairs in "
+        f"{trainer.batches_per_epoch:,} batches; {precision} on {device}"
+    )
+    if steps:
+        line.note(f"going on from step {progress.step:,}")
+        metrics.write("event", **trainer.position(), message="resumed")
+    return trainer
+
+
+@contextmanager
+def _stop_on_signals(trainer: Trainer) -> Iterator[None]:
+    """Ctrl-C and SIGTERM stop after the current step, with a checkpoint; a second one stops at once."""
+
+    def stop(number: int, frame: object) -> None:
+        if trainer.stop:
+            raise KeyboardInterrupt
+        trainer.stop = True
+        trainer.line.note("stopping after this step and saving a checkpoint; once more to stop at once")
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _finish(trainer: Trainer, data_directory: Path | None) -> None:
+    """Choose the weights, score them on the test corpora, and save the bundle."""
+    recipe, progress, line = trainer.recipe, trainer.progress, trainer.line
+    chosen = checkpoint_steps(trainer.run)[-recipe.training.average :]
+    if recipe.training.average == 1:
+        chosen = [progress.best_step]
+    load_weights(trainer.model, average_weights(trainer.run, chosen))
+    line.note(f"weights of step{'s' if len(chosen) > 1 else ''} {', '.join(f'{step:,}' for step in chosen)}")
+    scores: dict[str, Any] = {}
+    bundle = Bundle(recipe, trainer.model.eval(), trainer.data.source, trainer.data.target, scores)
+    translator = Translator(bundle, device=str(trainer.device))
+    for reference in recipe.data.test:
+        name = reference if isinstance(reference, str) else reference.source
+        line.update(1.0, f"scoring {name} …")
+        pairs = read_pairs([reference], recipe.data, data_directory)
+        sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        report, translations = evaluate(translator, sources, references)
+        scores[name] = report.to_dict()
+        samples = [
+            {"source": source, "reference": wanted, "translation": translation}
+            for source, wanted, translation in zip(sources, references, translations[:SAMPLES], strict=False)
+        ]
+        trainer.metrics.write("test", **trainer.position(), name=name, **report.to_dict(), samples=samples)
+        line.note(
+            f"{name}: BLEU {report.bleu:.2f}, chrF {report.chrf:.2f}, perplexity {report.perplexity:.2f} "
+            f"({report.sentences:,} sentences, {report.decoding})"
+        )
+    bundle.save(trainer.run / "bundle")
+    line.update(1.0, f"done after {progress.step:,} steps in {format_seconds(progress.seconds)}")
+    line.note(f"bundle: {trainer.run / 'bundle'}")
+
+
+def _write_report(trainer: Trainer) -> None:
+    data, progress = trainer.data, trainer.progress
+    facts = [
+        *((f"Parameters, {part.replace('_', ' ')}", f"{n:,}") for part, n in parameter_counts(trainer.model).items()),
+        ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
+        ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out by the filters)"),
+        ("Training", f"{progress.step:,} steps in {format_seconds(progress.seconds)}, validation included"),
+        ("Machine", f"{trainer.device}, {torch.get_num_threads()} threads, {platform.machine()}"),
+        ("Versions", f"Python {platform.python_version()}, torch {torch.__version__}"),
+    ]
+    metrics = read_metrics(trainer.run / "metrics.jsonl")
+    write_text(trainer.run / "report.html", render_report(trainer.recipe, facts, metrics))
+    trainer.line.note(f"report: {trainer.run / 'report.html'}")
