@@ -1,0 +1,447 @@
+"""The words of the built-in corpus: nouns, adjectives, places and activities, as tables to read and extend.
+
+Tags and English singulars say what goes with what: an activity names the tags of its subjects, objects and
+places, an adjective the tags of its nouns. That is what keeps dogs from reading books.
+"""
+
+# article, singular[/accusative and dative singular], plural (- if never used) = English [irregular plural] : tags
+NOUNS = """
+der Mann Männer = man men : person adult male he bearded
+die Frau Frauen = woman women : person adult female she blond
+der Junge/Jungen Jungen = boy : person child he blond
+das Mädchen Mädchen = girl : person child female blond
+das Kind Kinder = child children : person child
+der Großvater Großväter = grandfather : person elder male he kin
+die Großmutter Großmütter = grandmother : person elder female she kin
+der Vater Väter = father : person adult male he kin bearded
+die Mutter Mütter = mother : person adult female she kin
+der Koch Köche = cook : person adult male he
+der Clown Clowns = clown : person adult he performer
+der Musiker Musiker = musician : person adult male he bearded performer
+der Künstler Künstler = artist : person adult male he bearded
+der Soldat/Soldaten Soldaten = soldier : person adult male he
+der Student/Studenten Studenten = student : person adult male he blond
+der Bauer/Bauern Bauern = farmer : person adult male he bearded worker
+der Tourist/Touristen Touristen = tourist : person adult male he bearded
+der Arbeiter Arbeiter = worker : person adult male he bearded
+der Gärtner Gärtner = gardener : person adult male he bearded worker
+die Kellnerin Kellnerinnen = waitress waitresses : person adult female she blond
+die Tänzerin Tänzerinnen = dancer : person adult female she blond performer
+die Lehrerin Lehrerinnen = teacher : person adult female she
+die Familie Familien = family families : crowd
+die - Leute = people people : crowd
+
+der Hund Hunde = dog : animal pet furry
+die Katze Katzen = cat : animal pet furry
+das Pferd Pferde = horse : animal farm furry mount
+die Kuh Kühe = cow : animal farm
+die Ziege Ziegen = goat : animal farm
+der Esel Esel = donkey : animal farm mount
+die Ente Enten = duck : animal fowl
+der Vogel Vögel = bird : animal fowl colored
+der Affe/Affen Affen = monkey : animal
+der Elefant/Elefanten Elefanten = elephant : animal mount
+
+der Hut Hüte = hat : wear topwear colored drop
+die Mütze Mützen = cap : wear topwear colored drop
+der Schal Schals = scarf scarves : wear topwear colored long drop
+der Rucksack Rucksäcke = backpack : topwear colored heavy
+die Jacke Jacken = jacket : wear bodywear colored warm hang
+der Mantel Mäntel = coat : wear bodywear colored warm long hang
+das Hemd Hemden = shirt : wear bodywear colored hang
+der Pullover Pullover = sweater : wear bodywear colored warm
+die Schürze Schürzen = apron : wear bodywear colored dirty
+die Uniform Uniformen = uniform : bodywear colored
+der Anzug Anzüge = suit : menswear dressy
+das Kleid Kleider = dress dresses : womenswear colored dressy
+der Rock Röcke = skirt : womenswear colored dressy
+das Haar Haare = hair hair : hair
+
+der Ball Bälle = ball : toy colored throw drop lying
+der Drachen Drachen = kite : toy colored
+die Puppe Puppen = doll : toy drop lying
+der Ballon Ballons = balloon : toy hold colored
+der Stock Stöcke = stick : long throw hold drop
+der Stein Steine = stone : throw drop heavy
+die Fahne Fahnen = flag : hold colored
+das Schild Schilder = sign : hold colored
+der Regenschirm Regenschirme = umbrella : hold colored drop
+die Kamera Kameras = camera : hold show used
+die Blume Blumen = flower : hold colored pretty give
+der Korb Körbe = basket : hold vessel drop
+der Koffer Koffer = suitcase : drag colored heavy drop used
+die Kiste Kisten = box boxes : vessel heavy
+die Tasche Taschen = bag : hold colored heavy drop used
+der Eimer Eimer = bucket : vessel colored
+die Flasche Flaschen = bottle : vessel drop upright
+die Tasse Tassen = cup : vessel upright colored
+der Teller Teller = plate : dirty colored
+die Schüssel Schüsseln = bowl : vessel upright colored
+die Vase Vasen = vase : vessel upright pretty colored
+die Kerze Kerzen = candle : upright colored
+die Lampe Lampen = lamp : upright used
+das Handtuch Handtücher = towel : lying colored hang wet
+das Kissen Kissen = pillow : lying colored
+
+das Buch Bücher = book : text lying show used
+die Zeitung Zeitungen = newspaper : text lying
+der Brief Briefe = letter : text lying show long
+die Zeitschrift Zeitschriften = magazine : text lying used
+das Bild Bilder = picture : show pretty used
+die Landkarte Landkarten = map : show used
+die Geschichte Geschichten = story stories : story
+die Gitarre - = guitar : music
+die Geige - = violin : music
+die Flöte - = flute : music
+die Trompete - = trumpet : music
+
+der Apfel Äpfel = apple : fruit food lying give
+die Birne Birnen = pear : fruit food lying give
+die Orange Orangen = orange : fruit food lying give
+die Banane Bananen = banana : fruit food
+die Tomate Tomaten = tomato tomatoes : fruit food
+der Kuchen Kuchen = cake : food cut
+die Pizza Pizzas = pizza : food cut
+die Suppe Suppen = soup : dish
+das Ei Eier = egg : food dish
+die Wurst Würste = sausage : food dish
+das Bier - = beer : drink
+der Kaffee - = coffee : drink hot
+der Tee - = tea : drink hot
+
+die Schaufel - = shovel : tool
+das Messer - = knife : tool
+der Besen - = broom : tool
+das Loch Löcher = hole : hole
+das Fahrrad Fahrräder = bicycle : machine colored used parked
+das Auto Autos = car : machine colored used parked
+das Motorrad Motorräder = motorcycle : machine colored used parked
+der Traktor Traktoren = tractor : machine colored used
+der Karren Karren = cart : drag used wooden heavy
+der Kinderwagen Kinderwagen = stroller : used colored
+der Schlitten Schlitten = sled : drag wooden colored
+das Boot Boote = boat : wooden colored used
+der Zug Züge = train : ride
+der Bus Busse = bus buses : ride colored
+die Sandburg Sandburgen = sandcastle : sandcastle
+der Schneemann Schneemänner = snowman snowmen : snowman
+das Zelt Zelte = tent : tent colored
+
+der Park - = park : quiet
+der Garten - = garden : pretty quiet
+die Wiese - = meadow : green
+der Wald - = forest : quiet green
+der Strand - = beach : quiet
+der See - = lake : quiet
+der Fluss - = river : long
+das Wasser - = water : water
+der Schnee - = snow : snow
+der Regen - = rain : rain
+das Gras - = grass : green
+das Feld - = field : green
+der Spielplatz - = playground : site
+die Straße - = street : long quiet
+der Platz - = square : quiet
+der Markt - = market : site
+die Stadt - = city : site
+die Brücke Brücken = bridge : long wooden
+die Kirche - = church : old pretty
+das Gebäude Gebäude = building : tall old
+der Turm Türme = tower : tall old
+das Haus Häuser = house : house pretty old colored
+der Brunnen - = fountain : old pretty
+der Bahnhof - = station : old
+der Laden - = shop : site
+die Bühne - = stage : site
+der Baum Bäume = tree : tall old
+der Zaun Zäune = fence : wooden colored
+die Mauer Mauern = wall : long old
+das Dach - = roof : roof
+die Leiter - = ladder : long wooden
+die Pfütze - = puddle : puddle
+die Bank - = bench : wooden colored
+der Stuhl - = chair : wooden colored used
+das Sofa - = sofa : colored used
+das Bett - = bed : used
+der Teppich - = rug : colored used
+die Decke Decken = blanket : lying colored warm
+der Boden - = floor : unique
+der Tisch Tische = table : wooden round used
+das Regal - = shelf : wooden
+die Küche - = kitchen : used
+das Zimmer - = room : quiet
+das Restaurant - = restaurant : site
+das Café - = café : quiet
+das Museum - = museum : old
+die Bibliothek - = library : quiet
+das Büro - = office : used
+die Tür Türen = door : colored wooden
+das Tor - = gate : wooden
+das Fenster Fenster = window : dirty
+"""
+
+# German stem, English : tags or English singulars of the nouns it fits; qualities stand before colors
+QUALITIES = """
+klein small : child pet farm fowl monkey toy house boat table box room garden boat lake bag backpack tent
+groß big : dog farm elephant ball box suitcase umbrella picture house tent fountain plate bowl kitchen tree stone
+jung young : adult girl pet horse goat elephant monkey
+alt old : man woman elder farmer musician artist worker gardener teacher old used wooden horse dog donkey hat coat
+müde/müd tired : person crowd animal
+fröhlich cheerful : person crowd
+freundlich friendly : adult elder dog
+lachend laughing : person
+lächelnd smiling : person
+bärtig bearded : bearded
+hungrig hungry : person animal
+neugierig curious : child animal
+nass wet : furry wet duck
+schmutzig dirty : child dirty machine plate ball towel shirt jacket window bucket
+neu new : wear womenswear menswear machine camera suitcase backpack doll umbrella book
+lang long : long hair dress
+kurz short : hair skirt dress
+rund round : round window pillow
+schwer heavy : heavy
+leer empty : vessel plate
+schön beautiful : pretty dress
+hoch/hoh tall : tall
+ruhig quiet : quiet
+elegant elegant : dressy coat hat
+warm warm : warm soup
+kalt cold : beer water
+reif ripe : fruit
+hölzern wooden : wooden
+"""
+COLORS = """
+rot red : colored apple tomato hair tractor
+blau blue : colored
+grün green : colored green apple pear
+gelb yellow : colored pear banana
+weiß white : colored furry goat duck suit
+schwarz black : colored furry goat suit hair
+braun brown : furry cow monkey bag coat hair suit
+grau gray : elephant donkey cat suit coat hair stone
+blond blond : blond hair
+gefleckt spotted : dog cow cat
+bunt colorful : bird scarf kite ball umbrella balloon pillow rug blanket tent
+"""
+
+# [! always definite] [> accusative: where to] preposition, noun = English preposition : tags
+PLACES = """
+!in park = in : nature play walk eat
+in garden = in : nature play home water
+!auf meadow = in : nature play graze
+!in forest = in : nature
+!an beach = on : nature play walk
+!an lake = by : nature eat walk
+!an river = by : nature walk
+!in snow = in : winter
+!in rain = in : rainy
+!auf playground = at : playground play
+auf field = in : graze
+auf street = on : town road walk
+auf square = on : town show
+!auf market = at : town shopping
+!in city = in : town walk
+auf bridge = on : town road walk
+vor church = in front of : town yard
+vor building = in front of : town yard road
+vor house = in front of : yard road
+hinter house = behind : yard
+neben fountain = next to : town
+bei fountain = near : town stand
+bei bridge = near : town stand
+!an station = at : town wait
+auf stage = on : show
+in shop = in : shopping
+unter tree = under : stand rest eat
+neben tree = next to : stand
+hinter tree = behind : stand
+hinter fence = behind : graze bark
+an fence = by : stand
+neben car = next to : stand
+vor door = in front of : stand bark
+an window = at : stand home
+auf bench = on : seat eat
+auf chair = on : seat surface small
+auf sofa = on : seat rest indoors surface small
+auf bed = on : rest surface small
+auf rug = on : seat rest surface indoors
+auf blanket = on : seat rest
+!auf grass = on : seat rest
+!auf floor = on : seat surface
+auf wall = on : seat perch
+auf roof = on : perch
+auf fence = on : perch
+an table = at : seat table eat
+auf table = on : surface tabletop
+auf shelf = on : surface tabletop
+in kitchen = in : home indoors cook eat
+in room = in : home indoors
+in restaurant = in : public eat
+in café = in : public eat table
+in museum = in : museum public
+in library = in : public
+in office = in : indoors
+in lake = in : swim
+in river = in : swim
+>in park = into : enter
+>in garden = into : enter
+>in forest = into : enter
+>in house = into : enter
+>in kitchen = into : enter
+>in station = into : enter
+>in church = into : enter
+>in library = into : enter
+>in water = into : dive
+>in lake = into : dive
+>in river = into : dive
+>in puddle = into : dive
+>in box = into : stow
+>in basket = into : stow
+>in bag = into : stow
+>in suitcase = into : stow
+>auf table = onto : put hop
+>auf chair = onto : put hop
+>auf bed = onto : put hop
+>auf sofa = onto : put hop
+>auf floor = onto : put
+>auf shelf = onto : put
+>auf bench = onto : hop
+>auf wall = onto : hop climb
+>auf roof = onto : climb
+>auf tree = up : climb
+>auf ladder = up : climb small
+>über fence = over : leap climb
+>über wall = over : leap climb
+>über puddle = over : leap
+>über bench = over : leap
+>über street = across : cross
+>über bridge = across : cross
+>über meadow = across : cross
+>über square = across : cross
+>über house = over : soar
+>über lake = over : soar
+>über church = over : soar
+>über roof = over : soar
+>über forest = over : soar
+durch park = through : cross
+durch forest = through : cross
+durch garden = through : cross
+durch snow = through : cross
+durch rain = through : cross
+durch city = through : cross
+um fountain = around : circle
+um tree = around : circle
+um lake = around : circle
+um house = around : circle
+zu market = to : toward
+zu station = to : toward
+zu lake = to : toward
+zu bridge = to : toward
+zu church = to : toward
+zu beach = to : toward
+aus house = out of : leave
+aus forest = out of : leave
+aus shop = out of : leave
+aus church = out of : leave
+aus kitchen = out of : leave
+von wall = off : hopdown
+von table = off : hopdown
+von bench = off : hopdown
+von sofa = off : hopdown
+aus bucket = from : sip
+aus bowl = from : sip
+aus river = from : sip
+aus puddle = from : sip
+"""
+
+# subjects | infinitive, singular, particle = English[, base form] | preposition or case and objects | places | flags
+# each: plural subjects have plural objects. own: his, her or their object. seated: can be done on a chair.
+# one: no plural objects. dull: no laughing or smiling subject. try: "is trying to". short: good without a place. go: the place is where to.
+ACTIVITIES = """
+person crowd | sitzen sitzt = sitting | | seat | posture
+person crowd | stehen steht = standing | | stand town yard | posture
+person | liegen liegt = lying | | rest | dull
+person crowd | warten wartet = waiting | | stand town yard public |
+person | warten wartet = waiting for | auf+acc ride | wait road | short one
+person | schlafen schläft = sleeping | | rest | dull short
+person crowd | lachen lacht = laughing | | nature town public home | dull
+person crowd | tanzen tanzt = dancing | | show town rainy home | short
+person | singen singt = singing | | show town yard | short
+child | spielen spielt = playing with | mit+dat toy pet child | play | own short
+person | spielen spielt = playing | bare music | show nature public yard | seated short
+adult elder | kochen kocht = cooking | acc dish | cook | short
+person | essen isst = eating | acc food | eat | each seated short
+adult elder | trinken trinkt = drinking | acc drink | eat | each seated short
+person | lesen liest = reading | acc text | nature seat public home | each seated short
+adult elder | schreiben schreibt = writing | acc letter book story | table public home | each seated short
+child artist | malen malt = painting | acc picture flower house boat tree | home nature | seated short one
+child artist student | zeichnen zeichnet = drawing | acc horse bird house tower boat elephant | home public | seated short
+person | halten hält = holding | acc hold | stand town yard | each seated short
+person | tragen trägt = wearing | acc topwear wear bodywear | | each wear short
+male | tragen trägt = wearing | acc menswear | | each wear short
+female | tragen trägt = wearing | acc womenswear | | each wear short
+person | werfen wirft = throwing, throw | acc throw | nature yard | short one
+child adult | fangen fängt = catching, catch | acc ball stick bird duck | nature yard | try short one
+person | heben hebt auf = picking up, pick up | acc drop throw | nature town yard | try short
+person | ziehen zieht an = putting on, put on | acc wear | home yard | each try short
+person | ziehen zieht aus = taking off, take off | acc wear | home nature | each short
+person | betrachten betrachtet = looking at | acc picture map book building tower flower boat | museum town | seated short one
+adult | hängen hängt auf = hanging up, hang up | acc picture lamp hang | home | try short
+adult elder | kaufen kauft ein = shopping | | shopping town |
+adult child | werfen wirft weg = throwing away | acc bottle newspaper letter magazine banana | nature town | short one
+person | räumen räumt auf = tidying up | acc room kitchen office shop garden | | short
+adult | schieben schiebt = pushing, push | acc machine cart stroller | road walk | try own short one
+person donkey horse | ziehen zieht = pulling, pull | acc cart sled suitcase | road walk winter | try short one
+adult child | waschen wäscht = washing, wash | acc machine dog plate window horse | yard | own try short
+adult | reparieren repariert = repairing, repair | acc machine fence roof lamp boat | yard | own try short one
+worker farmer | bauen baut = building, build | acc house wall fence tower bridge | | try short one
+child father mother | bauen baut = building, build | acc sandcastle tent snowman | beach nature winter | try short one
+person | fotografieren fotografiert = photographing | acc building tower bridge animal flower performer | nature town | short
+person | streicheln streichelt = petting | acc pet farm | nature home yard | own seated short
+person | füttern füttert = feeding | acc animal | nature yard graze | own seated short
+person | umarmen umarmt = hugging | acc kin child | nature town home | own short one
+person | beobachten beobachtet = watching | acc animal performer child | nature town stand | seated short
+adult elder | verkaufen verkauft = selling | acc fruit flower hat scarf sausage bicycle | shopping road | short
+adult elder | kaufen kauft = buying | acc fruit flower umbrella newspaper cake | shopping | short
+person | suchen sucht = looking for | acc pet hat cap ball bag umbrella camera | nature home town | own short
+person | öffnen öffnet = opening, open | acc door gate bottle window suitcase box letter | | own try short one
+adult elder | putzen putzt = cleaning | acc window table lamp plate door | home | short
+person | gießen gießt = watering | acc flower tree | water | short
+adult elder | schneiden schneidet = cutting | acc fruit cut + knife | cook table | short
+worker farmer child | graben gräbt = digging | acc hole + shovel | garden nature | short one
+adult elder | fegen fegt = sweeping | acc floor kitchen street stage + broom | | short
+person | winken winkt zu = waving to | dat person | town stand | own short
+person | hören hört zu = listening to | dat musician dancer teacher grandfather artist | town public | seated short
+person | helfen hilft = helping, help | dat kin person | home yard road | own try short
+person dog | folgen folgt = following, follow | dat dog adult goat duck | town nature | try short
+adult elder | geben gibt = giving | give give text cup bottle to child adult elder | | own
+person | zeigen zeigt = showing | give show boat doll to person | | own
+adult | bringen bringt = bringing | give drink text cake soup cup plate to person | |
+adult elder | lesen liest vor = reading | give story letter to child | home seat | own
+person | legen legt = putting | acc lying fruit | put stow | own go
+adult elder | stellen stellt = placing | acc upright bucket basket suitcase box | put | own go
+person crowd animal | gehen geht = walking | | enter cross circle toward leave | go
+child adult pet horse goat | rennen rennt = running | | enter cross circle toward leave | go
+child adult pet | springen springt = jumping | | dive hop leap hopdown | go
+child adult cat monkey goat | klettern klettert = climbing | | climb | go
+fowl | fliegen fliegt = flying | | soar enter circle | go
+adult elder | gehen geht spazieren_ = strolling with | mit+dat dog child elder | walk | own short
+adult child | reiten reitet = riding | auf+dat mount | nature graze | each short
+person crowd duck dog elephant | schwimmen schwimmt = swimming | | swim |
+pet | schlafen schläft = sleeping | | rest bark | dull short
+pet | liegen liegt = lying | | rest bark home | dull
+pet monkey | sitzen sitzt = sitting | | seat stand perch | posture
+farm elephant | stehen steht = standing | | graze stand | posture
+fowl | sitzen sitzt = sitting | | perch stand | posture
+bird | singen singt = singing | | nature perch | short
+dog | bellen bellt = barking | | bark home nature |
+dog | jagen jagt = chasing, chase | acc cat bird duck ball | nature yard | try short
+farm | grasen grast = grazing | | graze |
+animal | trinken trinkt = drinking | | sip | go
+pet monkey | beobachten beobachtet = watching | acc fowl person | nature stand | seated short
+pet monkey | spielen spielt = playing with | mit+dat ball stick child doll | home nature | short
+lying doll hat | liegen liegt = lying | | surface | thing
+upright bucket | stehen steht = standing | | tabletop floor door window | thing
+parked cart stroller | stehen steht = standing | | road yard | thing
+"""
