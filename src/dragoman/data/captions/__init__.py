@@ -9,6 +9,7 @@ sentence of the validation and test splits has at least one of them.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from functools import cache
 
 from dragoman.data.captions.writer import Writer
@@ -16,6 +17,7 @@ from dragoman.errors import UserError, nearest
 
 _SIZES = {"train": 24_000, "validation": 500, "test": 1_000}
 _HELD_OUT_IN = 16  # one combination in so many is held out
+_OFTEN = 20  # occurrences of a word in training
 _SEED = 1
 
 
@@ -33,19 +35,32 @@ def _splits() -> dict[str, list[tuple[str, str]]]:
     held_out: list[tuple[str, str]] = []
     english_of: dict[str, str] = {}
     german_of: dict[str, str] = {}
-    while len(train) < _SIZES["train"] or len(held_out) < _SIZES["validation"] + _SIZES["test"]:
+    while len(train) < _SIZES["train"]:
         german, english = writer.sentence()
         known = german in english_of
         assert english_of.setdefault(german, english) == english, f"two translations: {german}"
         assert german_of.setdefault(english, german) == german, f"two translations: {english}"
         if not known:
             (held_out if any(map(_is_held_out, writer.combinations)) else train).append((german, english))
-    test_end = _SIZES["test"]
+    train = train[: _SIZES["train"]]
+    familiar = _familiar_only(held_out, train)
+    validation_end = _SIZES["validation"] + _SIZES["test"]
+    assert len(familiar) >= validation_end, "the grammar writes enough sentences of held-out combinations"
     return {
-        "train": train[: _SIZES["train"]],
-        "validation": held_out[test_end : test_end + _SIZES["validation"]],
-        "test": held_out[:test_end],
+        "train": train,
+        "validation": familiar[_SIZES["test"] : validation_end],
+        "test": familiar[: _SIZES["test"]],
     }
+
+
+def _familiar_only(pairs: list[tuple[str, str]], train: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs whose every word occurs often in training: only the combinations are to be new."""
+    counts = Counter(word for pair in train for word in _words(pair))
+    return [pair for pair in pairs if all(counts[word] >= _OFTEN for word in _words(pair))]
+
+
+def _words(pair: tuple[str, str]) -> list[str]:
+    return [word.strip(",.") for sentence in pair for word in sentence.split()]
 
 
 @cache

@@ -121,13 +121,14 @@ def _place(line: str, nouns: dict[str, Noun]) -> Place:
     english, _, tags = rest.partition(" : ")
     preposition, noun = german.lstrip("!>").split()
     accusative = german.startswith(">") or preposition in ("durch", "um")
+    moves = accusative or preposition in ("aus", "von", "zu")
     return Place(
         preposition=preposition,
         case=ACCUSATIVE if accusative else DATIVE,
         noun=nouns[noun],
         english=english,
         definite=german.startswith("!") or "unique" in nouns[noun].tags,
-        tags=frozenset([noun, *tags.split()]),
+        tags=frozenset([*tags.split(), *([] if moves else [noun])]),
     )
 
 

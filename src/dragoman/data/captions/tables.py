@@ -46,16 +46,16 @@ der Hut Hüte = hat : wear topwear colored drop
 die Mütze Mützen = cap : wear topwear colored drop
 der Schal Schals = scarf scarves : wear topwear colored long drop
 der Rucksack Rucksäcke = backpack : topwear colored heavy
-die Jacke Jacken = jacket : wear bodywear colored warm hang
-der Mantel Mäntel = coat : wear bodywear colored warm long hang
+die Jacke Jacken = jacket : wear bodywear outer colored warm hang
+der Mantel Mäntel = coat : wear bodywear outer colored warm long hang
 das Hemd Hemden = shirt : wear bodywear colored hang
-der Pullover Pullover = sweater : wear bodywear colored warm
-die Schürze Schürzen = apron : wear bodywear colored dirty
+der Pullover Pullover = sweater : wear bodywear outer colored warm
+die Schürze Schürzen = apron : wear bodywear outer colored dirty
 die Uniform Uniformen = uniform : bodywear colored
 der Anzug Anzüge = suit : menswear dressy
 das Kleid Kleider = dress dresses : womenswear colored dressy
 der Rock Röcke = skirt : womenswear colored dressy
-das Haar Haare = hair hair : hair
+das - Haare = hair hair : hair
 
 der Ball Bälle = ball : toy colored throw drop lying
 der Drachen Drachen = kite : toy colored
@@ -70,35 +70,28 @@ die Kamera Kameras = camera : hold show used
 die Blume Blumen = flower : hold colored pretty give
 der Korb Körbe = basket : hold vessel drop
 der Koffer Koffer = suitcase : drag colored heavy drop used
-die Kiste Kisten = box boxes : vessel heavy
+die Kiste - = box boxes : vessel heavy
 die Tasche Taschen = bag : hold colored heavy drop used
 der Eimer Eimer = bucket : vessel colored
 die Flasche Flaschen = bottle : vessel drop upright
 die Tasse Tassen = cup : vessel upright colored
 der Teller Teller = plate : dirty colored
-die Schüssel Schüsseln = bowl : vessel upright colored
 die Vase Vasen = vase : vessel upright pretty colored
-die Kerze Kerzen = candle : upright colored
 die Lampe Lampen = lamp : upright used
 das Handtuch Handtücher = towel : lying colored hang wet
-das Kissen Kissen = pillow : lying colored
 
 das Buch Bücher = book : text lying show used
 die Zeitung Zeitungen = newspaper : text lying
 der Brief Briefe = letter : text lying show long
-die Zeitschrift Zeitschriften = magazine : text lying used
 das Bild Bilder = picture : show pretty used
-die Landkarte Landkarten = map : show used
 die Geschichte Geschichten = story stories : story
-die Gitarre - = guitar : music
-die Geige - = violin : music
-die Flöte - = flute : music
-die Trompete - = trumpet : music
+die Gitarre Gitarren = guitar : music hold
+die Geige Geigen = violin : music hold
+die Flöte Flöten = flute : music hold
 
 der Apfel Äpfel = apple : fruit food lying give
 die Birne Birnen = pear : fruit food lying give
 die Orange Orangen = orange : fruit food lying give
-die Banane Bananen = banana : fruit food
 die Tomate Tomaten = tomato tomatoes : fruit food
 der Kuchen Kuchen = cake : food cut
 die Pizza Pizzas = pizza : food cut
@@ -116,16 +109,13 @@ das Loch Löcher = hole : hole
 das Fahrrad Fahrräder = bicycle : machine colored used parked
 das Auto Autos = car : machine colored used parked
 das Motorrad Motorräder = motorcycle : machine colored used parked
-der Traktor Traktoren = tractor : machine colored used
 der Karren Karren = cart : drag used wooden heavy
-der Kinderwagen Kinderwagen = stroller : used colored
-der Schlitten Schlitten = sled : drag wooden colored
-das Boot Boote = boat : wooden colored used
+das Boot - = boat : wooden colored used
 der Zug Züge = train : ride
 der Bus Busse = bus buses : ride colored
 die Sandburg Sandburgen = sandcastle : sandcastle
 der Schneemann Schneemänner = snowman snowmen : snowman
-das Zelt Zelte = tent : tent colored
+das Zelt - = tent : tent colored
 
 der Park - = park : quiet
 der Garten - = garden : pretty quiet
@@ -144,9 +134,9 @@ die Straße - = street : long quiet
 der Platz - = square : quiet
 der Markt - = market : site
 die Stadt - = city : site
-die Brücke Brücken = bridge : long wooden
+die Brücke - = bridge : long wooden
 die Kirche - = church : old pretty
-das Gebäude Gebäude = building : tall old
+das Gebäude - = building : tall old
 der Turm Türme = tower : tall old
 das Haus Häuser = house : house pretty old colored
 der Brunnen - = fountain : old pretty
@@ -154,11 +144,9 @@ der Bahnhof - = station : old
 der Laden - = shop : site
 die Bühne - = stage : site
 der Baum Bäume = tree : tall old
-der Zaun Zäune = fence : wooden colored
-die Mauer Mauern = wall : long old
+der Zaun - = fence : wooden colored
+die Mauer - = wall : long old
 das Dach - = roof : roof
-die Leiter - = ladder : long wooden
-die Pfütze - = puddle : puddle
 die Bank - = bench : wooden colored
 der Stuhl - = chair : wooden colored used
 das Sofa - = sofa : colored used
@@ -176,14 +164,13 @@ das Museum - = museum : old
 die Bibliothek - = library : quiet
 das Büro - = office : used
 die Tür Türen = door : colored wooden
-das Tor - = gate : wooden
 das Fenster Fenster = window : dirty
 """
 
 # German stem, English : tags or English singulars of the nouns it fits; qualities stand before colors
 QUALITIES = """
 klein small : child pet farm fowl monkey toy house boat table box room garden boat lake bag backpack tent
-groß big : dog farm elephant ball box suitcase umbrella picture house tent fountain plate bowl kitchen tree stone
+groß big : dog farm elephant ball box suitcase umbrella picture house tent fountain plate kitchen tree stone
 jung young : adult girl pet horse goat elephant monkey
 alt old : man woman elder farmer musician artist worker gardener teacher old used wooden horse dog donkey hat coat
 müde/müd tired : person crowd animal
@@ -198,31 +185,25 @@ nass wet : furry wet duck
 schmutzig dirty : child dirty machine plate ball towel shirt jacket window bucket
 neu new : wear womenswear menswear machine camera suitcase backpack doll umbrella book
 lang long : long hair dress
-kurz short : hair skirt dress
-rund round : round window pillow
-schwer heavy : heavy
 leer empty : vessel plate
 schön beautiful : pretty dress
 hoch/hoh tall : tall
 ruhig quiet : quiet
 elegant elegant : dressy coat hat
 warm warm : warm soup
-kalt cold : beer water
-reif ripe : fruit
 hölzern wooden : wooden
 """
 COLORS = """
-rot red : colored apple tomato hair tractor
+rot red : colored apple tomato hair
 blau blue : colored
 grün green : colored green apple pear
-gelb yellow : colored pear banana
+gelb yellow : colored pear
 weiß white : colored furry goat duck suit
 schwarz black : colored furry goat suit hair
 braun brown : furry cow monkey bag coat hair suit
 grau gray : elephant donkey cat suit coat hair stone
 blond blond : blond hair
-gefleckt spotted : dog cow cat
-bunt colorful : bird scarf kite ball umbrella balloon pillow rug blanket tent
+bunt colorful : bird scarf kite ball umbrella balloon rug blanket tent
 """
 
 # [! always definite] [> accusative: where to] preposition, noun = English preposition : tags
@@ -239,7 +220,7 @@ in garden = in : nature play home water
 !auf playground = at : playground play
 auf field = in : graze
 auf street = on : town road walk
-auf square = on : town show
+!auf square = in : town show
 !auf market = at : town shopping
 !in city = in : town walk
 auf bridge = on : town road walk
@@ -272,21 +253,21 @@ auf blanket = on : seat rest
 auf wall = on : seat perch
 auf roof = on : perch
 auf fence = on : perch
-an table = at : seat table eat
+an table = at : seat desk eat
 auf table = on : surface tabletop
 auf shelf = on : surface tabletop
 in kitchen = in : home indoors cook eat
 in room = in : home indoors
 in restaurant = in : public eat
-in café = in : public eat table
+in café = in : public eat desk
 in museum = in : museum public
 in library = in : public
 in office = in : indoors
 in lake = in : swim
 in river = in : swim
->in park = into : enter
->in garden = into : enter
->in forest = into : enter
+>in park = into : land
+>in garden = into : land
+>in forest = into : land
 >in house = into : enter
 >in kitchen = into : enter
 >in station = into : enter
@@ -295,7 +276,6 @@ in river = in : swim
 >in water = into : dive
 >in lake = into : dive
 >in river = into : dive
->in puddle = into : dive
 >in box = into : stow
 >in basket = into : stow
 >in bag = into : stow
@@ -310,10 +290,8 @@ in river = in : swim
 >auf wall = onto : hop climb
 >auf roof = onto : climb
 >auf tree = up : climb
->auf ladder = up : climb small
 >über fence = over : leap climb
 >über wall = over : leap climb
->über puddle = over : leap
 >über bench = over : leap
 >über street = across : cross
 >über bridge = across : cross
@@ -350,22 +328,23 @@ von table = off : hopdown
 von bench = off : hopdown
 von sofa = off : hopdown
 aus bucket = from : sip
-aus bowl = from : sip
 aus river = from : sip
-aus puddle = from : sip
 """
 
-# subjects | infinitive, singular, particle = English[, base form] | preposition or case and objects | places | flags
-# each: plural subjects have plural objects. own: his, her or their object. seated: can be done on a chair.
-# one: no plural objects. dull: no laughing or smiling subject. try: "is trying to". short: good without a place. go: the place is where to.
+# subjects | infinitive, singular, particle = English[, base form] | what stands with it | places | flags
+# What stands with it: preposition or case and objects [to recipients] [+ tool]; bare is an object without an article.
+# Flags of the verb   short: good without a place. go: the place is where to. try: "is trying to" do it.
+# Flags of its object  each: plural subjects have plural objects. one: never plural. own: his, her or their object.
+# Flags of company    posture: with something seated. idle: with something busy. wear: with anything but unclothed.
+#                     dull: without laughing and smiling. thing: said of things.
 ACTIVITIES = """
 person crowd | sitzen sitzt = sitting | | seat | posture
-person crowd | stehen steht = standing | | stand town yard | posture
+person crowd | stehen steht = standing | | stand town yard | posture idle
 person | liegen liegt = lying | | rest | dull
 person crowd | warten wartet = waiting | | stand town yard public |
 person | warten wartet = waiting for | auf+acc ride | wait road | short one
 person | schlafen schläft = sleeping | | rest | dull short
-person crowd | lachen lacht = laughing | | nature town public home | dull
+person crowd | lachen lacht = laughing | | nature town public home | dull idle
 person crowd | tanzen tanzt = dancing | | show town rainy home | short
 person | singen singt = singing | | show town yard | short
 child | spielen spielt = playing with | mit+dat toy pet child | play | own short
@@ -374,61 +353,64 @@ adult elder | kochen kocht = cooking | acc dish | cook | short
 person | essen isst = eating | acc food | eat | each seated short
 adult elder | trinken trinkt = drinking | acc drink | eat | each seated short
 person | lesen liest = reading | acc text | nature seat public home | each seated short
-adult elder | schreiben schreibt = writing | acc letter book story | table public home | each seated short
+adult elder | schreiben schreibt = writing | acc letter book story | desk public home | each seated short
 child artist | malen malt = painting | acc picture flower house boat tree | home nature | seated short one
-child artist student | zeichnen zeichnet = drawing | acc horse bird house tower boat elephant | home public | seated short
+child artist student | zeichnen zeichnet = drawing | acc horse bird house tower boat | home public | seated short
 person | halten hält = holding | acc hold | stand town yard | each seated short
 person | tragen trägt = wearing | acc topwear wear bodywear | | each wear short
 male | tragen trägt = wearing | acc menswear | | each wear short
 female | tragen trägt = wearing | acc womenswear | | each wear short
 person | werfen wirft = throwing, throw | acc throw | nature yard | short one
-child adult | fangen fängt = catching, catch | acc ball stick bird duck | nature yard | try short one
-person | heben hebt auf = picking up, pick up | acc drop throw | nature town yard | try short
-person | ziehen zieht an = putting on, put on | acc wear | home yard | each try short
-person | ziehen zieht aus = taking off, take off | acc wear | home nature | each short
-person | betrachten betrachtet = looking at | acc picture map book building tower flower boat | museum town | seated short one
-adult | hängen hängt auf = hanging up, hang up | acc picture lamp hang | home | try short
-adult elder | kaufen kauft ein = shopping | | shopping town |
-adult child | werfen wirft weg = throwing away | acc bottle newspaper letter magazine banana | nature town | short one
-person | räumen räumt auf = tidying up | acc room kitchen office shop garden | | short
-adult | schieben schiebt = pushing, push | acc machine cart stroller | road walk | try own short one
-person donkey horse | ziehen zieht = pulling, pull | acc cart sled suitcase | road walk winter | try short one
-adult child | waschen wäscht = washing, wash | acc machine dog plate window horse | yard | own try short
-adult | reparieren repariert = repairing, repair | acc machine fence roof lamp boat | yard | own try short one
+child adult | fangen fängt = catching, catch | acc ball balloon bird duck | nature yard | try short one
+person | heben hebt auf = picking up, pick up | acc drop throw | nature town yard | try short busy
+person | ziehen zieht an = putting on, put on | acc outer | home yard | each try short busy unclothed
+person | ziehen zieht aus = taking off | acc outer | home nature | each short busy unclothed
+person | betrachten betrachtet = looking at | acc picture book building tower boat | museum town | seated short one
+adult | hängen hängt auf = hanging up, hang up | acc picture lamp hang | home | try short busy
+adult elder | kaufen kauft ein = shopping | | shopping city | busy
+adult child | werfen wirft weg = throwing away | acc bottle newspaper letter | nature town | short one busy
+person | räumen räumt auf = tidying up | acc room kitchen office shop garden | | short busy
+adult | schieben schiebt = pushing, push | acc machine cart | road walk | try own short one
+person donkey horse | ziehen zieht = pulling, pull | acc cart suitcase | road walk winter | try short one
+adult child | waschen wäscht = washing, wash | acc machine dog window horse | garden house | own try short
+adult | reparieren repariert = repairing, repair | acc machine fence roof lamp boat | garden house street | own try short one
 worker farmer | bauen baut = building, build | acc house wall fence tower bridge | | try short one
 child father mother | bauen baut = building, build | acc sandcastle tent snowman | beach nature winter | try short one
-person | fotografieren fotografiert = photographing | acc building tower bridge animal flower performer | nature town | short
-person | streicheln streichelt = petting | acc pet farm | nature home yard | own seated short
-person | füttern füttert = feeding | acc animal | nature yard graze | own seated short
+person | fotografieren fotografiert = photographing | acc tower animal flower performer | nature town | short
+person | streicheln streichelt = petting | acc pet farm | nature graze | own seated short
+person | füttern füttert = feeding | acc animal | nature graze | own seated short
 person | umarmen umarmt = hugging | acc kin child | nature town home | own short one
 person | beobachten beobachtet = watching | acc animal performer child | nature town stand | seated short
-adult elder | verkaufen verkauft = selling | acc fruit flower hat scarf sausage bicycle | shopping road | short
+adult elder | verkaufen verkauft = selling | acc fruit flower hat scarf sausage bicycle | shopping street square | short
 adult elder | kaufen kauft = buying | acc fruit flower umbrella newspaper cake | shopping | short
 person | suchen sucht = looking for | acc pet hat cap ball bag umbrella camera | nature home town | own short
-person | öffnen öffnet = opening, open | acc door gate bottle window suitcase box letter | | own try short one
+person | öffnen öffnet = opening, open | acc door bottle window suitcase box letter | | try short one
 adult elder | putzen putzt = cleaning | acc window table lamp plate door | home | short
 person | gießen gießt = watering | acc flower tree | water | short
-adult elder | schneiden schneidet = cutting | acc fruit cut + knife | cook table | short
+adult elder | schneiden schneidet = cutting | acc fruit cut + knife | cook desk | short
 worker farmer child | graben gräbt = digging | acc hole + shovel | garden nature | short one
 adult elder | fegen fegt = sweeping | acc floor kitchen street stage + broom | | short
-person | winken winkt zu = waving to | dat person | town stand | own short
+person | winken winkt zu = waving to | dat person | town stand | own short busy
 person | hören hört zu = listening to | dat musician dancer teacher grandfather artist | town public | seated short
 person | helfen hilft = helping, help | dat kin person | home yard road | own try short
 person dog | folgen folgt = following, follow | dat dog adult goat duck | town nature | try short
-adult elder | geben gibt = giving | give give text cup bottle to child adult elder | | own
-person | zeigen zeigt = showing | give show boat doll to person | | own
-adult | bringen bringt = bringing | give drink text cake soup cup plate to person | |
-adult elder | lesen liest vor = reading | give story letter to child | home seat | own
+adult elder | geben gibt = giving | give give text cup bottle to child adult elder | | short
+person | zeigen zeigt = showing | give show boat doll to person | | own short
+adult | bringen bringt = bringing | give drink text cake soup cup plate to person | | short
+adult elder | lesen liest vor = reading | give story letter to child | home seat | own short
 person | legen legt = putting | acc lying fruit | put stow | own go
 adult elder | stellen stellt = placing | acc upright bucket basket suitcase box | put | own go
-person crowd animal | gehen geht = walking | | enter cross circle toward leave | go
-child adult pet horse goat | rennen rennt = running | | enter cross circle toward leave | go
-child adult pet | springen springt = jumping | | dive hop leap hopdown | go
-child adult cat monkey goat | klettern klettert = climbing | | climb | go
-fowl | fliegen fliegt = flying | | soar enter circle | go
+person crowd | gehen geht = walking | | enter land cross circle toward leave | go
+child adult | rennen rennt = running | | enter land cross circle toward leave | go
+animal | gehen geht = walking | | land cross circle | go
+pet horse goat | rennen rennt = running | | land cross circle | go
+child adult pet | springen springt = jumping | | hop leap hopdown | go
+child adult dog | springen springt = jumping | | dive | go unclothed
+child worker father student soldier tourist cat monkey goat | klettern klettert = climbing | | climb | go
+fowl | fliegen fliegt = flying | | soar land circle | go
 adult elder | gehen geht spazieren_ = strolling with | mit+dat dog child elder | walk | own short
 adult child | reiten reitet = riding | auf+dat mount | nature graze | each short
-person crowd duck dog elephant | schwimmen schwimmt = swimming | | swim |
+person crowd duck dog elephant | schwimmen schwimmt = swimming | | swim | unclothed
 pet | schlafen schläft = sleeping | | rest bark | dull short
 pet | liegen liegt = lying | | rest bark home | dull
 pet monkey | sitzen sitzt = sitting | | seat stand perch | posture
@@ -436,12 +418,12 @@ farm elephant | stehen steht = standing | | graze stand | posture
 fowl | sitzen sitzt = sitting | | perch stand | posture
 bird | singen singt = singing | | nature perch | short
 dog | bellen bellt = barking | | bark home nature |
-dog | jagen jagt = chasing, chase | acc cat bird duck ball | nature yard | try short
+dog | jagen jagt = chasing, chase | acc cat bird duck ball | nature yard | try short one
 farm | grasen grast = grazing | | graze |
 animal | trinken trinkt = drinking | | sip | go
 pet monkey | beobachten beobachtet = watching | acc fowl person | nature stand | seated short
 pet monkey | spielen spielt = playing with | mit+dat ball stick child doll | home nature | short
 lying doll hat | liegen liegt = lying | | surface | thing
-upright bucket | stehen steht = standing | | tabletop floor door window | thing
-parked cart stroller | stehen steht = standing | | road yard | thing
+upright bucket | stehen steht = standing | | tabletop floor door | thing
+parked cart | stehen steht = standing | | road yard | thing
 """

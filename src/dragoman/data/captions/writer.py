@@ -44,13 +44,17 @@ class Writer:
         self._states = self._flagged("thing")
         self._activities = [activity for activity in self._lexicon.activities if activity not in self._states]
         self._attempts = self._flagged("try")
-        self._companions = {flag: self._flagged(flag) for flag in ("wear", "posture", "seated")}
+        self._clothes = [
+            [noun for noun in self._lexicon.nouns if not noun.tags.isdisjoint(tags)]
+            for tags in (("bodywear", "topwear", "hair"), ("bodywear", "topwear", "hair", "womenswear"))
+        ]
+        self._companions = {flag: self._flagged(flag) for flag in ("wear", "posture", "seated", "busy")}
         weights: dict[Callable[[], _Pair], int] = {
             self._plain: 10,
             self._fronted: 8,
             self._timed: 3,
             self._relative: 6,
-            self._while: 5,
+            self._while: 7,
             self._attempt: 2,
             self._thing: 2,
             self._predicate: 1,
@@ -110,12 +114,14 @@ class Writer:
         main = self._pick(self._activities)
         subject = self._single(main, self._pick(main.subjects))
         flag, main_place, relative_place = "wear", 0.5, 0.0
-        if "posture" in main.flags and self._chance(0.7):
+        if "idle" in main.flags and self._chance(0.5):
+            flag, main_place = "busy", 1.0
+        elif "posture" in main.flags and self._chance(0.7):
             flag, main_place = "seated", 1.0
         elif "seated" in main.flags and self._chance(0.7):
             flag, main_place, relative_place = "posture", 0.0, 1.0
         relative = self._pick([choice for choice in self._companions[flag] if subject.nouns[0] in choice.subjects])
-        if relative is main or flag in main.flags:
+        if relative is main or flag in main.flags or (flag == "wear" and "unclothed" in main.flags):
             raise _Unfit
         self.combinations.append((subject.nouns[0].english, relative.verb.participle.split()[0]))
         inner = self._clause(relative, subject, self._place(relative, relative_place))
@@ -130,9 +136,11 @@ class Writer:
 
     def _while(self) -> _Pair:
         first, second = self._pick(self._activities), self._pick(self._activities)
+        if "wear" in first.flags or "wear" in second.flags:
+            raise _Unfit
         place = self._place(first, 0.3)
         settings = (place,) if place else first.places
-        if not _meet(settings, second.places) or "go" in second.flags or "short" not in second.flags:
+        if not _meet(settings, second.places) or "short" not in second.flags:
             raise _Unfit
         subjects = [self._single(activity, self._pick(activity.subjects)) for activity in (first, second)]
         if subjects[0].nouns == subjects[1].nouns:
@@ -241,7 +249,7 @@ class Writer:
             return self._phrase(subject.owner, noun)
         if "unique" in noun.tags or "kin" in noun.tags:
             return self._phrase("the", noun)
-        if plural and noun.plural and "one" not in activity.flags and self._chance(0.25):
+        if plural and noun.plural and "one" not in activity.flags and self._chance(0.3):
             return self._phrase(self._pick(("", *_PLURAL)), noun, plural=True)
         return self._phrase(self._pick(_SINGULAR), noun)
 
@@ -260,7 +268,7 @@ class Writer:
         if kind < 0.07:
             return self._couple(activity, noun)
         subject = self._group(activity, noun) if kind < 0.14 else self._single(activity, noun)
-        dressed = "person" in noun.tags and "wear" not in activity.flags and self._chance(0.22)
+        dressed = "person" in noun.tags and activity.flags.isdisjoint(("wear", "unclothed")) and self._chance(0.22)
         return self._dressed(subject) if dressed else subject
 
     def _single(self, activity: Activity, noun: Noun) -> Subject:
@@ -303,8 +311,9 @@ class Writer:
         )
 
     def _dressed(self, subject: Subject) -> Subject:
-        clothes = {"bodywear", "topwear", "hair", *(["womenswear"] if "female" in subject.nouns[0].tags else [])}
-        piece = self._pick([noun for noun in self._lexicon.nouns if not noun.tags.isdisjoint(clothes)])
+        piece = self._pick(self._clothes["female" in subject.nouns[0].tags])
+        if "hair" in piece.tags and "blond" in subject.english.split():
+            raise _Unfit
         german, english = ("in", "in") if piece.tags.isdisjoint({"topwear", "hair"}) else ("mit", "with")
         if "hair" in piece.tags:
             phrase = self._phrase("", piece, plural=True, adjectives=1.0)
