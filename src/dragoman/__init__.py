@@ -2,4 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from dragoman.translator import Translation as Translation
+    from dragoman.translator import Translator as Translator
+    from dragoman.translator import load as load
+
+_LAZY = ("Translation", "Translator", "load")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs torch only when it is asked for."""
+    if name in _LAZY:
+        from dragoman import translator
+
+        return getattr(translator, name)
+    raise AttributeError(f"module 'dragoman' has no attribute {name!r}")

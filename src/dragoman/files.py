@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dragoman.errors import UserError
 
@@ -44,15 +44,17 @@ def _replace_directory(new: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a whole file or, on any error, leave what was there.
+@contextmanager
+def atomic_text_file(path: Path) -> Iterator[IO[str]]:
+    """Yield a UTF-8 file to fill; it becomes `path`, replacing what was there, if all went well.
 
     Raises:
-        UserError: The disk is full or the place cannot be written to.
+        UserError: The disk is full or the place cannot be written to; `path` is as it was.
     """
     temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8")
+        with temporary.open("w", encoding="utf-8") as file:
+            yield file
         _flush(temporary)
         temporary.rename(path)
         _flush(path.parent)
@@ -60,6 +62,16 @@ def write_text(path: Path, text: str) -> None:
         raise UserError(f"{path}: could not be saved: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole file or, on any error, leave what was there.
+
+    Raises:
+        UserError: The disk is full or the place cannot be written to.
+    """
+    with atomic_text_file(path) as file:
+        file.write(text)
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -49,31 +49,45 @@ def prepare(
         UserError: A corpus is missing or broken, or no pair is left to train on.
     """
     data = recipe.data
+    count, pairs, validation = _read(recipe, data_directory)
+    note(f"read {count:,} training pairs")
+    source, target = tokenizers or _train_tokenizers(recipe, pairs)
+    note(f"vocabularies of {len(source.vocabulary):,} and {len(target.vocabulary):,} entries")
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    train = _encode(source.encode(sources), target.encode(targets), data.max_tokens)
+    if not len(train):
+        raise UserError(f"data.max_tokens = {data.max_tokens}: no training pair is that short")
+    dropped = count - len(train) - (0 if data.validation else len(validation))
+    return Prepared(source, target, train, validation, dropped)
+
+
+def train_recipe_tokenizers(recipe: Recipe, data_directory: Path | None) -> tuple[Tokenizer, Tokenizer]:
+    """The tokenizers that a run of this recipe would have."""
+    return _train_tokenizers(recipe, _read(recipe, data_directory)[1])
+
+
+def _read(recipe: Recipe, data_directory: Path | None) -> tuple[int, list[Pair], list[Pair]]:
+    """How many training pairs there are, those of fit length, and the validation pairs."""
+    data = recipe.data
     read = read_pairs(data.train, data, data_directory)
     pairs = [pair for pair in read if _short(pair, data.max_characters)]
-    note(f"read {len(read):,} training pairs")
     if data.validation:
         validation = read_pairs(data.validation, data, data_directory)
     else:
         pairs, validation = hold_out(pairs, data.validation_pairs, recipe.training.seed)
     if not pairs or not validation:
-        raise UserError(f"data.train: {len(read)} pairs are too few to train and validate on")
-    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    if tokenizers is None:
-        tokenizers = train_tokenizers(
-            sources,
-            targets,
-            recipe.text,
-            source_language=data.source_language,
-            target_language=data.target_language,
-        )
-    source, target = tokenizers
-    note(f"vocabularies of {len(source.vocabulary):,} and {len(target.vocabulary):,} entries")
-    train = _encode(source.encode(sources), target.encode(targets), data.max_tokens)
-    if not len(train):
-        raise UserError(f"data.max_tokens = {data.max_tokens}: no training pair is that short")
-    dropped = len(read) - len(train) - (0 if data.validation else len(validation))
-    return Prepared(source, target, train, validation, dropped)
+        raise UserError(f"data.train: {len(read):,} pairs are too few to train and validate on")
+    return len(read), pairs, validation
+
+
+def _train_tokenizers(recipe: Recipe, pairs: Sequence[Pair]) -> tuple[Tokenizer, Tokenizer]:
+    return train_tokenizers(
+        [pair.source for pair in pairs],
+        [pair.target for pair in pairs],
+        recipe.text,
+        source_language=recipe.data.source_language,
+        target_language=recipe.data.target_language,
+    )
 
 
 def hold_out(pairs: list[Pair], count: int, seed: int) -> tuple[list[Pair], list[Pair]]:

@@ -1,0 +1,293 @@
+"""The command line: one function a verb; each parses, calls and prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.settings import Decoding
+    from dragoman.translator import Translation, Translator
+
+app = typer.Typer(
+    help="Train a Transformer translator from parallel text, and translate with it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+data_app = typer.Typer(help="Named datasets: what there is, and where it lies.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+
+BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle, or a run directory that holds one.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be given again for others."),
+]
+DataDirectory = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Directory of datasets to read before downloading (default: $DRAGOMAN_DATA)."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def main() -> None:
+    """Run the command line; a UserError becomes a message and exit code 2."""
+    try:
+        app(standalone_mode=True)
+    except UserError as error:
+        sys.exit(_complain(error))
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # whoever read our output has gone, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
+def _complain(error: UserError) -> int:
+    print(f"dragoman: {error}", file=sys.stderr)
+    return 2
+
+
+@app.callback(invoke_without_command=True)
+def _version(show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if show:
+        from dragoman import __version__
+
+        print(f"dragoman {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def quickstart(
+    output: Annotated[Path, typer.Option(help="Run directory.")] = Path("runs/quickstart"),
+) -> None:
+    """Train a small German-English translator on the built-in corpus, score it, and translate with it.
+
+    Takes a few minutes on a laptop; run again, it goes on where it stopped.
+
+    Example: dragoman quickstart --output runs/quickstart
+    """
+    from dragoman.recipe import load_recipe
+    from dragoman.training.run import train
+
+    recipe = load_recipe(Path("quickstart"))
+    if not train(recipe, output, resume=(output / "recipe.toml").is_file()):
+        raise typer.Exit(130)
+    import dragoman
+
+    translator = dragoman.load(output)
+    examples = ["Ein kleiner Junge spielt im Park mit einem Hund.", "Zwei Frauen lesen ein Buch."]
+    for text, translation in zip(examples, translator(examples), strict=True):
+        print(f"{text}\n  -> {translation}")
+    print(f'\nNow: dragoman translate {output} "{examples[0]}"\nand open {output / "report.html"}')
+
+
+@app.command()
+def train(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe file, or the name of a built-in one.")],
+    output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/NAME of the recipe).")] = None,
+    overrides: Overrides = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest checkpoint.")] = False,
+    data_dir: DataDirectory = None,
+) -> None:
+    """Train a translator: recipe in; run directory with checkpoints, bundle and report out.
+
+    Example: dragoman train recipes/multi30k-de-en.toml --set training.minutes=10
+    """
+    from dragoman.recipe import load_recipe
+    from dragoman.training.run import train
+
+    loaded = load_recipe(recipe, overrides or [])
+    if not train(loaded, output or Path("runs") / loaded.name, resume=resume, data_directory=data_dir):
+        raise typer.Exit(130)
+
+
+@app.command()
+def translate(
+    bundle: BundlePath,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts to translate.")] = None,
+    source: Annotated[Path | None, typer.Option("--input", help="File to translate, line by line (or .gz).")] = None,
+    output: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None,
+    overrides: Overrides = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line: text, tokens, log-probabilities, score, …")
+    ] = False,
+) -> None:
+    """Translate texts, a file, or standard input: one line out for each line in.
+
+    With decoding.n_best above 1 the alternatives follow on the same line, separated by tabs.
+
+    Example: dragoman translate runs/quickstart "Ein Hund läuft." --set decoding.beam_size=8
+    """
+    from dragoman.data.lines import decode_lines, read_lines
+
+    if texts and source:
+        raise UserError("give texts or --input, not both")
+    if output and source and output.resolve() == source.resolve():
+        raise UserError(f"{output}: is also the input")
+    translator = _load(bundle, overrides)
+    lines: Iterable[str] = texts or (read_lines(source) if source else decode_lines(sys.stdin.buffer, "standard input"))
+    truncated = 0
+    with _open_output(output) as file:
+        for translation in translator.stream(lines):
+            truncated += translation.truncated
+            file.write((_to_json(translation) if as_json else _to_line(translation)) + "\n")
+    if truncated:
+        print(
+            f"dragoman: warning: {truncated:,} lines were longer than the model's {translator.source_limit} tokens "
+            "and were translated in part",
+            file=sys.stderr,
+        )
+
+
+@app.command()
+def evaluate(
+    bundle: BundlePath,
+    source: Annotated[Path, typer.Option(help="File to translate, line by line (or .gz).")],
+    reference: Annotated[Path, typer.Option(help="File with the right translation of each line.")],
+    output: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the scores as JSON.")] = None,
+    overrides: Overrides = None,
+) -> None:
+    """Score a translator: BLEU and chrF of its translations, perplexity of the references.
+
+    Example: dragoman evaluate runs/multi30k-de-en --source test.de --reference test.en
+    """
+    from dragoman.data.corpus import read_corpus
+    from dragoman.evaluation import evaluate
+    from dragoman.files import write_json
+    from dragoman.settings import FilePair
+
+    files = FilePair(source=str(source), target=str(reference))
+    pairs = list(read_corpus(files, source_language="source", target_language="target"))
+    report, _ = evaluate(_load(bundle, overrides), [pair.source for pair in pairs], [pair.target for pair in pairs])
+    if output:
+        write_json(output, report.to_dict())
+    print(f"{report.sentences:,} sentences, {report.decoding}")
+    print(f"BLEU {report.bleu:.2f}  {report.bleu_signature}")
+    print(f"chrF {report.chrf:.2f}  {report.chrf_signature}")
+    print(f"perplexity {report.perplexity:.3f}  loss {report.loss:.4f} nats a token")
+
+
+@app.command()
+def info(
+    path: Annotated[Path, typer.Argument(metavar="BUNDLE|RUN|RECIPE")],
+    as_json: AsJson = False,
+    overrides: Overrides = None,
+    data_dir: DataDirectory = None,
+) -> None:
+    """Tell what a bundle, run or recipe is: parameters by part, vocabulary sizes, settings, scores.
+
+    Example: dragoman info recipes/multi30k-de-en.toml --json
+    """
+    from dragoman.information import describe
+
+    about = describe(path, overrides or [], data_dir)
+    if as_json:
+        print(json.dumps(about, ensure_ascii=False, indent=2))
+    else:
+        _print_tree(about)
+
+
+@data_app.command("list")
+def data_list() -> None:
+    """List the named datasets.
+
+    Example: dragoman data list
+    """
+    from dragoman.data.catalog import catalog
+
+    for dataset in catalog():
+        print(f"{dataset.name:28} {' '.join(dataset.languages):12} {dataset.description}")
+
+
+@data_app.command("fetch")
+def data_fetch(name: str, data_dir: DataDirectory = None) -> None:
+    """Bring a dataset onto this machine, with its checksums verified.
+
+    Example: dragoman data fetch multi30k
+    """
+    from dragoman.data.download import fetch
+
+    for path in fetch(name, data_directory=data_dir):
+        print(path)
+
+
+@data_app.command("show")
+def data_show(name: str, data_dir: DataDirectory = None) -> None:
+    """Show a dataset: languages, splits, licence, where its files are, and its first pairs.
+
+    Example: dragoman data show multi30k
+    """
+    from dragoman.data.corpus import describe
+
+    found = describe(name, data_directory=data_dir)
+    dataset = found.dataset
+    print(f"{dataset.name}: {dataset.description}")
+    print(f"languages: {' '.join(dataset.languages)}\nsplits: {' '.join(dataset.splits)}")
+    print(f"licence: {dataset.licence}\nhomepage: {dataset.homepage}")
+    for file, path in found.files:
+        print(f"  {file.path}: {path or 'not on this machine' + (', at ' + file.url if file.url else '')}")
+    for pair in found.examples:
+        print(f"\n  {pair.source}\n  {pair.target}")
+
+
+def _load(bundle: Path, overrides: list[str] | None) -> Translator:
+    from dragoman.bundle import Bundle
+    from dragoman.translator import Translator
+
+    loaded = Bundle.load(bundle)
+    return Translator(loaded, _decoding(loaded.recipe, overrides or []))
+
+
+def _decoding(recipe: Any, overrides: list[str]) -> Decoding:
+    from dragoman.recipe import build_recipe
+
+    if foreign := [override for override in overrides if not override.startswith("decoding.")]:
+        raise UserError(f"--set {foreign[0]}: only decoding.* can be set for a trained model")
+    decoding: Decoding = build_recipe(recipe.to_dict(), overrides, origin="--set").decoding
+    return decoding
+
+
+@contextmanager
+def _open_output(path: Path | None) -> Iterator[IO[str]]:
+    """Standard output, or a file that appears under its name only when whole."""
+    if path is None:
+        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    from dragoman.files import atomic_text_file
+
+    with atomic_text_file(path) as file:
+        yield file
+
+
+def _to_line(translation: Translation) -> str:
+    texts = [translation.text, *(other.text for other in translation.alternatives)]
+    return "\t".join(" ".join(text.split()) for text in texts)
+
+
+def _to_json(translation: Translation) -> str:
+    from dataclasses import asdict
+
+    return json.dumps(asdict(translation), ensure_ascii=False)
+
+
+def _print_tree(data: dict[str, Any], indent: str = "") -> None:
+    for key, value in data.items():
+        if isinstance(value, dict):
+            print(f"{indent}{key}")
+            _print_tree(value, indent + "  ")
+        else:
+            print(f"{indent}{key}: {value:,}" if type(value) is int else f"{indent}{key}: {value}")
