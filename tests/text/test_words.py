@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import UserError
 from dragoman.settings import Specials, Text
+from dragoman.text.cleaning import SPACES
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.training import load_tokenizer, train_tokenizers
 
@@ -34,11 +36,11 @@ def test_known_words_come_back(words: list[str]) -> None:
     assert all(4 <= index < len(KNOWN.vocabulary) for index in ids)
 
 
-@given(text=st.text())
+@given(text=st.one_of(st.text(), st.lists(st.sampled_from([*WORDS, " ", "\0", "▁"])).map("".join)))
 def test_unk_stands_for_unknown_words_alone(text: str) -> None:
     (ids,) = KNOWN.encode([text])
     unk = KNOWN.vocabulary.unk
-    assert [index == unk for index in ids] == [word not in WORDS for word in text.split()]
+    assert [index == unk for index in ids] == [word not in WORDS for word in re.split(SPACES, text) if word]
     assert {*ids} & {*KNOWN.vocabulary.special_ids} <= {unk}
 
 

@@ -28,7 +28,9 @@ class WordRules(Settings):
 
     def splitter(self) -> Split:
         """The function from a sentence to its words, unseen ones included."""
-        return str.split if self.type == "whitespace" else _spacy_rules(self.language)
+        if self.type == "whitespace":
+            return lambda text: collapse_spaces(text).split()
+        return _spacy_rules(self.language)
 
     def normalise(self, text: str) -> str:
         """The text in its Unicode normal form, lowercase if so set."""
