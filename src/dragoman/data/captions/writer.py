@@ -57,7 +57,7 @@ class Writer:
             self._while: 7,
             self._attempt: 2,
             self._thing: 2,
-            self._predicate: 1,
+            self._predicate: 2,
         }
         self._patterns = [pattern for pattern, weight in weights.items() for _ in range(weight)]
         self.combinations: list[tuple[str, str]] = []
