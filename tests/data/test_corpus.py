@@ -7,12 +7,13 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dragoman.data import lines
 from dragoman.data.catalog import DataFile, catalog
 from dragoman.data.corpus import ROW_FORMATS, Pair, describe, read_corpora, read_corpus
 from dragoman.data.lines import MAX_LINE_CHARACTERS, read_lines
@@ -152,9 +153,9 @@ def test_pairs_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
 
 def test_lines_may_be_empty_and_so_may_the_file(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
-    for content, lines in ((b"", []), (b"\n", [""]), (b"a\n\nb", ["a", "", "b"]), (b"\n\n", ["", ""])):
+    for content, expected in ((b"", []), (b"\n", [""]), (b"a\n\nb", ["a", "", "b"]), (b"\n\n", ["", ""])):
         path.write_bytes(content)
-        assert list(read_lines(path)) == lines
+        assert list(read_lines(path)) == expected
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\ufeff", "\u200b", "\t"])
@@ -203,12 +204,28 @@ BAD_FILES = {
 }
 
 
+def watch_open(monkeypatch: pytest.MonkeyPatch) -> list[BinaryIO]:
+    """The streams that reading opens from now on."""
+    opened: list[BinaryIO] = []
+    real_open = lines._open
+
+    def remember(path: Path) -> BinaryIO:
+        opened.append(real_open(path))
+        return opened[-1]
+
+    monkeypatch.setattr(lines, "_open", remember)
+    return opened
+
+
 @pytest.mark.parametrize("name", BAD_FILES)
-def test_bad_files_are_refused_with_file_and_line(name: str, tmp_path: Path) -> None:
+def test_bad_files_are_refused_with_file_and_line(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file_name, content, message = BAD_FILES[name]
     tmp_path.joinpath(file_name).write_bytes(content)
+    opened = watch_open(monkeypatch)
     with pytest.raises(UserError) as refusal:
         read(str(tmp_path / file_name))
+    assert opened
+    assert all(stream.closed for stream in opened)
     assert message in str(refusal.value)
     assert file_name in str(refusal.value)
 
@@ -225,11 +242,15 @@ def test_the_longest_line_is_allowed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("sources", "targets"), [(3, 5), (5, 3), (0, 2), (1, 0)])
-def test_files_of_different_length_are_refused_with_both_lengths(sources: int, targets: int, tmp_path: Path) -> None:
+def test_files_of_different_length_are_refused_with_both_lengths(
+    sources: int, targets: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "t.de").write_text("a\n" * sources)
     (tmp_path / "t.en").write_text("b\n" * targets)
+    opened = watch_open(monkeypatch)
     with pytest.raises(UserError) as refusal:
         read(f"{tmp_path}/t.{{lang}}")
+    assert [stream.closed for stream in opened] == [True, True]
     assert f"t.de has {sources} lines" in str(refusal.value)
     assert f"t.en has {targets} lines" in str(refusal.value)
     assert f"from line {min(sources, targets) + 1} on" in str(refusal.value)

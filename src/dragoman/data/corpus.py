@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -118,16 +119,16 @@ def _read_aligned(source: Path, target: Path) -> Iterator[Pair]:
 
 
 def _align(source: Path, target: Path) -> Iterator[Pair]:
-    sources, targets = read_lines(source), read_lines(target)
-    for before, (source_line, target_line) in enumerate(zip_longest(sources, targets)):
-        if source_line is None or target_line is None:
-            longer = before + 1 + sum(1 for _ in chain(sources, targets))
-            lengths = (before, longer) if source_line is None else (longer, before)
-            raise UserError(
-                f"files of different length: {source} has {lengths[0]:,} lines, {target} has {lengths[1]:,} lines; "
-                f"from line {before + 1} on there is nothing to pair"
-            )
-        yield Pair(source_line, target_line)
+    with closing(read_lines(source)) as sources, closing(read_lines(target)) as targets:
+        for before, (source_line, target_line) in enumerate(zip_longest(sources, targets)):
+            if source_line is None or target_line is None:
+                longer = before + 1 + sum(1 for _ in chain(sources, targets))
+                lengths = (before, longer) if source_line is None else (longer, before)
+                raise UserError(
+                    f"files of different length: {source} has {lengths[0]:,} lines, {target} has {lengths[1]:,} lines; "
+                    f"from line {before + 1} on there is nothing to pair"
+                )
+            yield Pair(source_line, target_line)
 
 
 RowParser = Callable[[str, str, int, tuple[str, str]], tuple[str, str]]
@@ -167,9 +168,13 @@ ROW_FORMATS: dict[str, RowParser] = {".tsv": _parse_tsv, ".jsonl": _parse_json}
 
 
 def _read_rows(path: Path, parse: RowParser, languages: tuple[str, str]) -> Iterator[Pair]:
-    name = str(path)
-    rows = (Pair(*parse(line, name, number, languages)) for number, line in enumerate(read_lines(path), start=1))
-    return _with_text(rows, f"source side of {path}", f"target side of {path}")
+    return _with_text(_parse_rows(path, parse, languages), f"source side of {path}", f"target side of {path}")
+
+
+def _parse_rows(path: Path, parse: RowParser, languages: tuple[str, str]) -> Iterator[Pair]:
+    with closing(read_lines(path)) as lines:
+        for number, line in enumerate(lines, start=1):
+            yield Pair(*parse(line, str(path), number, languages))
 
 
 def _read_named(

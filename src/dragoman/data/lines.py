@@ -6,7 +6,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -23,7 +23,7 @@ _BYTE_ORDER_MARK = "\ufeff".encode()
 _FORBIDDEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Generator[str, None, None]:
     """The lines of a UTF-8 file, plain or ``.gz``, without their ends.
 
     Only a line feed ends a line (a carriage return before it is dropped); an empty line is an empty string,
