@@ -59,8 +59,8 @@ def _familiar_only(pairs: list[tuple[str, str]], train: list[tuple[str, str]]) -
     return [pair for pair in pairs if all(counts[word] >= _OFTEN for word in _words(pair))]
 
 
-def _words(pair: tuple[str, str]) -> list[str]:
-    return [word.strip(",.") for sentence in pair for word in sentence.split()]
+def _words(pair: tuple[str, str]) -> list[tuple[int, str]]:
+    return [(language, word.strip(",.")) for language, text in enumerate(pair) for word in text.split()]
 
 
 @cache

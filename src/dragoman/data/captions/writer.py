@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dragoman.data.captions.grammar import NounPhrase, Subject
-from dragoman.data.captions.lexicon import NOMINATIVE, Activity, Place
+from dragoman.data.captions.lexicon import NOMINATIVE, Activity, Noun, Place
 from dragoman.data.captions.phrases import INDEFINITE_PLURAL, PLURAL, SINGULAR, PhraseWriter, Unfit
 
 _WORDS = range(4, 21)
@@ -104,9 +104,9 @@ class Writer(PhraseWriter):
         if not _meet(settings, second.places) or "short" not in second.flags:
             raise Unfit
         subjects = [self._single(activity, self._pick(activity.subjects)) for activity in (first, second)]
-        if subjects[0].nouns == subjects[1].nouns:
-            raise Unfit
         one, other = self._clause(first, subjects[0], place), self._clause(second, subjects[1], None)
+        if _mentions(one.english(), subjects[1].nouns[0]) or _mentions(other.english(), subjects[0].nouns[0]):
+            raise Unfit
         if self._chance(0.5):
             german = f"{one.german()}, {other.german_final('während ' + subjects[1].german)}"
             return german, f"{one.english()} while {other.english()}"
@@ -156,3 +156,7 @@ class Writer(PhraseWriter):
 
 def _meet(places: Sequence[Place], others: Sequence[Place]) -> bool:
     return not places or not others or any(place in others for place in places)
+
+
+def _mentions(english: str, noun: Noun) -> bool:
+    return not {noun.english, noun.english_plural}.isdisjoint(english.split())
