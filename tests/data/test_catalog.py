@@ -259,6 +259,13 @@ def test_every_dataset_is_described_in_full(dataset: Dataset) -> None:
         assert file.url is None or file.url.endswith(file.path.rpartition("/")[2])
 
 
+def test_multi30k_is_downloaded_from_its_own_repository() -> None:
+    repository = find_dataset("multi30k").homepage.removeprefix("https://github.com/")
+    for file in find_dataset("multi30k").files:
+        name = f"{file.split}.{file.language}.gz"
+        assert file.url == f"https://raw.githubusercontent.com/{repository}/master/data/task1/raw/{name}"
+
+
 def test_every_checksum_belongs_to_a_file_of_the_catalog() -> None:
     assert set(CHECKSUMS) == {file.path for dataset in catalog() for file in dataset.files if file.sha256}
 

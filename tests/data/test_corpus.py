@@ -235,8 +235,8 @@ def test_the_longest_line_is_allowed(tmp_path: Path) -> None:
     longest = "𝄞" * MAX_LINE_CHARACTERS
     path.write_bytes(f"\ufeff{longest}\r\n{longest}".encode())
     assert list(read_lines(path)) == [longest, longest]
-    for ending in ("", "\n", "\r\n"):
-        path.write_bytes(f"{longest}x{ending}".encode())
+    for ending in ("x", "x\n", "x\r\n", longest):
+        path.write_bytes(f"{longest}{ending}".encode())
         with pytest.raises(UserError, match="line 1: longer than"):
             list(read_lines(path))
 
@@ -254,6 +254,16 @@ def test_files_of_different_length_are_refused_with_both_lengths(
     assert f"t.de has {sources} lines" in str(refusal.value)
     assert f"t.en has {targets} lines" in str(refusal.value)
     assert f"from line {min(sources, targets) + 1} on" in str(refusal.value)
+
+
+def test_a_bad_line_closes_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for bad, good in (("de", "en"), ("en", "de")):
+        (tmp_path / f"t.{bad}").write_bytes(b"a\n\xff\n")
+        (tmp_path / f"t.{good}").write_text("b\n" * 3)
+        opened = watch_open(monkeypatch)
+        with pytest.raises(UserError, match=rf"t\.{bad} line 2: not valid UTF-8") as refusal:
+            read(f"{tmp_path}/t.{{lang}}")
+        assert [stream.closed for stream in opened] == [True, True], refusal
 
 
 def test_blank_aligned_files_are_refused_by_name(tmp_path: Path) -> None:
@@ -409,3 +419,8 @@ def test_describe_shows_where_files_lie_and_the_first_pairs(
     absent = describe("multi30k", data_directory=tmp_path)
     assert absent.examples == ()
     assert all(path is None for _, path in absent.files)
+
+
+def test_describe_shows_the_first_pairs_of_a_built_in_dataset() -> None:
+    pairs = read_corpus("captions:train", source_language="de", target_language="en")
+    assert list(describe("captions").examples) == list(islice(pairs, 3))
