@@ -43,7 +43,7 @@ class Bundle:
             UserError: It cannot be written; what was there is untouched.
         """
         with atomic_directory(path) as directory:
-            save_file(_unshared(self.model), directory / WEIGHTS)
+            write_tensors(directory / WEIGHTS, _unshared(self.model))
             for name, tokenizer in ((SOURCE, self.source), (TARGET, self.target)):
                 (directory / name).write_text(json.dumps(tokenizer.to_json(), ensure_ascii=False), encoding="utf-8")
             (directory / "README.md").write_text(self._card(), encoding="utf-8")
@@ -86,6 +86,18 @@ class Bundle:
             f'```\ndragoman translate {self.recipe.name} "…"\n```\n\n'
             f"{scores}\n"
         )
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Write tensors as safetensors.
+
+    Raises:
+        OSError: The disk is full or the place cannot be written to.
+    """
+    try:
+        save_file(tensors, path)
+    except SafetensorError as error:  # how the library tells of a full disk
+        raise OSError(str(error)) from error
 
 
 def find_bundle(path: Path) -> Path:

@@ -37,9 +37,15 @@ def atomic_directory(path: Path) -> Iterator[Path]:
 
 def _replace_directory(new: Path, path: Path) -> None:
     old = path.with_name(f".{path.name}.old-{os.getpid()}")
-    if path.exists():  # a directory cannot be renamed onto a full one
+    replaced = path.exists()
+    if replaced:  # a directory cannot be renamed onto a full one
         path.rename(old)
-    new.rename(path)
+    try:
+        new.rename(path)
+    except OSError:
+        if replaced:
+            old.rename(path)
+        raise
     _flush(path.parent)
     shutil.rmtree(old, ignore_errors=True)
 

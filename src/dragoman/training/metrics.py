@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dragoman.errors import UserError
 from dragoman.files import write_text
 from dragoman.training.report import read_metrics
 
@@ -17,12 +18,20 @@ class MetricsFile:
         """Open the file; lines of steps later than `after_step`, which will be done again, are dropped."""
         kept = [line for line in read_metrics(path) if line.get("step", 0) <= after_step] if path.exists() else []
         write_text(path, "".join(map(_encode, kept)))
+        self._path = path
         self._file = path.open("a", encoding="utf-8")
 
     def write(self, kind: str, **values: Any) -> None:
-        """Append one line."""
-        self._file.write(_encode({"kind": kind, **values}))
-        self._file.flush()
+        """Append one line.
+
+        Raises:
+            UserError: The disk is full.
+        """
+        try:
+            self._file.write(_encode({"kind": kind, **values}))
+            self._file.flush()
+        except OSError as error:
+            raise UserError(f"{self._path}: could not be written: {error.strerror or error}") from error
 
     def close(self) -> None:
         """Close the file."""
