@@ -18,7 +18,7 @@ class _ByteDropout(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, probability: float) -> Tensor:
-        threshold = max(1, round(probability * 256))
+        threshold = min(max(1, round(probability * 256)), 255)
         words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
         keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= threshold
         scale = keep.to(x.dtype).mul_(256 / (256 - threshold))

@@ -85,7 +85,7 @@ def beam_search(
     tokens = torch.full((count,), bos, device=device)
     while len(beams.sentences):
         logits = apply_filters(filters, step(tokens, cache))  # (sentences * width, vocabulary)
-        last = max_lengths[beams.sentences] == beams.tokens.shape[2] + 1  # (sentences,)
+        last = max_lengths[beams.sentences] <= beams.tokens.shape[2] + 1  # (sentences,)
         candidates = _continue(beams, logits, beam_size, eos, last)
         _collect(beams, candidates, finished, beam_size, eos, length_penalty)
         done = last | _settled(beams, candidates, finished, beam_size, n_best, max_lengths, length_penalty)

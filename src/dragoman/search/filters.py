@@ -51,10 +51,16 @@ def keep_top_p(p: float) -> Filter:
 
 
 def build_filters(settings: Decoding, forbidden: Sequence[int]) -> list[Filter]:
-    """The filters that these settings ask for, in order of use."""
+    """The filters that any search asks for with these settings, in order of use."""
     filters = [forbid(forbidden)] if forbidden else []
     if settings.temperature != 1.0:
         filters.append(temper(settings.temperature))
+    return filters
+
+
+def build_sampling_filters(settings: Decoding) -> list[Filter]:
+    """Filters that decide what is drawn, but not how a drawn token counts in a score."""
+    filters = []
     if settings.top_k is not None:
         filters.append(keep_top_k(settings.top_k))
     if settings.top_p is not None:

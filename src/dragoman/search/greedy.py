@@ -19,12 +19,12 @@ def likeliest(logits: Tensor) -> Tensor:
     return logits.argmax(dim=-1)
 
 
-def sampler(seed: int, device: torch.device) -> Choose:
-    """Draw tokens with their probabilities, from a generator of its own."""
+def sampler(seed: int, device: torch.device, filters: Sequence[Filter]) -> Choose:
+    """Draw tokens with the probabilities that filters leave, from a generator of its own."""
     generator = torch.Generator(device).manual_seed(seed)
 
     def choose(logits: Tensor) -> Tensor:
-        return logits.softmax(dim=-1).multinomial(1, generator=generator)[:, 0]
+        return apply_filters(filters, logits).softmax(dim=-1).multinomial(1, generator=generator)[:, 0]
 
     return choose
 
@@ -63,7 +63,7 @@ def follow(
     while len(alive):
         length += 1
         logits = apply_filters(filters, step(tokens, cache))
-        tokens = choose(logits).masked_fill(max_lengths[alive] == length, eos)  # (rows,)
+        tokens = choose(logits).masked_fill(max_lengths[alive] <= length, eos)  # (rows,)
         values = logits.gather(1, tokens[:, None])[:, 0] - logits.logsumexp(dim=-1)
         for sentence, token, value in zip(alive.tolist(), tokens.tolist(), values.tolist(), strict=True):
             log_probabilities[sentence].append(value)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from dragoman.search.beam import beam_search
-from dragoman.search.filters import build_filters
-from dragoman.search.greedy import follow, likeliest, sampler
+from dragoman.search.filters import build_filters, build_sampling_filters
+from dragoman.search.greedy import Choose, follow, likeliest, sampler
 from dragoman.search.hypothesis import CacheType, Hypothesis, Step
 from dragoman.settings import Decoding
 
@@ -49,7 +49,9 @@ def search(
             filters=filters,
         )
     copies = settings.n_best
-    choose = sampler(settings.seed, max_lengths.device) if settings.sampling else likeliest
+    choose: Choose = likeliest
+    if settings.sampling:
+        choose = sampler(settings.seed, max_lengths.device, build_sampling_filters(settings))
     if copies > 1:  # each sample is a sentence of its own
         repeated = max_lengths.new_tensor(range(len(max_lengths))).repeat_interleave(copies)
         cache.select(repeated, repeated)
