@@ -13,8 +13,8 @@ def plan_epoch(
 ) -> list[Indices]:
     """Batches of one epoch: every pair once, in an order that depends on seed and epoch alone.
 
-    Sorting by target and then source length leaves almost no padding; ties are shuffled, so that
-    batches differ between epochs, and so is the order of the batches.
+    Sorting by the longer side, and then by how much longer it is, leaves almost no padding; ties are
+    shuffled, so that batches differ between epochs, and so is the order of the batches.
 
     Args:
         source_lengths: Source tokens of each pair, eos included, (pairs,).
@@ -28,7 +28,9 @@ def plan_epoch(
         Indices of the pairs of each batch.
     """
     generator = np.random.Generator(np.random.PCG64([seed, epoch]))
-    order = np.lexsort((generator.permutation(len(source_lengths)), source_lengths, target_lengths))
+    longest, difference = np.maximum(source_lengths, target_lengths), source_lengths - target_lengths
+    difference = np.where(longest % 2, difference, -difference)  # up and down in turn: no jump at the next length
+    order = np.lexsort((generator.permutation(len(longest)), difference, longest))
     batches = cut(source_lengths, target_lengths, order, batch_tokens)
     return [batches[index] for index in generator.permutation(len(batches))]
 
