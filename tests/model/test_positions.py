@@ -1,0 +1,58 @@
+"""Positions: the table of the reference, and rotations that know distances alone."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.model.positions import build_positions, rotate, sinusoids
+from dragoman.reference.attention import sinusoidal_positions
+from dragoman.settings import Model
+
+close = torch.testing.assert_close
+KINDS = Model.model_json_schema()["properties"]["positions"]["enum"]
+
+
+@pytest.mark.parametrize(("length", "d_model"), [(1, 2), (50, 6), (512, 64)])
+def test_sinusoids_are_those_of_the_reference(length: int, d_model: int) -> None:
+    close(sinusoids(length, d_model), torch.from_numpy(sinusoidal_positions(length, d_model)).float())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_later_start_continues_the_earlier_positions(kind: str) -> None:
+    positions = build_positions(kind, 12, 6)
+    for parameter in positions.parameters():
+        torch.nn.init.normal_(parameter)
+    embeddings = torch.randn(2, 12, 6)
+    whole = positions(embeddings, 0)
+    close(torch.cat((positions(embeddings[:, :5], 0), positions(embeddings[:, 5:], 5)), dim=1), whole)
+    assert torch.equal(whole, embeddings) == (kind == "rotary")
+
+
+def score(q: Tensor, k: Tensor, query_position: int, key_position: int) -> float:
+    """The dot product of a query and a key at these positions."""
+    return float((rotate(q, query_position) * rotate(k, key_position)).sum())
+
+
+def test_rotary_scores_depend_on_the_distance_alone() -> None:
+    torch.manual_seed(1)
+    q, k = torch.randn(1, 1, 1, 16, dtype=torch.float64), torch.randn(1, 1, 1, 16, dtype=torch.float64)
+    by_distance = {distance: score(q, k, 20 + distance, 20) for distance in range(-20, 21)}
+    assert len({round(value, 4) for value in by_distance.values()}) == len(by_distance)
+    for distance, expected in by_distance.items():
+        for start in (max(0, -distance), 37, 300):
+            assert score(q, k, start + distance, start) == pytest.approx(expected, abs=1e-4)
+
+
+def test_rotation_keeps_lengths_and_leaves_the_first_position() -> None:
+    x = torch.randn(2, 3, 9, 8, dtype=torch.float64)
+    rotated = rotate(x, 0)
+    close(rotated.norm(dim=-1), x.norm(dim=-1), rtol=1e-6, atol=0.0)
+    close(rotated[:, :, 0], x[:, :, 0])
+    assert (rotated[:, :, 1:] - x[:, :, 1:]).norm(dim=-1).min() > 0.1
+
+
+def test_rotation_continues_at_a_later_start() -> None:
+    x = torch.randn(2, 3, 9, 8)
+    close(torch.cat((rotate(x[:, :, :4], 0), rotate(x[:, :, 4:], 4)), dim=2), rotate(x, 0))

@@ -1,0 +1,191 @@
+"""Models small enough to search completely: one that looks its logits up, and a tiny Transformer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from random import Random
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dragoman.model.cache import KVCache
+from dragoman.model.transformer import Transformer, build_model
+from dragoman.search.beam import beam_search
+from dragoman.search.filters import forbid
+from dragoman.search.greedy import follow, likeliest
+from dragoman.search.hypothesis import Hypothesis, Step
+from dragoman.settings import Model
+
+BOS, EOS, VOCABULARY = 0, 1, 5
+WORDS = (2, 3, 4)
+Prefix = tuple[int, ...]
+
+
+@cache
+def lookup(sentence: int, prefix: Prefix) -> list[float]:
+    """Random logits that depend on the sentence and on every token since bos."""
+    random = Random(f"{sentence} {prefix}")
+    return [random.gauss(0.0, 1.5) for _ in range(VOCABULARY)]
+
+
+@dataclass
+class LookupCache:
+    """What each row has read, in the manner of a KVCache."""
+
+    sentences: list[int]
+    prefixes: list[Prefix] = field(init=False)
+    owners: list[int] = field(init=False)  # the sentence each row began as
+
+    def __post_init__(self) -> None:
+        self.prefixes = [() for _ in self.sentences]
+        self.owners = list(self.sentences)
+
+    def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
+        """Keep rows and sentences; the rows of a sentence must lie together."""
+        self.prefixes = [self.prefixes[row] for row in rows.tolist()]
+        self.owners = [self.owners[row] for row in rows.tolist()]
+        if sentences is not None:
+            self.sentences = [self.sentences[sentence] for sentence in sentences.tolist()]
+        width = len(self.owners) // max(len(self.sentences), 1)
+        assert self.owners == [sentence for sentence in self.sentences for _ in range(width)]
+
+
+@dataclass
+class LookupModel:
+    """A Step over a LookupCache that counts the rows it sees."""
+
+    rows_seen: list[int] = field(default_factory=list)
+
+    def __call__(self, tokens: Tensor, cache: LookupCache) -> Tensor:
+        """Logits of the next token of each row, (rows, vocabulary)."""
+        assert tokens.shape == (len(cache.prefixes),)
+        self.rows_seen.append(len(tokens))
+        cache.prefixes = [(*prefix, token) for prefix, token in zip(cache.prefixes, tokens.tolist(), strict=True)]
+        assert all(prefix[0] == BOS for prefix in cache.prefixes)
+        return torch.tensor([lookup(*row) for row in zip(cache.owners, cache.prefixes, strict=True)])
+
+
+class LookupTask:
+    """Sentences of the lookup model; a sentence is the number that its logits depend on."""
+
+    def __init__(self) -> None:
+        self.model = LookupModel()
+
+    def start(self, sentences: Sequence[int]) -> tuple[Step[Any], LookupCache]:
+        """A step and a cache for these sentences."""
+        return self.model, LookupCache(list(sentences))
+
+    def logits(self, sentence: int, prefix: Prefix) -> list[float]:
+        """Of the token after bos and this prefix."""
+        return lookup(sentence, (BOS, *prefix))
+
+
+class TransformerTask:
+    """Sentences of a tiny Transformer; a sentence is the number that its source depends on."""
+
+    def __init__(self) -> None:
+        self.pad = 0
+        settings = Model(d_model=8, heads=2, d_ff=8, encoder_layers=1, decoder_layers=2, dropout=0.0, max_length=16)
+        self.model: Transformer = build_model(settings, VOCABULARY, VOCABULARY, self.pad, seed=1).eval()
+        generator = torch.Generator().manual_seed(2)
+        with torch.no_grad():
+            for parameter in self.model.parameters():
+                parameter.add_(torch.empty_like(parameter).normal_(std=0.3, generator=generator))
+
+    def source(self, sentence: int) -> list[int]:
+        """Between 2 and 6 ids."""
+        random = Random(sentence)
+        return [random.randrange(1, VOCABULARY) for _ in range(1 + sentence % 5)] + [EOS]
+
+    def start(self, sentences: Sequence[int]) -> tuple[Step[Any], KVCache]:
+        """A step and a cache for these sentences, padded."""
+        sources = [self.source(sentence) for sentence in sentences]
+        longest = max(map(len, sources))
+        ids = torch.tensor([source + [self.pad] * (longest - len(source)) for source in sources])
+        return self.model.step, self.model.start(ids)
+
+    def logits(self, sentence: int, prefix: Prefix) -> list[float]:
+        """Of the token after bos and this prefix, by a full forward pass."""
+        source, target = torch.tensor([self.source(sentence)]), torch.tensor([[BOS, *prefix]])
+        with torch.inference_mode():
+            values: list[float] = self.model(source, target)[0, -1].tolist()
+        return values
+
+
+Task = LookupTask | TransformerTask
+
+
+def log_probabilities_of(task: Task, sentence: int, tokens: Sequence[int]) -> list[float]:
+    """Of each token and of eos, when bos cannot be produced."""
+    values = []
+    for length, token in enumerate((*tokens, EOS)):
+        logits = task.logits(sentence, tuple(tokens[:length]))
+        total = sum(math.exp(logit) for index, logit in enumerate(logits) if index != BOS)
+        values.append(logits[token] - math.log(total))
+    return values
+
+
+def score_of(log_probabilities: Sequence[float], alpha: float) -> float:
+    """Wu et al. 2016, eq. 14, without the coverage."""
+    return sum(log_probabilities) / math.pow((5 + len(log_probabilities)) / 6, alpha)
+
+
+def every_hypothesis(task: Task, sentence: int, max_length: int, alpha: float) -> list[tuple[float, list[int]]]:
+    """Score and tokens of every possible hypothesis, best first."""
+    sequences = [list(words) for length in range(max_length) for words in product(WORDS, repeat=length)]
+    scored = [(score_of(log_probabilities_of(task, sentence, tokens), alpha), tokens) for tokens in sequences]
+    return sorted(scored, reverse=True)
+
+
+@torch.inference_mode()
+def beam(
+    task: Task,
+    sentences: Sequence[int],
+    beam_size: int,
+    max_lengths: Sequence[int],
+    *,
+    n_best: int = 1,
+    alpha: float = 1.0,
+) -> list[list[Hypothesis]]:
+    """Beam search that never produces bos."""
+    step, cache = task.start(sentences)
+    return beam_search(
+        step,
+        cache,
+        bos=BOS,
+        eos=EOS,
+        beam_size=beam_size,
+        n_best=n_best,
+        max_lengths=torch.tensor(max_lengths),
+        length_penalty=alpha,
+        filters=[forbid([BOS])],
+    )
+
+
+@torch.inference_mode()
+def greedy(task: Task, sentences: Sequence[int], max_lengths: Sequence[int], alpha: float = 1.0) -> list[Hypothesis]:
+    """Greedy search that never produces bos."""
+    step, cache = task.start(sentences)
+    return follow(
+        step,
+        cache,
+        likeliest,
+        bos=BOS,
+        eos=EOS,
+        max_lengths=torch.tensor(max_lengths),
+        length_penalty=alpha,
+        filters=[forbid([BOS])],
+    )
+
+
+def assert_same(ours: Sequence[Hypothesis], theirs: Sequence[Hypothesis]) -> None:
+    """The same tokens, and the same numbers up to rounding."""
+    assert [each.tokens for each in ours] == [each.tokens for each in theirs]
+    for our, their in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(our.log_probabilities, their.log_probabilities, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(our.score, their.score, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,109 @@
+"""The fused loss is that of torch, and so are its gradients."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from dragoman.training.loss import projected_cross_entropy
+
+TOKENS, D_MODEL, VOCABULARY = 40, 16, 50
+close = torch.testing.assert_close
+
+
+def parts(*, bias: bool, dtype: torch.dtype = torch.float32, spread: float = 1.0) -> tuple[list[Tensor], Tensor]:
+    """Hidden states, weight and (if wanted) bias as leaves, and targets."""
+    generator = torch.Generator().manual_seed(1)
+    shapes = ((TOKENS, D_MODEL), (VOCABULARY, D_MODEL), (VOCABULARY,))[: 2 + bias]
+    leaves = [(torch.randn(shape, generator=generator) * spread).to(dtype).requires_grad_() for shape in shapes]
+    return leaves, torch.randint(VOCABULARY, (TOKENS,), generator=generator)
+
+
+def ours(leaves: list[Tensor], targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    hidden, weight, *bias = leaves
+    return projected_cross_entropy(hidden, weight, bias[0] if bias else None, targets, smoothing)
+
+
+def theirs(leaves: list[Tensor], targets: Tensor, smoothing: float) -> Tensor:
+    return F.cross_entropy(F.linear(*leaves), targets, label_smoothing=smoothing, reduction="sum")
+
+
+def gradients(loss: Tensor, leaves: list[Tensor]) -> list[Tensor]:
+    return list(torch.autograd.grad(loss, leaves))
+
+
+def assert_near(ours: list[Tensor], theirs: list[Tensor], tolerance: float) -> None:
+    """Equal within a tolerance relative to the largest entry of each tensor."""
+    for our, their in zip(ours, theirs, strict=True):
+        assert our.shape == their.shape
+        close(our.double(), their.double(), rtol=0.0, atol=tolerance * their.abs().max().item())
+
+
+@pytest.mark.parametrize("spread", [0.1, 1.0])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_value_and_gradients_are_those_of_torch(smoothing: float, bias: bool, spread: float) -> None:
+    leaves, targets = parts(bias=bias, spread=spread)
+    loss, _ = ours(leaves, targets, smoothing)
+    expected = theirs(leaves, targets, smoothing)
+    close(loss, expected, rtol=1e-5, atol=0.0)
+    assert_near(gradients(loss, leaves), gradients(expected, leaves), 1e-5)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_gradients_scale_with_what_comes_after(smoothing: float) -> None:
+    leaves, targets = parts(bias=True)
+    scaled = gradients(ours(leaves, targets, smoothing)[0] / 7 + 3, leaves)
+    assert_near(scaled, gradients(theirs(leaves, targets, smoothing) / 7, leaves), 1e-5)
+
+
+def test_gradients_flow_into_what_made_the_hidden_states() -> None:
+    (x, weight), targets = parts(bias=False)
+    inner = torch.eye(D_MODEL).requires_grad_()
+    loss, _ = projected_cross_entropy(torch.tanh(x @ inner), weight, None, targets, 0.1)
+    expected = theirs([torch.tanh(x @ inner), weight], targets, 0.1)
+    assert_near(gradients(loss, [x, inner, weight]), gradients(expected, [x, inner, weight]), 1e-5)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("bias", [True, False])
+def test_likelihood_is_the_loss_without_smoothing(smoothing: float, bias: bool) -> None:
+    leaves, targets = parts(bias=bias)
+    loss, likelihood = ours(leaves, targets, smoothing)
+    close(likelihood, theirs(leaves, targets, 0.0), rtol=1e-5, atol=0.0)
+    assert torch.equal(likelihood, loss) == (smoothing == 0.0)
+    assert not likelihood.requires_grad
+
+
+def test_batches_add_up() -> None:
+    """Losses are sums: accumulated batches have the gradient of one."""
+    (hidden, weight, bias), targets = parts(bias=True)
+    whole, _ = projected_cross_entropy(hidden, weight, bias, targets, 0.1)
+    halves = [
+        projected_cross_entropy(hidden[part], weight, bias, targets[part], 0.1)[0]
+        for part in (slice(None, 13), slice(13, None))
+    ]
+    close(halves[0] + halves[1], whole)
+    leaves = [hidden, weight, bias]
+    assert_near(gradients(halves[0] + halves[1], leaves), gradients(whole, leaves), 1e-5)
+
+
+def test_without_gradients_the_value_is_the_same() -> None:
+    leaves, targets = parts(bias=True)
+    with torch.inference_mode():
+        plain = ours(leaves, targets, 0.1)
+    close(plain, ours(leaves, targets, 0.1))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_bfloat16_is_close(smoothing: float) -> None:
+    leaves, targets = parts(bias=True, dtype=torch.bfloat16)
+    exact = [leaf.detach().float().requires_grad_() for leaf in leaves]
+    loss, _ = ours(leaves, targets, smoothing)
+    expected = theirs(exact, targets, smoothing)
+    close(loss.float(), expected, rtol=2e-2, atol=0.0)
+    found = gradients(loss, leaves)
+    assert all(gradient.dtype == torch.bfloat16 for gradient in found)
+    assert_near(found, gradients(expected, exact), 3e-2)
