@@ -6,15 +6,16 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from dragoman.bundle import write_tensors
 from dragoman.errors import UserError
 from dragoman.files import atomic_directory, read_json, sha256
 
@@ -30,6 +31,7 @@ class Progress:
     batch: int = 0  # batches of it done
     seconds: float = 0.0  # of training and validating
     validations: int = 0  # done
+    validated: list[int] = field(default_factory=list)  # their steps
     best: float | None = None  # best validation score; higher is better
     best_step: int = 0
     stale: int = 0  # validations since
@@ -62,8 +64,8 @@ def save_checkpoint(run: Path, progress: Progress, model: nn.Module, optimizer: 
     if torch.cuda.is_available():
         state["rng|cuda"] = torch.cuda.get_rng_state()
     with atomic_directory(checkpoint_path(run, progress.step)) as directory:
-        save_file({name: parameter.detach() for name, parameter in model.named_parameters()}, directory / WEIGHTS)
-        save_file(state, directory / OPTIMIZER)
+        write_tensors(directory / WEIGHTS, {name: value.detach() for name, value in model.named_parameters()})
+        write_tensors(directory / OPTIMIZER, state)
         about = asdict(progress) | {"sha256": {name: sha256(directory / name) for name in (WEIGHTS, OPTIMIZER)}}
         (directory / STATE).write_text(json.dumps(about, indent=2), encoding="utf-8")
 

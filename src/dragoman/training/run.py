@@ -6,18 +6,19 @@ import json
 import platform
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from dragoman.bundle import SOURCE, TARGET, Bundle
+from dragoman.data.corpus import Pair
 from dragoman.errors import UserError
 from dragoman.evaluation import evaluate
 from dragoman.files import read_json, write_text
 from dragoman.model.transformer import Transformer, build_model, parameter_counts
-from dragoman.recipe import build_recipe, load_recipe, save_recipe
+from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe, Training
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.training import load_tokenizer
@@ -49,45 +50,55 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
     Raises:
         UserError: The recipe, the data or the directory is at fault.
     """
-    _claim(recipe, output, resume)
+    made = _check_place(recipe, output, resume)
     with ProgressLine(recipe.name) as line:
         if resume and (output / "bundle" / "bundle.json").exists():
             line.note(f"{output}: this run is finished; its bundle is {output / 'bundle'}")
             return True
-        device = choose_device(recipe.training.device)
         use_threads(recipe.training.threads)
-        torch.manual_seed(recipe.training.seed)
-        data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note)
+        try:
+            device = choose_device(recipe.training.device)
+            data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note)
+            tests = _read_tests(recipe, data_directory)
+        except BaseException:
+            if made:  # what is at fault can be mended, and the same command given again
+                output.rmdir()
+            raise
+        if not resume:
+            save_recipe(recipe, output / "recipe.toml")
         _save_tokenizers(output, data)
+        torch.manual_seed(recipe.training.seed)
         trainer = _build_trainer(recipe, output, data, device, line)
-        with _stop_on_signals(trainer):
-            finished = trainer.train()
-        if finished:
-            _finish(trainer, data_directory)
-        trainer.metrics.close()
+        with closing(trainer.metrics):
+            with _stop_on_signals(trainer):
+                finished = trainer.train()
+            if finished:
+                _finish(trainer, tests)
         _write_report(trainer)
         if not finished:
             line.note(f"stopped after step {trainer.progress.step:,}; go on with --resume")
         return finished
 
 
-def _claim(recipe: Recipe, output: Path, resume: bool) -> None:
-    """Make the run directory, or see that it holds this run."""
+def _check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
+    """See that the run directory holds this run, or is there and empty; say whether it had to be made."""
     path = output / "recipe.toml"
     if resume:
         if not path.is_file():
             raise UserError(f"{output}: there is no run to resume")
-        _refuse_changes(build_recipe(load_recipe(path).to_dict()), recipe, path)
-        return
+        _refuse_changes(load_recipe(path), recipe, path)
+        return False
     if path.exists():
         raise UserError(f"{output}: already holds a run; go on with --resume, or choose another --output")
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise UserError(f"{output}: not empty; choose another --output")
+    if output.exists():
+        if not output.is_dir() or any(output.iterdir()):
+            raise UserError(f"{output}: not empty; choose another --output")
+        return False
     try:
-        (output / "checkpoints").mkdir(parents=True)
+        output.mkdir(parents=True)
     except OSError as error:
         raise UserError(f"{output}: cannot be made: {error.strerror}") from error
-    save_recipe(recipe, path)
+    return True
 
 
 def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
@@ -170,21 +181,28 @@ def _stop_on_signals(trainer: Trainer) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _finish(trainer: Trainer, data_directory: Path | None) -> None:
+def _read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pair]]:
+    """The test corpora by name, read before training so that a fault in them costs no hours."""
+    tests = {}
+    for reference in recipe.data.test:
+        name = reference if isinstance(reference, str) else reference.source
+        tests[name] = read_pairs([reference], recipe.data, data_directory)
+        if not tests[name]:
+            raise UserError(f"data.test: {name} has no pair with text on both sides")
+    return tests
+
+
+def _finish(trainer: Trainer, tests: dict[str, list[Pair]]) -> None:
     """Choose the weights, score them on the test corpora, and save the bundle."""
     recipe, progress, line = trainer.recipe, trainer.progress, trainer.line
-    chosen = checkpoint_steps(trainer.run)[-recipe.training.average :]
-    if recipe.training.average == 1:
-        chosen = [progress.best_step]
+    chosen = trainer.averaged if recipe.training.average > 1 else [progress.best_step]
     load_weights(trainer.model, average_weights(trainer.run, chosen))
     line.note(f"weights of step{'s' if len(chosen) > 1 else ''} {', '.join(f'{step:,}' for step in chosen)}")
     scores: dict[str, Any] = {}
     bundle = Bundle(recipe, trainer.model.eval(), trainer.data.source, trainer.data.target, scores)
     translator = Translator(bundle, device=str(trainer.device))
-    for reference in recipe.data.test:
-        name = reference if isinstance(reference, str) else reference.source
+    for name, pairs in tests.items():
         line.update(1.0, f"scoring {name} …")
-        pairs = read_pairs([reference], recipe.data, data_directory)
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         report, translations = evaluate(translator, sources, references)
         scores[name] = report.to_dict()

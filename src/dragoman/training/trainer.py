@@ -16,7 +16,7 @@ from dragoman.data.buckets import Indices, plan_epoch
 from dragoman.evaluation import Report, evaluate
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
-from dragoman.training.checkpoint import Progress, checkpoint_steps, prune, save_checkpoint
+from dragoman.training.checkpoint import Progress, prune, save_checkpoint
 from dragoman.training.device import autocast
 from dragoman.training.loss import projected_cross_entropy
 from dragoman.training.metrics import MetricsFile
@@ -106,6 +106,11 @@ class Trainer:
         """Whether nothing is left to do: the last validation is at the end of the budget."""
         return self.progress.stopped_early or self.progress.validations >= self.settings.validations
 
+    @property
+    def averaged(self) -> list[int]:
+        """Steps of the last validations, as many as there are to average."""
+        return self.progress.validated[-self.settings.average :]
+
     def _plan(self, epoch: int) -> list[Indices]:
         return plan_epoch(*self.lengths, self.settings.batch_tokens, self.settings.seed, epoch)
 
@@ -160,6 +165,7 @@ class Trainer:
         report, translations = self._evaluate()
         progress, settings = self.progress, self.settings
         progress.validations = self._validations_due()
+        progress.validated.append(progress.step)
         score = -report.loss if settings.best_by == "loss" else float(getattr(report, settings.best_by))
         better = progress.best is None or score > progress.best
         if better:
@@ -193,8 +199,7 @@ class Trainer:
 
     def _checkpoint(self) -> None:
         save_checkpoint(self.run, self.progress, self.model, self.optimizer)
-        last = checkpoint_steps(self.run)[-self.settings.average :]
-        prune(self.run, {*last, self.progress.best_step})
+        prune(self.run, {*self.averaged, self.progress.best_step, self.progress.step})
 
     def _write_log(self) -> None:
         values = self._log.summary()
