@@ -29,7 +29,8 @@ def choose_device(name: str) -> torch.device:
 
 def use_threads(threads: int | None) -> None:
     """Let torch compute on this many CPU threads, by default one for each core this process may use."""
-    torch.set_num_threads(threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    torch.set_num_threads(threads or cores or 1)
 
 
 def compute_dtype(precision: str, device: torch.device) -> torch.dtype:
