@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+
+if TYPE_CHECKING:
+    from dragoman.settings import Recipe
+    from dragoman.translator import Translator
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +28,176 @@ def data_directory() -> Path:
     if not directory.is_dir():
         pytest.skip(f"no corpora in {directory}; DRAGOMAN_DATA names their directory")
     return directory.resolve()
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with captions as line-aligned files: train.de and .en of 400 lines, validation and test of 30."""
+    from dragoman.data.captions import captions
+
+    directory = tmp_path_factory.mktemp("corpus")
+    for split, size in (("train", 400), ("validation", 30), ("test", 30)):
+        pairs = list(islice(captions(split), size))
+        for language, texts in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
+            directory.joinpath(f"{split}.{language}").write_text("".join(f"{text}\n" for text in texts), "utf-8")
+    return directory
+
+
+TINY: dict[str, Any] = {
+    "name": "tiny",
+    "data": {"source_language": "de", "target_language": "en"},
+    "text": {"vocabulary_size": 400},
+    "model": {"d_model": 32, "heads": 2, "d_ff": 64, "encoder_layers": 1, "decoder_layers": 1, "max_length": 130},
+    "training": {
+        "steps": 120,
+        "batch_tokens": 512,
+        "learning_rate": 1e-2,
+        "schedule": "cosine",
+        "warmup_steps": 10,
+        "validations": 8,
+        "validation_sentences": 5,
+        "average": 2,
+        "precision": "float32",
+        "device": "cpu",
+        "threads": 1,
+        "log_every": 1,
+    },
+    "decoding": {"beam_size": 3, "max_length": 40},
+}
+"""Settings, but for the corpora, of a run of a few seconds."""
+
+
+class RecipeMaker(Protocol):
+    """Makes tiny recipes."""
+
+    def __call__(self, *overrides: str) -> Recipe:
+        """The tiny recipe with these settings, ``SECTION.KEY=VALUE``, changed."""
+        ...
+
+
+@pytest.fixture(scope="session")
+def recipe_document(corpus: Path) -> dict[str, Any]:
+    """The tiny recipe as plain data; train on it, and a bundle is there in a few seconds."""
+    document = deepcopy(TINY)
+    document["data"] |= {split: [f"{corpus}/{split}.{{lang}}"] for split in ("train", "validation", "test")}
+    return document
+
+
+@pytest.fixture(scope="session")
+def make_recipe(recipe_document: dict[str, Any]) -> RecipeMaker:
+    """Makes tiny recipes."""
+    from dragoman.recipe import build_recipe
+
+    def make(*overrides: str) -> Recipe:
+        return build_recipe(recipe_document, overrides)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def finished_run(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a finished run of the tiny recipe. Read it, but never write to it."""
+    from dragoman.training.run import train
+
+    directory = tmp_path_factory.mktemp("runs") / "tiny"
+    assert train(make_recipe(), directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def translator(finished_run: Path) -> Translator:
+    """The translator of the tiny run."""
+    import dragoman
+
+    return dragoman.load(finished_run)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended."""
+
+    code: int
+    out: str
+    error: str
+
+
+class Command(Protocol):
+    """The command line."""
+
+    def __call__(self, *arguments: str | Path, stdin: bytes = b"") -> Outcome:
+        """Run ``dragoman ARGUMENTS`` to its end."""
+        ...
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command line in this process, which is quick: what it prints, and the code it would exit with."""
+    from dragoman.cli import main
+
+    def run(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["dragoman", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return Outcome(int(ended.value.code or 0), printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def process() -> Command:
+    """The command line as a process of its own."""
+
+    def run(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
+        done = subprocess.run(
+            [sys.executable, "-m", "dragoman", *map(str, arguments)], input=stdin, capture_output=True
+        )
+        return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def digests() -> Callable[[Path], dict[str, str]]:
+    """The SHA-256 of every file below a directory, by its path in it."""
+    from dragoman.files import sha256
+
+    def compute(directory: Path) -> dict[str, str]:
+        paths = (path for path in directory.rglob("*") if path.is_file())
+        return {str(path.relative_to(directory)): sha256(path) for path in paths}
+
+    return compute
+
+
+@dataclass(frozen=True)
+class SmallDisk:
+    """A disk that is soon full."""
+
+    path: Path
+
+    def resize(self, kilobytes: int) -> None:
+        """Let the disk hold this much."""
+        subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", self.path], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """A real file system of its own; tests that need it are skipped where none may be mounted."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "small", str(path)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small disk cannot be mounted here: that takes Linux and root")
+    yield SmallDisk(path)
+    subprocess.run(["umount", "--lazy", path], check=True)
+
+
+@pytest.fixture
+def limit_files() -> Iterator[Callable[[int], None]]:
+    """Lets no file grow beyond so many bytes: what a full disk does, where none can be mounted."""
+    resource = pytest.importorskip("resource")
+    _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -1,0 +1,242 @@
+"""Whole runs: the same twice, the same after any interruption, nothing half done."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from dragoman.bundle import Bundle
+from dragoman.errors import UserError
+from dragoman.evaluation import evaluate
+from dragoman.files import sha256
+from dragoman.recipe import save_recipe
+from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
+from dragoman.training.prepare import read_pairs
+from dragoman.training.report import read_metrics
+from dragoman.training.run import train
+from dragoman.translator import Translator
+
+if TYPE_CHECKING:
+    from conftest import Command, RecipeMaker, SmallDisk
+
+LONG = ("training.steps=200", "training.validations=10", "training.average=5", "model.dropout=0.2")
+"""Long enough to be interrupted, also among the checkpoints to be averaged."""
+
+
+def weights(run: Path) -> str:
+    return sha256(run / "bundle" / "model.safetensors")
+
+
+def train_lines(run: Path) -> list[dict[str, Any]]:
+    return [line for line in read_metrics(run / "metrics.jsonl") if line["kind"] == "train"]
+
+
+def start(recipe: Path, output: Path, *more: str) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-m", "dragoman", "train", str(recipe), "--output", str(output), *more]
+    return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, "ended before it could be interrupted"
+        assert time.monotonic() < deadline, "nothing happens"
+        time.sleep(0.005)
+
+
+def is_past(run: Path, step: int) -> bool:
+    """Whether the run has a checkpoint, and logged this step."""
+    path = run / "metrics.jsonl"
+    return path.exists() and f'"step": {step},' in path.read_text() and bool(checkpoint_steps(run))
+
+
+@pytest.fixture(scope="module")
+def long_recipe(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("recipe") / "long.toml"
+    save_recipe(make_recipe(*LONG), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("runs") / "uninterrupted"
+    assert train(make_recipe(*LONG), run)
+    return run
+
+
+def assert_same_run(run: Path, other: Path) -> None:
+    """Nothing tells the runs apart: weights, optimizer, random numbers, losses of all steps."""
+    assert weights(run) == weights(other)
+    steps = checkpoint_steps(run)
+    assert steps[-1] == checkpoint_steps(other)[-1]
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        assert sha256(checkpoint_path(run, steps[-1]) / name) == sha256(checkpoint_path(other, steps[-1]) / name)
+    for key in ("step", "loss", "learning_rate", "gradient_norm"):
+        assert [line[key] for line in train_lines(run)] == [line[key] for line in train_lines(other)]
+
+
+def test_same_seed_gives_same_weights_in_another_process(
+    finished_run: Path, make_recipe: RecipeMaker, process: Command, tmp_path: Path
+) -> None:
+    save_recipe(make_recipe(), tmp_path / "tiny.toml")
+    assert process("train", tmp_path / "tiny.toml", "--output", tmp_path / "run").code == 0
+    assert_same_run(tmp_path / "run", finished_run)
+
+
+def test_same_seed_gives_same_weights_in_bfloat16(make_recipe: RecipeMaker, process: Command, tmp_path: Path) -> None:
+    recipe = make_recipe("training.steps=20", "training.precision=bfloat16", "model.dropout=0.3")
+    save_recipe(recipe, tmp_path / "tiny.toml")
+    assert train(recipe, tmp_path / "here")
+    assert process("train", tmp_path / "tiny.toml", "--output", tmp_path / "there").code == 0
+    assert_same_run(tmp_path / "here", tmp_path / "there")
+
+
+def test_other_seed_or_precision_gives_other_weights(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    short = ("training.steps=2", "training.validations=1")
+    for name, change in (("a", "training.seed=1"), ("b", "training.seed=2"), ("c", "training.precision=bfloat16")):
+        assert train(make_recipe(*short, change), tmp_path / name)
+    assert len({weights(tmp_path / name) for name in "abc"}) == 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_stopped_and_resumed_run_is_as_if_never_stopped(
+    number: signal.Signals, long_recipe: Path, uninterrupted: Path, make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    process = start(long_recipe, run)
+    wait_for(lambda: is_past(run, 128), process)
+    process.send_signal(number)
+    _, printed = process.communicate(timeout=60)
+
+    assert not (run / "bundle").exists()
+    assert 0 < checkpoint_steps(run)[-1] < 200
+    if number == signal.SIGKILL:
+        assert process.returncode == -signal.SIGKILL
+    else:
+        assert process.returncode == 130
+        assert "Traceback" not in printed
+        assert f"stopped after step {checkpoint_steps(run)[-1]}" in printed
+        assert "Validations" in (run / "report.html").read_text()
+    assert train(make_recipe(*LONG), run, resume=True)
+    assert_same_run(run, uninterrupted)
+    assert [line["step"] for line in train_lines(run)] == list(range(1, 201))
+
+
+def test_second_interrupt_stops_at_once_and_loses_nothing_saved(
+    make_recipe: RecipeMaker, digests: Callable[[Path], dict[str, str]], tmp_path: Path
+) -> None:
+    slow = make_recipe("training.steps=5", "training.validations=5", "training.accumulation=200")
+    save_recipe(slow, tmp_path / "slow.toml")
+    run = tmp_path / "run"
+    process = start(tmp_path / "slow.toml", run)
+    wait_for(lambda: bool(checkpoint_steps(run)), process)
+    process.send_signal(signal.SIGINT)
+    assert process.stderr
+    while "once more to stop at once" not in process.stderr.readline():
+        assert process.poll() is None
+    saved = digests(run / "checkpoints")
+    process.send_signal(signal.SIGINT)
+    _, printed = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped after step" not in printed
+    assert "Traceback" not in printed
+    assert digests(run / "checkpoints") == saved
+    assert train(slow, run, resume=True)
+
+
+def test_full_disk_stops_a_run_that_goes_on_when_there_is_space(
+    long_recipe: Path, uninterrupted: Path, make_recipe: RecipeMaker, process: Command, small_disk: SmallDisk
+) -> None:
+    small_disk.resize(1200)
+    run = small_disk.path / "run"
+    outcome = process("train", long_recipe, "--output", run)
+    assert outcome.code == 2
+    assert "step-" in outcome.error
+    assert "No space left on device" in outcome.error
+    assert "Traceback" not in outcome.error
+    assert checkpoint_steps(run)
+    assert not list((run / "checkpoints").glob(".*"))
+    small_disk.resize(16_000)
+    assert train(make_recipe(*LONG), run, resume=True)
+    assert_same_run(run, uninterrupted)
+
+
+def test_finished_run_is_left_alone_when_resumed(
+    finished_run: Path,
+    make_recipe: RecipeMaker,
+    digests: Callable[[Path], dict[str, str]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = digests(finished_run)
+    assert train(make_recipe(), finished_run, resume=True)
+    assert "this run is finished" in capsys.readouterr().err
+    assert digests(finished_run) == before
+
+
+def test_harmless_settings_may_change_on_resuming(uninterrupted: Path, make_recipe: RecipeMaker) -> None:
+    assert train(make_recipe(*LONG, "decoding.beam_size=2", "training.log_every=7"), uninterrupted, resume=True)
+    with pytest.raises(UserError, match=r"(?s)cannot change.*model\.dropout: 0\.2 -> 0\.1.*training\.seed: 1 -> 2"):
+        train(make_recipe(*LONG, "model.dropout=0.1", "training.seed=2"), uninterrupted, resume=True)
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_broken_corpus_is_told_before_anything_is_left_behind(
+    split: str, corpus: Path, make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
+    for language in ("de", "en"):
+        tmp_path.joinpath(f"x.{language}").write_bytes(b"one line\n" if language == "de" else b"two\nlines\n")
+    run = tmp_path / "run"
+    broken = f'data.{split}=["{tmp_path}/x.{{lang}}"]'
+    with pytest.raises(UserError, match="different length"):
+        train(make_recipe("training.steps=1", broken), run)
+    assert not run.exists()
+    run.mkdir()
+    with pytest.raises(UserError, match="different length"):
+        train(make_recipe("training.steps=1", broken), run)
+    assert train(make_recipe("training.steps=1", "training.validations=1"), run)
+
+
+def test_bundle_holds_the_mean_of_the_last_validations(finished_run: Path) -> None:
+    steps = [line["step"] for line in read_metrics(finished_run / "metrics.jsonl") if line["kind"] == "validation"]
+    last = [load_file(checkpoint_path(finished_run, step) / "model.safetensors") for step in steps[-2:]]
+    bundle = load_file(finished_run / "bundle" / "model.safetensors")
+    assert bundle.keys() == last[0].keys()
+    for name, weight in bundle.items():
+        torch.testing.assert_close(weight, (last[0][name] + last[1][name]) / 2)
+    assert any(not torch.equal(weight, last[1][name]) for name, weight in bundle.items())
+
+
+def test_bundle_holds_the_best_weights_without_averaging(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    diverging = ("training.schedule=constant", "training.learning_rate=3.0", "training.warmup_steps=0")
+    recipe = make_recipe(*diverging, "training.best_by=loss", "training.average=1", "training.steps=16")
+    assert train(recipe, tmp_path / "run")
+    validations = [line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if line["kind"] == "validation"]
+    best = min(validations, key=lambda line: float(line["loss"]))["step"]
+    assert best < 16, "the last would be the best without looking"
+    bundle = load_file(tmp_path / "run" / "bundle" / "model.safetensors")
+    for name, weight in load_file(checkpoint_path(tmp_path / "run", best) / "model.safetensors").items():
+        assert torch.equal(weight, bundle[name])
+
+
+def test_scores_of_the_bundle_are_those_of_its_translator(finished_run: Path) -> None:
+    bundle = Bundle.load(finished_run)
+    (name,) = bundle.recipe.data.test
+    assert isinstance(name, str)
+    pairs = read_pairs([name], bundle.recipe.data, None)
+    report, translations = evaluate(
+        Translator(bundle), [pair.source for pair in pairs], [pair.target for pair in pairs]
+    )
+    (line,) = [line for line in read_metrics(finished_run / "metrics.jsonl") if line["kind"] == "test"]
+    assert bundle.scores == {name: report.to_dict()}
+    assert {key: line[key] for key in report.to_dict()} == report.to_dict()
+    assert [sample["translation"] for sample in line["samples"]] == translations[:10]
+    assert f"{report.bleu:.1f}" in (finished_run / "report.html").read_text()
