@@ -18,6 +18,8 @@ import pytest
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
+    from dragoman.training.prepare import Prepared
+    from dragoman.training.trainer import Trainer
     from dragoman.translator import Translator
 
 
@@ -201,3 +203,50 @@ def limit_files() -> Iterator[Callable[[int], None]]:
     _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
     yield lambda limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+class TrainerMaker(Protocol):
+    """Makes trainers of the tiny recipe."""
+
+    def __call__(self, *overrides: str, run: Path | None = None) -> Trainer:
+        """A trainer at its start; its run directory, if none is given, is a new one."""
+        ...
+
+
+@pytest.fixture(scope="session")
+def prepared(make_recipe: RecipeMaker) -> Prepared:
+    """What the tiny recipe trains on."""
+    from dragoman.training.prepare import prepare
+
+    return prepare(make_recipe(), None, None, print)
+
+
+@pytest.fixture
+def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -> Iterator[TrainerMaker]:
+    """Makes trainers of the tiny recipe."""
+    import torch
+
+    from dragoman.model.transformer import build_model
+    from dragoman.training.checkpoint import Progress
+    from dragoman.training.metrics import MetricsFile
+    from dragoman.training.progress import ProgressLine
+    from dragoman.training.run import build_optimizer
+    from dragoman.training.trainer import Trainer
+
+    made: list[Trainer] = []
+
+    def make(*overrides: str, run: Path | None = None) -> Trainer:
+        recipe = make_recipe(*overrides)
+        run = run or tmp_path / f"trainer-{len(made)}"
+        run.mkdir(exist_ok=True)
+        vocabulary = prepared.source.vocabulary
+        model = build_model(recipe.model, len(vocabulary), len(vocabulary), vocabulary.pad, recipe.training.seed)
+        optimizer = build_optimizer(model, recipe.training)
+        metrics = MetricsFile(run / "metrics.jsonl", after_step=0)
+        torch.manual_seed(recipe.training.seed)
+        made.append(Trainer(recipe, run, prepared, model, optimizer, Progress(), metrics, ProgressLine("")))
+        return made[-1]
+
+    yield make
+    for trainer in made:
+        trainer.metrics.close()

@@ -1,0 +1,141 @@
+"""Checkpoints: training goes on as if it had never stopped, and damage is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from dragoman.errors import UserError
+from dragoman.files import sha256
+from dragoman.training.checkpoint import (
+    Progress,
+    average_weights,
+    checkpoint_path,
+    checkpoint_steps,
+    load_checkpoint,
+    load_weights,
+    prune,
+    save_checkpoint,
+)
+from dragoman.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from conftest import TrainerMaker
+
+SETTINGS = ("training.steps=10", "training.validations=3", "model.dropout=0.3")
+
+
+def state(trainer: Trainer) -> list[torch.Tensor]:
+    """All tensors that a run learns: weights, moments of the optimizer, random numbers."""
+    parameters = list(trainer.model.parameters())
+    moments = [value for parameter in parameters for _, value in sorted(trainer.optimizer.state[parameter].items())]
+    return [*(parameter.detach() for parameter in parameters), *moments, torch.get_rng_state()]
+
+
+@pytest.fixture
+def saved(make_trainer: TrainerMaker) -> Trainer:
+    """A trainer after one step, with its checkpoint."""
+    trainer = make_trainer(*SETTINGS)
+    trainer.stop = True
+    trainer.train()
+    return trainer
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw"])
+def test_ten_steps_are_ten_times_one_step_and_resume(optimizer: str, make_trainer: TrainerMaker) -> None:
+    settings = (*SETTINGS, f"training.optimizer={optimizer}", "training.weight_decay=0.01")
+    whole = make_trainer(*settings)
+    assert whole.train()
+    expected = [tensor.clone() for tensor in state(whole)]
+
+    run = make_trainer(*settings).run
+    for step in range(10):
+        torch.manual_seed(999)  # whatever happened since must not matter
+        trainer = make_trainer(*settings, run=run)
+        if step:
+            trainer.progress = load_checkpoint(run, checkpoint_steps(run)[-1], trainer.model, trainer.optimizer)
+        trainer.stop = True
+        assert trainer.train() == (step == 9)
+        assert trainer.progress.step == step + 1
+    assert len(state(trainer)) == len(expected)
+    assert all(torch.equal(one, other) for one, other in zip(state(trainer), expected, strict=True))
+    same = ("epoch", "batch", "validations", "validated", "best", "best_step", "stale")
+    assert [getattr(trainer.progress, key) for key in same] == [getattr(whole.progress, key) for key in same]
+
+
+def test_loading_brings_progress_and_random_numbers_back(saved: Trainer, make_trainer: TrainerMaker) -> None:
+    expected = torch.rand(4)
+    other = make_trainer(*SETTINGS)
+    torch.manual_seed(4)
+    assert load_checkpoint(saved.run, 1, other.model, other.optimizer) == saved.progress
+    assert torch.equal(torch.rand(4), expected)
+
+
+def test_checkpoints_hold_safetensors_and_json_only(saved: Trainer) -> None:
+    files = sorted(path.name for path in checkpoint_path(saved.run, 1).iterdir())
+    assert files == ["model.safetensors", "optimizer.safetensors", "state.json"]
+    state = json.loads((checkpoint_path(saved.run, 1) / "state.json").read_text())
+    assert state["sha256"] == {name: sha256(checkpoint_path(saved.run, 1) / name) for name in files[:2]}
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "flipped": flip,
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-100]),
+    "emptied": lambda path: path.write_bytes(b""),
+    "missing": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.json"])
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damage_is_told_with_the_file(name: str, damage: Callable[[Path], object], saved: Trainer) -> None:
+    path = checkpoint_path(saved.run, 1) / name
+    if name == "state.json" and damage is flip:
+        path.write_text(path.read_text().replace("{", "(", 1))
+    else:
+        damage(path)
+    with pytest.raises(UserError) as told:
+        load_checkpoint(saved.run, 1, saved.model, saved.optimizer)
+    assert str(path) in str(told.value)
+
+
+def test_average_is_the_mean_of_the_weights(saved: Trainer) -> None:
+    progress = Progress(step=2)
+    load_weights(saved.model, {name: 3 * value for name, value in saved.model.named_parameters()})
+    save_checkpoint(saved.run, progress, saved.model, saved.optimizer)
+    first, mean = average_weights(saved.run, [1]), average_weights(saved.run, [1, 2])
+    assert first.keys() == mean.keys() == dict(saved.model.named_parameters()).keys()
+    for name, weight in mean.items():
+        torch.testing.assert_close(weight, 2 * first[name])
+
+
+def test_prune_keeps_what_it_is_told_and_whatever_is_no_checkpoint(saved: Trainer) -> None:
+    for step in (2, 3, 123_456_789):
+        save_checkpoint(saved.run, Progress(step=step), saved.model, saved.optimizer)
+    (saved.run / "checkpoints" / ".step-00000009.tmp-1").mkdir()
+    (saved.run / "checkpoints" / "step-mine").mkdir()
+    assert checkpoint_steps(saved.run) == [1, 2, 3, 123_456_789]
+    prune(saved.run, {2, 123_456_789, 7})
+    assert checkpoint_steps(saved.run) == [2, 123_456_789]
+    assert (saved.run / "checkpoints" / "step-mine").exists()
+
+
+def test_full_disk_leaves_older_checkpoints_and_nothing_else(
+    saved: Trainer, limit_files: Callable[[int], None], digests: Callable[[Path], dict[str, str]]
+) -> None:
+    before = digests(saved.run)
+    limit_files(100_000)
+    with pytest.raises(UserError, match=r"step-00000002: could not be saved: .*File too large"):
+        save_checkpoint(saved.run, Progress(step=2), saved.model, saved.optimizer)
+    assert digests(saved.run) == before

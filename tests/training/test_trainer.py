@@ -1,0 +1,204 @@
+"""The training loop: what a step's gradient is, when it ends, what it keeps."""
+
+from __future__ import annotations
+
+import math
+import time
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from dragoman.training.checkpoint import checkpoint_steps
+from dragoman.training.progress import ProgressLine
+from dragoman.training.report import read_metrics
+from dragoman.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from conftest import TrainerMaker
+
+ONE_STEP = ("training.steps=1", "training.validations=1", "model.dropout=0")
+WHOLE = "training.batch_tokens=100000"  # all pairs in one batch
+
+
+def lines(trainer: Trainer, kind: str) -> list[dict[str, Any]]:
+    return [line for line in read_metrics(trainer.run / "metrics.jsonl") if line["kind"] == kind]
+
+
+def gradients(trainer: Trainer) -> dict[str, torch.Tensor]:
+    """The gradients of the last step."""
+    found = {name: parameter.grad for name, parameter in trainer.model.named_parameters()}
+    return {name: gradient for name, gradient in found.items() if gradient is not None}
+
+
+def expected_loss(trainer: Trainer, smoothing: float) -> torch.Tensor:
+    """The mean loss over all training pairs by torch's own cross-entropy, from unpadded pairs one at a time."""
+    source, target = trainer.data.source.vocabulary, trainer.data.target.vocabulary
+    losses, tokens = [], 0
+    for index in range(len(trainer.data.train)):
+        sources = torch.tensor([[*trainer.data.train.source[index].tolist(), source.eos]])
+        targets = trainer.data.train.target[index].tolist()
+        logits = trainer.model(sources, torch.tensor([[target.bos, *targets]]))[0]  # (target, vocabulary)
+        wanted = torch.tensor([*targets, target.eos])
+        losses.append(F.cross_entropy(logits, wanted, label_smoothing=smoothing, reduction="sum"))
+        tokens += len(wanted)
+    return torch.stack(losses).sum() / tokens
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_step_follows_the_gradient_of_the_mean_over_all_tokens(smoothing: float, make_trainer: TrainerMaker) -> None:
+    settings = (*ONE_STEP, WHOLE, f"training.label_smoothing={smoothing}")
+    reference, trainer = make_trainer(*settings), make_trainer(*settings)
+    reference.model.eval()
+    loss = expected_loss(reference, smoothing)
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert trainer.train()
+    assert lines(trainer, "train")[0]["loss"] == pytest.approx(loss.item(), abs=1e-4)
+    expected = gradients(reference)
+    assert expected.keys() == gradients(trainer).keys()
+    for name, gradient in gradients(trainer).items():
+        torch.testing.assert_close(gradient, expected[name], rtol=1e-3, atol=1e-5)
+
+
+def test_accumulated_batches_are_one_large_batch(make_trainer: TrainerMaker) -> None:
+    small = "training.batch_tokens=1500"
+    batches = make_trainer(small).batches_per_epoch
+    assert batches > 4
+    accumulating = make_trainer(*ONE_STEP, small, f"training.accumulation={batches}")
+    at_once = make_trainer(*ONE_STEP, WHOLE)
+    assert accumulating.train()
+    assert at_once.train()
+    expected = gradients(at_once)
+    for name, gradient in gradients(accumulating).items():
+        torch.testing.assert_close(gradient, expected[name], rtol=1e-3, atol=1e-5)
+    one, other = lines(accumulating, "train")[0], lines(at_once, "train")[0]
+    assert one["loss"] == pytest.approx(other["loss"], abs=1e-4)
+    assert one["padding"] < other["padding"], "small batches hold less padding"
+
+
+def test_clipping_scales_gradients_down_to_the_norm(make_trainer: TrainerMaker) -> None:
+    norms = {}
+    for clip in ("none", "0.01", "1000.0"):
+        trainer = make_trainer(*ONE_STEP, WHOLE, f"training.clip_norm={clip}")
+        assert trainer.train()
+        norms[clip] = math.sqrt(sum(float(gradient.square().sum()) for gradient in gradients(trainer).values()))
+        logged = lines(trainer, "train")[0]["gradient_norm"]
+        assert logged == pytest.approx(norms["none"], rel=1e-3), "the norm before clipping is logged"
+    assert norms["0.01"] == pytest.approx(0.01, rel=1e-3)
+    assert norms["1000.0"] == pytest.approx(norms["none"])
+
+
+def test_steps_are_exact_and_validations_evenly_spread(make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer("training.steps=10", "training.validations=4")
+    assert trainer.train()
+    assert trainer.progress.step == 10
+    steps = [line["step"] for line in lines(trainer, "validation")]
+    assert len(steps) == 4
+    assert steps[-1] == 10
+    gaps = [after - before for before, after in pairwise([0, *steps])]
+    assert max(gaps) - min(gaps) <= 1
+    assert [line["step"] for line in lines(trainer, "train")] == list(range(1, 11))
+
+
+def test_more_validations_than_steps_are_one_a_step(make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer("training.steps=3", "training.validations=7")
+    assert trainer.train()
+    assert [line["step"] for line in lines(trainer, "validation")] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("epochs", [2, 0.5])
+def test_epochs_are_an_exact_number_of_batches(epochs: float, make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer(f"training.epochs={epochs}", "training.validations=1")
+    assert trainer.train()
+    assert trainer.progress.step == epochs * trainer.batches_per_epoch
+    assert trainer.position()["epoch"] == epochs
+
+
+def test_epochs_of_accumulated_batches_end_with_a_whole_step(make_trainer: TrainerMaker) -> None:
+    batches = 2 * make_trainer().batches_per_epoch
+    accumulation = next(number for number in range(3, batches) if batches % number)
+    trainer = make_trainer("training.epochs=2", "training.validations=1", f"training.accumulation={accumulation}")
+    assert trainer.train()
+    assert trainer.progress.step == math.ceil(batches / accumulation)
+    assert trainer.position()["epoch"] == pytest.approx(2 * trainer.progress.step * accumulation / batches, abs=1e-3)
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "linear"])
+def test_minutes_end_in_time_with_a_rate_near_zero(schedule: str, make_trainer: TrainerMaker) -> None:
+    budget = ("training.minutes=0.025", "training.validations=3", "training.validation_sentences=1")
+    trainer = make_trainer(*budget, f"training.schedule={schedule}")
+    started = time.monotonic()
+    assert trainer.train()
+    assert 1.5 <= time.monotonic() - started < 8
+    rates = [line["learning_rate"] for line in lines(trainer, "train")]
+    assert max(rates) > 0.9 * trainer.settings.learning_rate
+    assert rates[-1] < 0.1 * trainer.settings.learning_rate
+    assert rates[trainer.settings.warmup_steps :] == sorted(rates[trainer.settings.warmup_steps :], reverse=True)
+    validations = lines(trainer, "validation")
+    assert len(validations) == 3
+    assert validations[-1]["step"] == trainer.progress.step
+
+
+def test_early_stopping_counts_validations_without_a_better_score(make_trainer: TrainerMaker) -> None:
+    frozen = ("training.learning_rate=1e-30", "training.steps=20", "training.validations=10")
+    trainer = make_trainer(*frozen, "training.best_by=loss", "training.early_stopping=3")
+    assert trainer.train()
+    assert trainer.finished
+    assert trainer.progress.stopped_early
+    assert [line["best"] for line in lines(trainer, "validation")] == [True, False, False, False]
+    patient = make_trainer(*frozen, "training.best_by=loss")
+    assert patient.train()
+    assert patient.progress.step == 20
+
+
+@pytest.mark.parametrize("average", [1, 3])
+def test_best_and_last_checkpoints_are_kept(average: int, make_trainer: TrainerMaker) -> None:
+    diverging = ("training.learning_rate=3.0", "training.schedule=constant", "training.warmup_steps=0")
+    budget = ("training.steps=12", "training.validations=6", f"training.average={average}")
+    trainer = make_trainer(*diverging, *budget, "training.best_by=loss")
+    assert trainer.train()
+    best = min(lines(trainer, "validation"), key=lambda line: float(line["loss"]))["step"]
+    last = list(range(2, 13, 2))[-average:]
+    assert best not in last, "the best must be one that would otherwise go"
+    assert checkpoint_steps(trainer.run) == [best, *last]
+    assert trainer.averaged == last
+
+
+@pytest.mark.parametrize("best_by", ["bleu", "chrf", "loss"])
+def test_best_is_by_the_score_that_was_asked_for(best_by: str, make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer("training.steps=60", "training.validations=6", f"training.best_by={best_by}")
+    assert trainer.train()
+    validations = lines(trainer, "validation")
+    choose = min if best_by == "loss" else max
+    best = choose(validations, key=lambda line: float(line[best_by]))
+    assert trainer.progress.best_step == best["step"]
+    assert [line["step"] for line in validations if line["best"]][-1] == best["step"]
+
+
+def test_stop_ends_after_the_step_with_a_checkpoint(make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer("training.steps=10", "training.validations=1")
+    trainer.stop = True
+    assert not trainer.train()
+    assert trainer.progress.step == 1
+    assert checkpoint_steps(trainer.run) == [1]
+
+
+class Impatient(ProgressLine):
+    """Interrupts the run at once when most of it is done."""
+
+    def update(self, share: float, text: str) -> None:
+        if share > 0.7:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("minutes", "expected"), [("1e-9", [2]), ("10.0", [])])
+def test_checkpoints_between_validations_are_as_often_as_asked_for(
+    minutes: str, expected: list[int], make_trainer: TrainerMaker
+) -> None:
+    trainer = make_trainer("training.steps=4", "training.validations=1", f"training.checkpoint_minutes={minutes}")
+    trainer.line = Impatient("")
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train()
+    assert checkpoint_steps(trainer.run) == expected
