@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -54,20 +54,26 @@ def _replace_directory(new: Path, path: Path) -> None:
 def atomic_text_file(path: Path) -> Iterator[IO[str]]:
     """Yield a UTF-8 file to fill; it becomes `path`, replacing what was there, if all went well.
 
+    A device or a pipe, such as /dev/stdout, is written to and not replaced.
+
     Raises:
         UserError: The disk is full or the place cannot be written to; `path` is as it was.
     """
-    temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    special = path.exists() and not path.is_file()
+    temporary = path if special else path.with_name(f".{path.name}.tmp-{os.getpid()}")
     try:
         with temporary.open("w", encoding="utf-8") as file:
             yield file
-        _flush(temporary)
-        temporary.rename(path)
-        _flush(path.parent)
+        if not special:
+            _flush(temporary)
+            temporary.rename(path)
+            _flush(path.parent)
     except OSError as error:
         raise UserError(f"{path}: could not be saved: {error.strerror or error}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        if not special:
+            with suppress(OSError):  # it is not there, be it renamed or never made
+                temporary.unlink()
 
 
 def write_text(path: Path, text: str) -> None:
