@@ -1,0 +1,99 @@
+"""Scores: sacreBLEU's own, and the loss of the references."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from torch.nn import functional as F
+
+from dragoman.evaluation import corpus_scores, describe_decoding, encode_pairs, evaluate, reference_loss
+from dragoman.settings import Decoding
+
+if TYPE_CHECKING:
+    from dragoman.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def sides(corpus: Path) -> tuple[list[str], list[str]]:
+    source, target = ((corpus / f"test.{language}").read_text().splitlines() for language in ("de", "en"))
+    return source, target
+
+
+def test_scores_are_those_of_sacrebleu(translator: Translator, sides: tuple[list[str], list[str]]) -> None:
+    report, translations = evaluate(translator, *sides)
+    assert translations == [translation.text for translation in translator(sides[0])]
+    assert report.sentences == len(sides[0])
+    assert report.bleu == pytest.approx(BLEU().corpus_score(translations, [sides[1]]).score, abs=6e-4)
+    assert report.chrf == pytest.approx(CHRF().corpus_score(translations, [sides[1]]).score, abs=6e-4)
+    assert "nrefs:1|case:mixed" in report.bleu_signature
+    assert "|version:" in report.chrf_signature
+
+
+def test_a_right_translation_scores_100_and_a_wrong_one_less(sides: tuple[list[str], list[str]]) -> None:
+    right, wrong = corpus_scores(sides[1], sides[1]), corpus_scores(sides[0], sides[1])
+    assert right["bleu"] == right["chrf"] == pytest.approx(100)
+    assert wrong["bleu"] < 10
+    assert wrong["chrf"] < 50
+    lower = corpus_scores([text.lower() for text in sides[1]], sides[1])
+    assert lower["bleu"] < 100, "case counts"
+
+
+def test_loss_is_the_mean_over_reference_tokens(translator: Translator, sides: tuple[list[str], list[str]]) -> None:
+    """Against the plain formula, one unpadded pair at a time."""
+    bundle = translator.bundle
+    source, target = bundle.source.vocabulary, bundle.target.vocabulary
+    total, tokens = 0.0, 0
+    encoded = zip(bundle.source.encode(sides[0]), bundle.target.encode(sides[1]), strict=True)
+    with torch.inference_mode():
+        for sources, targets in encoded:
+            logits = bundle.model(torch.tensor([[*sources, source.eos]]), torch.tensor([[target.bos, *targets]]))[0]
+            total += float(F.cross_entropy(logits, torch.tensor([*targets, target.eos]), reduction="sum"))
+            tokens += len(targets) + 1
+    report, _ = evaluate(translator, *sides)
+    assert report.loss == pytest.approx(total / tokens, abs=2e-5)
+    assert report.perplexity == pytest.approx(math.exp(total / tokens), rel=1e-4)
+
+
+def test_loss_depends_on_no_batching_or_order(translator: Translator, sides: tuple[list[str], list[str]]) -> None:
+    bundle = translator.bundle
+    losses = []
+    for step, batch_tokens in ((1, 4096), (-1, 100), (1, 1)):
+        pairs = encode_pairs(sides[0][::step], sides[1][::step], bundle.source, bundle.target, 130)
+        losses.append(reference_loss(bundle.model, pairs, bundle.source, bundle.target, batch_tokens))
+    assert losses[1:] == pytest.approx([losses[0]] * 2, rel=1e-5)
+
+
+def test_translating_a_part_leaves_the_loss_that_of_all(
+    translator: Translator, sides: tuple[list[str], list[str]]
+) -> None:
+    whole, translations = evaluate(translator, *sides)
+    part, first = evaluate(translator, *sides, translate_at_most=4)
+    assert part.loss == whole.loss
+    assert part.sentences == 4
+    assert first == translations[:4]
+
+
+def test_blank_and_overlong_pairs_are_scored_too(translator: Translator) -> None:
+    with pytest.warns(UserWarning, match="1 of 3 texts were longer"):
+        report, translations = evaluate(translator, ["", "Hund " * 500, "Ein Hund."], ["x", "dog " * 500, ""])
+    assert report.sentences == 3
+    assert translations[0] == ""
+    assert math.isfinite(report.loss)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (Decoding(beam_size=1), "greedy"),
+        (Decoding(beam_size=7, length_penalty=0.6), "beam 7, length penalty 0.6"),
+        (Decoding(sampling=True, temperature=0.5, seed=3), "sampled with temperature 0.5, seed 3"),
+    ],
+)
+def test_report_says_how_it_was_decoded(settings: Decoding, words: str) -> None:
+    assert describe_decoding(settings) == words
