@@ -66,11 +66,13 @@ class Bundle:
         """
         directory = find_bundle(path)
         about = _read_about(directory)
-        _check_files(directory, about.get("sha256", {}))
-        recipe = build_recipe(about.get("recipe", {}), origin=str(directory / "bundle.json"))
+        _check_files(directory, about["sha256"])
+        recipe = build_recipe(about["recipe"], origin=str(directory / "bundle.json"))
         source = load_tokenizer(read_json(directory / SOURCE))
         shared = about["sha256"][SOURCE] == about["sha256"][TARGET]
         target = source if shared else load_tokenizer(read_json(directory / TARGET))
+        if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
+            raise UserError(f"{directory}: its tokenizers are of different size, but model.tie = 'all' shares a matrix")
         model = build_model(recipe.model, len(source.vocabulary), len(target.vocabulary), source.vocabulary.pad, seed=0)
         _load_weights(model, directory / WEIGHTS)
         return cls(recipe, model.eval(), source, target, about.get("scores", {}))
@@ -127,6 +129,9 @@ def _read_about(directory: Path) -> dict[str, Any]:
             f"{path}: bundle format {version} is newer than the {VERSION} that dragoman {__version__} reads; "
             "upgrade dragoman"
         )
+    for key in ("recipe", "sha256"):
+        if not isinstance(about.get(key), dict):
+            raise UserError(f"{path}: damaged (it has no table {key!r})")
     return about
 
 
