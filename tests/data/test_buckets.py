@@ -71,12 +71,14 @@ def test_batches_come_in_no_order_of_length(lengths: tuple[Indices, Indices]) ->
     assert abs(np.corrcoef(means, range(len(means)))[0, 1]) < 0.3
 
 
-def test_a_cut_keeps_the_order_and_fills_each_batch(lengths: tuple[Indices, Indices]) -> None:
+@pytest.mark.parametrize("sort", [False, True])
+def test_a_cut_keeps_the_order_and_fills_each_batch(lengths: tuple[Indices, Indices], sort: bool) -> None:
     source, target = lengths
-    order = np.argsort(target, kind="stable")
+    order = np.argsort(target, kind="stable") if sort else np.arange(len(target))
     batches = cut(source, target, order, BUDGET)
     assert np.concatenate(batches).tolist() == order.tolist()
     for batch, following in pairwise(batches):
+        assert len(batch) == 1 or max(padded(source, batch), padded(target, batch)) <= BUDGET
         larger = np.append(batch, following[0])
         assert max(padded(source, larger), padded(target, larger)) > BUDGET
 

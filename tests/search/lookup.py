@@ -120,14 +120,16 @@ class TransformerTask:
 Task = LookupTask | TransformerTask
 
 
+def continuations(task: Task, sentence: int, prefix: Prefix) -> dict[int, float]:
+    """The log-probability of each next token when bos cannot be produced."""
+    logits = task.logits(sentence, prefix)
+    total = math.log(sum(math.exp(logits[token]) for token in (EOS, *WORDS)))
+    return {token: logits[token] - total for token in (EOS, *WORDS)}
+
+
 def log_probabilities_of(task: Task, sentence: int, tokens: Sequence[int]) -> list[float]:
-    """Of each token and of eos, when bos cannot be produced."""
-    values = []
-    for length, token in enumerate((*tokens, EOS)):
-        logits = task.logits(sentence, tuple(tokens[:length]))
-        total = sum(math.exp(logit) for index, logit in enumerate(logits) if index != BOS)
-        values.append(logits[token] - math.log(total))
-    return values
+    """Of each token and of eos."""
+    return [continuations(task, sentence, tuple(tokens[:length]))[token] for length, token in enumerate((*tokens, EOS))]
 
 
 def score_of(log_probabilities: Sequence[float], alpha: float) -> float:
@@ -140,6 +142,33 @@ def every_hypothesis(task: Task, sentence: int, max_length: int, alpha: float) -
     sequences = [list(words) for length in range(max_length) for words in product(WORDS, repeat=length)]
     scored = [(score_of(log_probabilities_of(task, sentence, tokens), alpha), tokens) for tokens in sequences]
     return sorted(scored, reverse=True)
+
+
+def plain_beam(
+    task: Task, sentence: int, beam_size: int, max_length: int, alpha: float
+) -> tuple[list[tuple[float, list[int]]], int]:
+    """Beam search by its definition: score and tokens of what has ended, best first, and the steps it took.
+
+    It stops once beam_size hypotheses have ended, even if no other could win any more.
+    """
+    live: list[tuple[float, Prefix]] = [(0.0, ())]
+    ended: list[Prefix] = []
+    steps = 0
+    while len(ended) < beam_size and steps < max_length:
+        steps += 1
+        extended = sorted(
+            (
+                (total + value, (*prefix, token))
+                for total, prefix in live
+                for token, value in continuations(task, sentence, prefix).items()
+                if token == EOS or steps < max_length
+            ),
+            reverse=True,
+        )
+        ended += [tokens[:-1] for _, tokens in extended[:beam_size] if tokens[-1] == EOS]
+        live = [each for each in extended if each[1][-1] != EOS][:beam_size]
+    scored = [(score_of(log_probabilities_of(task, sentence, tokens), alpha), list(tokens)) for tokens in ended]
+    return sorted(scored, reverse=True), steps
 
 
 @torch.inference_mode()

@@ -14,6 +14,7 @@ from lookup import (
     every_hypothesis,
     greedy,
     log_probabilities_of,
+    plain_beam,
     score_of,
 )
 
@@ -42,6 +43,16 @@ def test_wide_beam_is_exhaustive_search(task: Task, n_best: int, alpha: float) -
         expected = every_hypothesis(task, sentence, 4, alpha)[:n_best]
         assert [each.tokens for each in hypotheses] == [tokens for _, tokens in expected]
         assert [each.score for each in hypotheses] == pytest.approx([score for score, _ in expected], abs=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize(("beam_size", "n_best"), [(2, 1), (2, 2), (3, 1), (3, 3), (6, 2)])
+def test_narrow_beam_is_the_plain_search(task: Task, beam_size: int, n_best: int, alpha: float) -> None:
+    found = beam(task, SENTENCES, beam_size, LENGTHS, n_best=n_best, alpha=alpha)
+    for sentence, length, hypotheses in zip(SENTENCES, LENGTHS, found, strict=True):
+        expected, _ = plain_beam(task, sentence, beam_size, length, alpha)
+        assert [each.tokens for each in hypotheses] == [tokens for _, tokens in expected[:n_best]]
+        assert [each.score for each in hypotheses] == pytest.approx([score for score, _ in expected[:n_best]], abs=1e-5)
 
 
 def test_exhaustive_search_returns_every_hypothesis_once() -> None:
@@ -133,9 +144,15 @@ def test_finished_sentences_leave_the_batch(beam_size: int) -> None:
     ]  # a sentence costs as many rows beside others as alone
 
 
-def test_a_settled_sentence_is_not_searched_on() -> None:
-    """Once no live hypothesis can win, searching to the length limit would be for nothing."""
-    for sentence in SENTENCES:
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_a_settled_sentence_is_not_searched_on(alpha: float) -> None:
+    """The plain search goes on until beam_size hypotheses have ended, though none of them may win."""
+    saved = 0
+    for sentence in range(30):
         task = LookupTask()
-        beam(task, [sentence], 4, [50], alpha=0.0)
-        assert len(task.model.rows_seen) < 50
+        ((best,),) = beam(task, [sentence], 4, [12], alpha=alpha)
+        hypotheses, steps = plain_beam(task, sentence, 4, 12, alpha)
+        assert best.tokens == hypotheses[0][1]
+        assert len(task.model.rows_seen) <= steps
+        saved += steps - len(task.model.rows_seen)
+    assert saved > 0

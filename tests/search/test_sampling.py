@@ -108,6 +108,12 @@ def test_samples_are_scored_by_the_model(options: dict[str, Any]) -> None:
             assert each.score == pytest.approx(score_of(expected, 0.6), abs=1e-5)
 
 
+def test_each_sentence_keeps_to_its_own_limit() -> None:
+    limits = [1, 5, 2, 3]
+    drawn = found([0, 1, 2, 3], limits, sampling=True, n_best=40)
+    assert [max(len(each.log_probabilities) for each in samples) for samples in drawn] == limits
+
+
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_settings_reach_the_search(beam_size: int) -> None:
     sentences, limits = list(range(6)), [6] * 6
