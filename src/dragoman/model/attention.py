@@ -52,9 +52,7 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None, memory: Tensor | None = None) -> Tensor:
         """Attend from x, (batch, target, d_model), to memory, (batch, source, d_model), or to x itself."""
         if memory is None:
-            q, k, v = (self._split(part) for part in self.qkv(x).chunk(3, dim=-1))
-            if self.rotary:
-                q, k = rotate(q, 0), rotate(k, 0)
+            q, k, v = self._own(x, 0)
         else:
             q = self.queries(x)
             k, v = self.keys_values(memory)
@@ -65,9 +63,7 @@ class MultiHeadAttention(nn.Module):
 
         Several new positions at once would see each other's future: pass them one at a time.
         """
-        q, k, v = (self._split(part) for part in self.qkv(x).chunk(3, dim=-1))
-        if self.rotary:
-            q, k = rotate(q, start), rotate(k, start)
+        q, k, v = self._own(x, start)
         k, v = cache.extend(k, v)  # (rows, heads, time, d_head)
         return self._finish(q, k, v, None)
 
@@ -76,6 +72,15 @@ class MultiHeadAttention(nn.Module):
         sentences = cache.memory_keys.shape[0]
         q = x.view(sentences, -1, x.shape[-1])  # (sentences, hypotheses, d_model)
         return self._finish(self.queries(q), cache.memory_keys, cache.memory_values, mask).view_as(x)
+
+    def _own(self, x: Tensor, start: int) -> tuple[Tensor, ...]:
+        """Queries, keys and values of x, (batch, length, d_model), each (batch, heads, length, d_head)."""
+        batch, length, d_model = x.shape
+        qkv = self.qkv(x).view(batch, length, 3 * self.heads, d_model // self.heads).transpose(1, 2)
+        q, k, v = qkv.chunk(3, dim=1)
+        if self.rotary:
+            q, k = rotate(qkv[:, : 2 * self.heads], start).chunk(2, dim=1)
+        return q, k, v
 
     def queries(self, x: Tensor) -> Tensor:
         """Queries of (batch, target, d_model), split into heads, (batch, heads, target, d_head)."""

@@ -62,12 +62,13 @@ def rotate(x: Tensor, start: int) -> Tensor:
     Returns:
         The same shape; scores of rotated queries and keys depend on their distance alone.
     """
-    *_, length, d_head = x.shape
+    length, d_head = x.shape[-2:]
     position = torch.arange(start, start + length, dtype=torch.float32, device=x.device)[:, None]
-    rates = torch.exp(torch.arange(0, d_head, 2, dtype=torch.float32, device=x.device) * (-math.log(10000.0) / d_head))
-    cosine, sine = torch.cos(position * rates).to(x.dtype), torch.sin(position * rates).to(x.dtype)
-    even, odd = x[..., 0::2], x[..., 1::2]  # (batch, heads, length, d_head / 2)
-    return torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1).flatten(-2)
+    pairs = torch.arange(0, d_head, 2, dtype=torch.float32, device=x.device)
+    angles = position * torch.exp(pairs * (-math.log(10000.0) / d_head))  # (length, d_head / 2)
+    # a pair is a complex number, and turning it a product: one pass over x
+    numbers = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))  # (batch, heads, length, d_head / 2)
+    return torch.view_as_real(numbers * torch.polar(torch.ones_like(angles), angles)).flatten(-2).to(x.dtype)
 
 
 POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}

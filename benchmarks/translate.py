@@ -1,0 +1,47 @@
+"""How fast a trained bundle translates a file, by beam size, with the scores of what came out.
+
+python benchmarks/translate.py runs/multi30k-de-en --source test.de.gz --reference test.en.gz
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from pathlib import Path
+
+from dragoman.bundle import Bundle
+from dragoman.data.lines import read_lines
+from dragoman.evaluation import corpus_scores
+from dragoman.translator import Translator
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--reference", type=Path, required=True)
+    parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
+    parser.add_argument("--batch-tokens", type=int, nargs="+", default=[])
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    bundle = Bundle.load(arguments.bundle)
+    sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
+    print("beam  batch tokens  seconds (median)  sentences/s  BLEU")
+    for beam in arguments.beams:
+        for batch_tokens in arguments.batch_tokens or [bundle.recipe.decoding.batch_tokens]:
+            update = {"beam_size": beam, "n_best": 1, "batch_tokens": batch_tokens}
+            translator = Translator(bundle, bundle.recipe.decoding.model_copy(update=update))
+            translator(sources[:50])  # warm
+            seconds = []
+            for _ in range(arguments.repeats):
+                started = time.perf_counter()
+                texts = [str(translation) for translation in translator(sources)]
+                seconds.append(time.perf_counter() - started)
+            median = statistics.median(seconds)
+            bleu = corpus_scores(texts, references)["bleu"]
+            print(f"{beam:4}  {batch_tokens:12,}  {median:16.2f}  {len(sources) / median:11.1f}  {bleu:.2f}")
+
+
+if __name__ == "__main__":
+    main()
