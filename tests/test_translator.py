@@ -1,0 +1,165 @@
+"""Translators: texts in, as many translations out, in order, whatever the batches."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+import dragoman
+from dragoman.search.hypothesis import length_penalty
+from dragoman.settings import Decoding
+from dragoman.translator import Translation, Translator
+
+if TYPE_CHECKING:
+    from conftest import RecipeMaker
+
+BLANK = ["", " ", "\t", "\u00a0", "\u2028", "\x00\x07", "▁"]
+
+
+@pytest.fixture(scope="module")
+def texts(corpus: Path) -> list[str]:
+    return (corpus / "test.de").read_text().splitlines()
+
+
+def assert_alike(one: list[Translation], other: list[Translation]) -> None:
+    """The same texts, and but for rounding the same scores."""
+    assert [translation.text for translation in one] == [translation.text for translation in other]
+    assert [translation.tokens for translation in one] == [translation.tokens for translation in other]
+    for left, right in zip(one, other, strict=True):
+        assert left.log_probabilities == pytest.approx(right.log_probabilities, abs=1e-3)
+
+
+def test_a_text_gives_a_translation_and_texts_a_list_of_them(translator: Translator, texts: list[str]) -> None:
+    single = translator(texts[0])
+    assert isinstance(single, Translation)
+    assert str(single) == single.text != ""
+    several = translator(texts)
+    assert isinstance(several, list)
+    assert len(several) == len(texts)
+    assert_alike([single], several[:1])
+    assert_alike(translator(iter(texts)), several)
+    assert translator([]) == []
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_neither_batches_nor_order_change_translations(
+    beam_size: int, translator: Translator, texts: list[str]
+) -> None:
+    def translate(texts: list[str], batch_tokens: int) -> list[Translation]:
+        settings = Decoding(beam_size=beam_size, max_length=30, batch_tokens=batch_tokens)
+        return Translator(translator.bundle, settings)(texts)
+
+    expected = translate(texts, 4096)
+    assert len({translation.text for translation in expected}) > 5, "they must differ to show a wrong order"
+    assert_alike(translate(texts, 64), expected)
+    assert_alike(translate(texts, 1), expected)
+    assert_alike([translate([text], 4096)[0] for text in texts], expected)
+    order = random.Random(1).sample(range(len(texts)), len(texts))
+    assert_alike(translate([texts[index] for index in order], 300), [expected[index] for index in order])
+
+
+def test_windows_of_a_stream_do_not_change_translations(translator: Translator, texts: list[str]) -> None:
+    expected = translator(texts)
+    assert_alike(list(translator.stream(texts, window=7)), expected)
+
+
+def test_stream_reads_no_further_than_its_window(translator: Translator, texts: list[str]) -> None:
+    source = iter(texts)
+    stream = translator.stream(source, window=4)
+    next(stream)
+    assert list(source) == texts[4:]
+
+
+def test_blank_texts_stay_blank_and_in_place(translator: Translator, texts: list[str]) -> None:
+    mixed = [text for blank in BLANK for text in (blank, texts[0])]
+    translations = translator(mixed)
+    assert len(translations) == len(mixed)
+    assert all(translation == Translation("") for translation in translations[::2])
+    assert all(translation.text == translations[1].text != "" for translation in translations[1::2])
+    assert [translation.text for translation in translator(BLANK)] == [""] * len(BLANK)
+    assert translator("").text == ""
+
+
+def test_log_probabilities_are_those_of_the_model(translator: Translator, texts: list[str]) -> None:
+    """Teacher forcing gives the probabilities that the search reported: those among the tokens it may choose."""
+    bundle = translator.bundle
+    source, target = bundle.source.vocabulary, bundle.target.vocabulary
+    for text, translation in zip(texts[:5], translator(texts[:5]), strict=True):
+        assert len(translation.log_probabilities) == len(translation.tokens) + 1
+        ids = [target.ids[token] for token in translation.tokens]
+        assert bundle.target.decode(ids) == translation.text
+        sources = torch.tensor([[*bundle.source.encode([text])[0], source.eos]])
+        with torch.inference_mode():
+            logits = bundle.model(sources, torch.tensor([[target.bos, *ids]]))[0]
+            logits[:, [target.unk, target.pad, target.bos]] = -torch.inf
+            values = logits.log_softmax(-1)[torch.arange(len(ids) + 1), torch.tensor([*ids, target.eos])]
+        assert translation.log_probabilities == pytest.approx(values.tolist(), abs=1e-4)
+        penalty = length_penalty(len(ids) + 1, translator.decoding.length_penalty)
+        assert translation.score == pytest.approx(sum(translation.log_probabilities) / penalty)
+
+
+def test_alternatives_are_n_best_and_ranked(translator: Translator, texts: list[str]) -> None:
+    settings = Decoding(beam_size=4, n_best=3, max_length=30)
+    one_best = Translator(translator.bundle, Decoding(beam_size=4, max_length=30))(texts)
+    for best, translation in zip(one_best, Translator(translator.bundle, settings)(texts), strict=True):
+        ranked = [translation, *translation.alternatives]
+        assert translation.text == best.text
+        assert best.alternatives == []
+        assert len(ranked) == 3
+        assert len({tuple(each.tokens) for each in ranked}) == 3
+        assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
+
+
+def test_long_texts_are_translated_in_part_and_counted(translator: Translator, texts: list[str]) -> None:
+    limit = translator.source_limit
+    assert limit == translator.bundle.recipe.model.max_length - 1
+    words = ("Hund " * hounds + "z" * letters for hounds in range(limit) for letters in range(9))
+    exact = next(text for text in words if len(translator.bundle.source.encode([text])[0]) == limit)
+    with pytest.warns(UserWarning, match=f"2 of 4 texts were longer than the model's limit of {limit} tokens"):
+        translations = translator([exact + " z", texts[0], exact + " Hund Hund", exact])
+    assert [translation.truncated for translation in translations] == [True, False, True, False]
+    assert {translation.text for translation in translations[::2]} == {translations[3].text} != {""}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [each.truncated for each in translator.stream([exact + " z"])] == [True], "whoever streams counts"
+
+
+def test_translations_are_no_longer_than_the_settings_say(translator: Translator, texts: list[str]) -> None:
+    for settings in (Decoding(beam_size=2, max_length=4), Decoding(beam_size=1, max_length=4)):
+        assert max(len(each.log_probabilities) for each in Translator(translator.bundle, settings)(texts)) == 4
+    short = Decoding(beam_size=1, max_length_ratio=0.01, max_length_offset=2)
+    assert max(len(each.log_probabilities) for each in Translator(translator.bundle, short)(texts)) <= 2
+
+
+def test_specials_never_appear_in_translations(translator: Translator, texts: list[str]) -> None:
+    settings = Decoding(sampling=True, temperature=5.0, max_length=30)
+    specials = {"<unk>", "<pad>", "<s>", "</s>"}
+    for translation in Translator(translator.bundle, settings)(texts):
+        assert not set(translation.tokens) & specials
+
+
+def test_text_of_a_special_is_plain_text(translator: Translator) -> None:
+    ids = translator.bundle.source.encode(["</s> <pad>"])[0]
+    assert not {*ids} & {*translator.bundle.source.vocabulary.special_ids}
+
+
+def test_samples_depend_on_the_seed_alone(translator: Translator, texts: list[str]) -> None:
+    def sample(seed: int) -> list[str]:
+        settings = Decoding(sampling=True, seed=seed, max_length=20)
+        return [translation.text for translation in Translator(translator.bundle, settings)(texts)]
+
+    assert sample(1) == sample(1)
+    assert sample(1) != sample(2)
+
+
+def test_load_takes_settings_of_the_search(finished_run: Path, make_recipe: RecipeMaker, texts: list[str]) -> None:
+    assert dragoman.load(finished_run).decoding == make_recipe().decoding
+    greedy = Decoding(beam_size=1, max_length=5)
+    loaded = dragoman.load(str(finished_run), greedy)
+    assert loaded.decoding == greedy
+    assert max(len(each.log_probabilities) for each in loaded(texts)) == 5
