@@ -53,6 +53,7 @@ TINY: dict[str, Any] = {
     "training": {
         "steps": 120,
         "batch_tokens": 512,
+        "length_groups": 1,
         "learning_rate": 1e-2,
         "schedule": "cosine",
         "warmup_steps": 10,

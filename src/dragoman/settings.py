@@ -183,6 +183,12 @@ class Training(Settings):
     batch_tokens: int = Field(
         4096, ge=1, description="Most target tokens of a batch, padding included (and as many source tokens)."
     )
+    length_groups: int = Field(
+        4,
+        ge=1,
+        description="Groups of like length that make up a batch: more of them mix lengths better, so that no step "
+        "learns from one length alone, without padding.",
+    )
     accumulation: int = Field(1, ge=1, description="Batches whose gradients add up to one step.")
     optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or Adam with decoupled weight decay.")
     learning_rate: float = Field(1e-3, gt=0, description="Peak learning rate; for noam the factor before d_model^-0.5.")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dragoman.model.attention import MultiHeadAttention, attend
-from dragoman.model.masks import causal_mask, padding_mask
+from dragoman.model.masks import Blocks, causal_mask, padding_mask
 from dragoman.reference import attention as reference
 
 BATCH, TARGET, SOURCE, D_MODEL, HEADS = 3, 5, 7, 12, 3
@@ -56,7 +56,7 @@ def test_self_attention_is_that_of_the_reference(mask_kind: str, implementation:
     layer, x, mask = build(implementation, qkv_bias), inputs(BATCH, TARGET), masks(mask_kind, TARGET)
     numpy_mask = None if mask is None else mask.numpy()
     theirs, _ = reference.multi_head_attention(x.numpy(), x.numpy(), projections(layer), HEADS, numpy_mask)
-    close(layer(x, mask), torch.from_numpy(theirs))
+    close(layer(x, mask, torch.arange(TARGET)), torch.from_numpy(theirs))
 
 
 @pytest.mark.parametrize("qkv_bias", [True, False])
@@ -67,19 +67,30 @@ def test_attention_to_a_memory_is_that_of_the_reference(mask_kind: str, implemen
     mask = masks(mask_kind, SOURCE)
     numpy_mask = None if mask is None else mask.numpy()
     theirs, _ = reference.multi_head_attention(x.numpy(), memory.numpy(), projections(layer), HEADS, numpy_mask)
-    close(layer(x, mask, memory), torch.from_numpy(theirs))
+    close(layer(x, mask, torch.arange(TARGET), memory), torch.from_numpy(theirs))
 
 
 @pytest.mark.parametrize("mask_kind", ["none", "both"])
 def test_fused_and_explicit_attention_have_the_same_gradients(mask_kind: str) -> None:
     def gradients(implementation: str) -> list[Tensor]:
         layer, x = build(implementation, qkv_bias=True, rotary=True), inputs(BATCH, TARGET).requires_grad_()
-        (layer(x, masks(mask_kind, TARGET)) ** 2).sum().backward()
+        (layer(x, masks(mask_kind, TARGET), torch.arange(TARGET)) ** 2).sum().backward()
         return [gradient for each in (x, *layer.parameters()) if (gradient := each.grad) is not None]
 
     explicit, fused = gradients("explicit"), gradients("fused")
     assert len(explicit) == 5
     close(explicit, fused)
+
+
+@pytest.mark.parametrize("implementation", ["explicit", "fused"])
+def test_blocks_are_a_block_diagonal_mask(implementation: str) -> None:
+    """Two sentences of 2 tokens and one of 3, end to end: attention by blocks equals one large masked attention."""
+    layer, x = build(implementation, qkv_bias=True, rotary=True), inputs(1, 7)
+    first = torch.tensor([[True, False], [True, True]])[:, None]  # of two sentences, the first has one token
+    blocks = Blocks(((2, 2), (1, 3)), ((2, 2), (1, 3)), (first, causal_mask(3, torch.device("cpu"))))
+    dense = torch.block_diag(*(mask.expand(2, 2) for mask in first), torch.ones(3, 3).tril()).bool()
+    positions = torch.tensor([0, 1, 0, 1, 0, 1, 2])
+    close(layer(x, blocks, positions), layer(x, dense, positions))
 
 
 def test_float32_loses_little() -> None:

@@ -25,14 +25,16 @@ def test_a_later_start_continues_the_earlier_positions(kind: str) -> None:
     for parameter in positions.parameters():
         torch.nn.init.normal_(parameter)
     embeddings = torch.randn(2, 12, 6)
-    whole = positions(embeddings, 0)
-    close(torch.cat((positions(embeddings[:, :5], 0), positions(embeddings[:, 5:], 5)), dim=1), whole)
+    where = torch.arange(12)
+    whole = positions(embeddings, where)
+    parts = positions(embeddings[:, :5], where[:5]), positions(embeddings[:, 5:], where[5:])
+    close(torch.cat(parts, dim=1), whole)
     assert torch.equal(whole, embeddings) == (kind == "rotary")
 
 
 def score(q: Tensor, k: Tensor, query_position: int, key_position: int) -> float:
     """The dot product of a query and a key at these positions."""
-    return float((rotate(q, query_position) * rotate(k, key_position)).sum())
+    return float((rotate(q, torch.tensor([query_position])) * rotate(k, torch.tensor([key_position]))).sum())
 
 
 def test_rotary_scores_depend_on_the_distance_alone() -> None:
@@ -47,7 +49,7 @@ def test_rotary_scores_depend_on_the_distance_alone() -> None:
 
 def test_rotation_keeps_lengths_and_leaves_the_first_position() -> None:
     x = torch.randn(2, 3, 9, 8, dtype=torch.float64)
-    rotated = rotate(x, 0)
+    rotated = rotate(x, torch.arange(9))
     close(rotated.norm(dim=-1), x.norm(dim=-1), rtol=1e-6, atol=0.0)
     close(rotated[:, :, 0], x[:, :, 0])
     assert (rotated[:, :, 1:] - x[:, :, 1:]).norm(dim=-1).min() > 0.1
@@ -55,4 +57,5 @@ def test_rotation_keeps_lengths_and_leaves_the_first_position() -> None:
 
 def test_rotation_continues_at_a_later_start() -> None:
     x = torch.randn(2, 3, 9, 8)
-    close(torch.cat((rotate(x[:, :, :4], 0), rotate(x[:, :, 4:], 4)), dim=2), rotate(x, 0))
+    where = torch.arange(9)
+    close(torch.cat((rotate(x[:, :, :4], where[:4]), rotate(x[:, :, 4:], where[4:])), dim=2), rotate(x, where))

@@ -74,6 +74,15 @@ def test_forward_projects_the_hidden_states(options: dict[str, Any]) -> None:
     close(model(source, target), model.output(hidden))
 
 
+@pytest.mark.parametrize("attention", ["explicit", "fused"])
+@pytest.mark.parametrize("options", VARIANTS, ids=str)
+def test_packed_batches_are_the_batches_one_by_one(options: dict[str, Any], attention: str) -> None:
+    model = tiny_model(**options, attention=attention)
+    sources, targets = [padded_source(6, 4), random_ids(3, 2)], [random_ids(2, 5), random_ids(3, 7, seed=5)]
+    alone = [model.hidden(*batch).flatten(0, 1) for batch in zip(sources, targets, strict=True)]
+    close(model.packed_hidden(sources, targets)[0], torch.cat(alone))
+
+
 R3 = Model(
     d_model=512,
     heads=8,

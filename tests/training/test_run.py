@@ -28,7 +28,13 @@ from dragoman.translator import Translator
 if TYPE_CHECKING:
     from conftest import Command, RecipeMaker, SmallDisk
 
-LONG = ("training.steps=200", "training.validations=10", "training.average=5", "model.dropout=0.2")
+LONG = (
+    "training.steps=200",
+    "training.validations=10",
+    "training.average=5",
+    "model.dropout=0.2",
+    "training.length_groups=3",
+)
 """Long enough to be interrupted, also among the checkpoints to be averaged."""
 
 

@@ -64,7 +64,7 @@ def test_step_follows_the_gradient_of_the_mean_over_all_tokens(smoothing: float,
 
 def test_accumulated_batches_are_one_large_batch(make_trainer: TrainerMaker) -> None:
     small = "training.batch_tokens=1500"
-    batches = make_trainer(small).batches_per_epoch
+    batches = make_trainer(small).groups_per_epoch
     assert batches > 4
     accumulating = make_trainer(*ONE_STEP, small, f"training.accumulation={batches}")
     at_once = make_trainer(*ONE_STEP, WHOLE)
@@ -112,12 +112,12 @@ def test_more_validations_than_steps_are_one_a_step(make_trainer: TrainerMaker) 
 def test_epochs_are_an_exact_number_of_batches(epochs: float, make_trainer: TrainerMaker) -> None:
     trainer = make_trainer(f"training.epochs={epochs}", "training.validations=1")
     assert trainer.train()
-    assert trainer.progress.step == epochs * trainer.batches_per_epoch
+    assert trainer.progress.step == epochs * trainer.groups_per_epoch
     assert trainer.position()["epoch"] == epochs
 
 
 def test_epochs_of_accumulated_batches_end_with_a_whole_step(make_trainer: TrainerMaker) -> None:
-    batches = 2 * make_trainer().batches_per_epoch
+    batches = 2 * make_trainer().groups_per_epoch
     accumulation = next(number for number in range(3, batches) if batches % number)
     trainer = make_trainer("training.epochs=2", "training.validations=1", f"training.accumulation={accumulation}")
     assert trainer.train()

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.model.cache import LayerCache
 from dragoman.model.dropout import dropout
+from dragoman.model.masks import Blocks, Mask
 from dragoman.model.positions import rotate
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_probability: float, fused: bool) -> Tensor:
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask, dropout_probability: float, fused: bool) -> Tensor:
     """softmax(QK^T / sqrt(d_head)) V (eq. 1).
 
     Args:
         q: Queries, (batch, heads, target, d_head).
         k: Keys, (batch, heads, source, d_head).
         v: Values, (batch, heads, source, d_head).
-        mask: True = may attend, broadcastable to (batch, heads, target, source), or None.
+        mask: True = may attend, broadcastable to (batch, heads, target, source); or blocks; or None.
         dropout_probability: Dropout on the attention weights; 0 unless training.
         fused: Let torch's fused kernel do it, instead of step by step.
 
     Returns:
         (batch, heads, target, d_head).
     """
+    if isinstance(mask, Blocks):
+        parts = [attend(*block, dropout_probability, fused).flatten(1, 2) for block in mask.split(q, k, v)]
+        return torch.cat(parts, dim=1)[None]
     if fused:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout_probability)
     scores = (q * (1.0 / math.sqrt(q.shape[-1]))) @ k.transpose(-2, -1)  # (batch, heads, target, source)
@@ -49,21 +54,25 @@ class MultiHeadAttention(nn.Module):
         self.qkv = nn.Linear(d_model, 3 * d_model, bias=qkv_bias)
         self.output = nn.Linear(d_model, d_model)
 
-    def forward(self, x: Tensor, mask: Tensor | None, memory: Tensor | None = None) -> Tensor:
-        """Attend from x, (batch, target, d_model), to memory, (batch, source, d_model), or to x itself."""
+    def forward(self, x: Tensor, mask: Mask, positions: Tensor, memory: Tensor | None = None) -> Tensor:
+        """Attend from x, (batch, target, d_model) at positions (target,), to memory, or to x itself.
+
+        Args:
+            x: What asks, (batch, target, d_model).
+            mask: What may be attended to.
+            positions: Where in the sentence x is, (target,), for rotary positions.
+            memory: What is attended to, (batch, source, d_model); None for x.
+        """
         if memory is None:
-            q, k, v = self._own(x, 0)
+            q, k, v = self._own(x, positions)
         else:
             q = self.queries(x)
             k, v = self.keys_values(memory)
         return self._finish(q, k, v, mask)
 
-    def step(self, x: Tensor, cache: LayerCache, start: int) -> Tensor:
-        """Self-attention of new positions, (rows, new, d_model), to all so far; start = positions before them.
-
-        Several new positions at once would see each other's future: pass them one at a time.
-        """
-        q, k, v = self._own(x, start)
+    def step(self, x: Tensor, cache: LayerCache, position: Tensor) -> Tensor:
+        """Self-attention of one new position a row, (rows, 1, d_model), to all so far; position (1,)."""
+        q, k, v = self._own(x, position)
         k, v = cache.extend(k, v)  # (rows, heads, time, d_head)
         return self._finish(q, k, v, None)
 
@@ -73,13 +82,13 @@ class MultiHeadAttention(nn.Module):
         q = x.view(sentences, -1, x.shape[-1])  # (sentences, hypotheses, d_model)
         return self._finish(self.queries(q), cache.memory_keys, cache.memory_values, mask).view_as(x)
 
-    def _own(self, x: Tensor, start: int) -> tuple[Tensor, ...]:
+    def _own(self, x: Tensor, positions: Tensor) -> tuple[Tensor, ...]:
         """Queries, keys and values of x, (batch, length, d_model), each (batch, heads, length, d_head)."""
         batch, length, d_model = x.shape
         qkv = self.qkv(x).view(batch, length, 3 * self.heads, d_model // self.heads).transpose(1, 2)
         q, k, v = qkv.chunk(3, dim=1)
         if self.rotary:
-            q, k = rotate(qkv[:, : 2 * self.heads], start).chunk(2, dim=1)
+            q, k = rotate(qkv[:, : 2 * self.heads], positions).chunk(2, dim=1)
         return q, k, v
 
     def queries(self, x: Tensor) -> Tensor:
@@ -99,7 +108,7 @@ class MultiHeadAttention(nn.Module):
         batch, length, d_model = x.shape
         return x.view(batch, length, self.heads, d_model // self.heads).transpose(1, 2)
 
-    def _finish(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    def _finish(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
         fused = self.implementation == "fused" or (self.implementation == "auto" and q.device.type != "cpu")
         mixed = attend(q, k, v, mask, self.dropout if self.training else 0.0, fused)  # (batch, heads, target, d_head)
         output: Tensor = self.output(mixed.transpose(1, 2).flatten(2))  # (batch, target, d_model)

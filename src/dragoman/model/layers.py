@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.cache import LayerCache
 from dragoman.model.dropout import dropout
+from dragoman.model.masks import Mask
 from dragoman.settings import Model
 
 
@@ -91,9 +92,9 @@ class EncoderLayer(nn.Module):
         self.feed_forward = _feed_forward(settings)
         self.feed_forward_residual = _residual(settings)
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """(batch, source, d_model) -> the same shape; mask (batch, 1, 1, source)."""
-        x = self.attention_residual(x, lambda y: self.attention(y, mask))
+    def forward(self, x: Tensor, mask: Mask, positions: Tensor) -> Tensor:
+        """(batch, source, d_model) at positions (source,) -> the same shape."""
+        x = self.attention_residual(x, lambda y: self.attention(y, mask, positions))
         return self.feed_forward_residual(x, self.feed_forward)  # type: ignore[no-any-return]
 
 
@@ -109,14 +110,14 @@ class DecoderLayer(nn.Module):
         self.feed_forward = _feed_forward(settings)
         self.feed_forward_residual = _residual(settings)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor | None) -> Tensor:
-        """(batch, target, d_model) and memory (batch, source, d_model) -> (batch, target, d_model)."""
-        x = self.attention_residual(x, lambda y: self.attention(y, mask))
-        x = self.memory_attention_residual(x, lambda y: self.memory_attention(y, memory_mask, memory))
+    def forward(self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Mask, positions: Tensor) -> Tensor:
+        """(batch, target, d_model) at positions (target,), memory (batch, source, d_model) -> the shape of x."""
+        x = self.attention_residual(x, lambda y: self.attention(y, mask, positions))
+        x = self.memory_attention_residual(x, lambda y: self.memory_attention(y, memory_mask, positions, memory))
         return self.feed_forward_residual(x, self.feed_forward)  # type: ignore[no-any-return]
 
-    def step(self, x: Tensor, cache: LayerCache, memory_mask: Tensor | None, start: int) -> Tensor:
-        """One new position a row, (rows, 1, d_model) -> the same shape."""
-        x = self.attention_residual(x, lambda y: self.attention.step(y, cache, start))
+    def step(self, x: Tensor, cache: LayerCache, memory_mask: Tensor | None, position: Tensor) -> Tensor:
+        """One new position a row, (rows, 1, d_model) -> the same shape; position (1,)."""
+        x = self.attention_residual(x, lambda y: self.attention.step(y, cache, position))
         x = self.memory_attention_residual(x, lambda y: self.memory_attention.step_memory(y, cache, memory_mask))
         return self.feed_forward_residual(x, self.feed_forward)  # type: ignore[no-any-return]

@@ -1,9 +1,47 @@
-"""Masks: boolean, True = may attend, broadcastable to (batch, heads, query, key)."""
+"""Masks: boolean, True = may attend, broadcastable to (batch, heads, query, key); or blocks of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A block-diagonal mask over sentences laid end to end: each attends within itself only.
+
+    Sentences of one length are a block: `queries` and `keys` say how many (rows) and how long each
+    block's are, as (rows, length); `masks` what a block's queries may attend to, (rows or 1, query or 1,
+    key), None for everything. With sentences of all lengths in one batch and no padding between, a
+    batch of b * length cells costs as much as the sentences have tokens.
+    """
+
+    queries: tuple[tuple[int, int], ...]
+    keys: tuple[tuple[int, int], ...]
+    masks: tuple[Tensor | None, ...]
+
+    def split(self, q: Tensor, k: Tensor, v: Tensor) -> list[tuple[Tensor, Tensor, Tensor, Tensor | None]]:
+        """Queries, keys and values of each block, each (heads, rows, length, d_head), and its mask.
+
+        Args:
+            q: Queries, (1, heads, cells, d_head), where cells is the sum of rows * length of all blocks.
+            k: Keys, likewise.
+            v: Values, likewise.
+        """
+        parts = (_unpack(q, self.queries), _unpack(k, self.keys), _unpack(v, self.keys))
+        return list(zip(*parts, self.masks, strict=True))
+
+
+def _unpack(x: Tensor, shapes: Sequence[tuple[int, int]]) -> list[Tensor]:
+    heads, _, d_head = x.shape[1:]
+    parts = torch.split(x[0], [rows * length for rows, length in shapes], dim=1)  # (heads, rows * length, d_head) each
+    return [part.view(heads, *shape, d_head) for part, shape in zip(parts, shapes, strict=True)]
+
+
+Mask = Tensor | Blocks | None
 
 
 def padding_mask(ids: Tensor, pad: int) -> Tensor | None:
@@ -15,3 +53,28 @@ def padding_mask(ids: Tensor, pad: int) -> Tensor | None:
 def causal_mask(length: int, device: torch.device) -> Tensor:
     """Each position sees itself and what came before, (length, length)."""
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+def shapes_of(blocks: Sequence[Tensor]) -> tuple[tuple[int, int], ...]:
+    """(rows, length) of each block of ids."""
+    return tuple((block.shape[0], block.shape[1]) for block in blocks)
+
+
+def padding_blocks(queries: Sequence[Tensor], keys: Sequence[Tensor], pad: int) -> Blocks:
+    """Every query of a sentence may attend to its keys that are no padding; ids (rows, length) a block."""
+    masks = [padding_mask(block, pad) for block in keys]
+    return Blocks(shapes_of(queries), shapes_of(keys), tuple(None if mask is None else mask[:, 0] for mask in masks))
+
+
+def causal_blocks(ids: Sequence[Tensor]) -> Blocks:
+    """Every position of a sentence sees itself and what came before; ids (rows, length) a block."""
+    shapes = shapes_of(ids)
+    return Blocks(shapes, shapes, tuple(causal_mask(length, ids[0].device) for _, length in shapes))
+
+
+def pack(blocks: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Blocks of ids, each (rows, length), laid end to end, (1, cells), and the position of each, (cells,)."""
+    positions = [
+        torch.arange(length, device=block.device).repeat(rows) for block in blocks for rows, length in [block.shape]
+    ]
+    return torch.cat([block.flatten() for block in blocks])[None], torch.cat(positions)

@@ -6,6 +6,7 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 
 def sinusoids(length: int, d_model: int) -> Tensor:
@@ -27,9 +28,9 @@ class SinusoidalPositions(nn.Module):
         super().__init__()
         self.register_buffer("table", sinusoids(max_length, d_model), persistent=False)
 
-    def forward(self, embeddings: Tensor, start: int) -> Tensor:
-        """Positions start, start + 1, … added to (batch, length, d_model)."""
-        return embeddings + self.table[start : start + embeddings.shape[1]].to(embeddings.dtype)
+    def forward(self, embeddings: Tensor, positions: Tensor) -> Tensor:
+        """(batch, length, d_model) at positions (length,) -> the same shape."""
+        return embeddings + self.table[positions].to(embeddings.dtype)
 
 
 class LearnedPositions(nn.Module):
@@ -39,35 +40,34 @@ class LearnedPositions(nn.Module):
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_length, d_model))
 
-    def forward(self, embeddings: Tensor, start: int) -> Tensor:
-        """Positions start, start + 1, … added to (batch, length, d_model)."""
-        return embeddings + self.table[start : start + embeddings.shape[1]]
+    def forward(self, embeddings: Tensor, positions: Tensor) -> Tensor:
+        """(batch, length, d_model) at positions (length,) -> the same shape."""
+        return embeddings + F.embedding(positions, self.table)
 
 
 class NoPositions(nn.Module):
     """Adds nothing: rotary positions act inside attention."""
 
-    def forward(self, embeddings: Tensor, start: int) -> Tensor:
+    def forward(self, embeddings: Tensor, positions: Tensor) -> Tensor:
         """The embeddings as they are."""
         return embeddings
 
 
-def rotate(x: Tensor, start: int) -> Tensor:
+def rotate(x: Tensor, positions: Tensor) -> Tensor:
     """Turn pairs of dimensions by angles that grow with position (Su et al. 2021, eq. 34).
 
     Args:
         x: Queries or keys, (batch, heads, length, d_head), d_head even.
-        start: Position of the first of them.
+        positions: Where in the sentence they are, (length,), int64.
 
     Returns:
         The same shape; scores of rotated queries and keys depend on their distance alone.
     """
-    length, d_head = x.shape[-2:]
-    position = torch.arange(start, start + length, dtype=torch.float32, device=x.device)[:, None]
+    d_head = x.shape[-1]
     pairs = torch.arange(0, d_head, 2, dtype=torch.float32, device=x.device)
-    angles = position * torch.exp(pairs * (-math.log(10000.0) / d_head))  # (length, d_head / 2)
+    angles = positions[:, None] * torch.exp(pairs * (-math.log(10000.0) / d_head))  # (length, d_head / 2)
     # a pair is a complex number, and turning it a product: one pass over x
-    numbers = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))  # (batch, heads, length, d_head / 2)
+    numbers = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))  # (batch, heads, length, d_head / 2)
     return torch.view_as_real(numbers * torch.polar(torch.ones_like(angles), angles)).flatten(-2).to(x.dtype)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +12,7 @@ from torch.nn import functional as F
 from dragoman.model.cache import KVCache, LayerCache
 from dragoman.model.dropout import dropout
 from dragoman.model.layers import DecoderLayer, EncoderLayer
-from dragoman.model.masks import causal_mask, padding_mask
+from dragoman.model.masks import Mask, causal_blocks, causal_mask, pack, padding_blocks, padding_mask
 from dragoman.model.positions import build_positions
 from dragoman.settings import Model
 
@@ -87,34 +88,53 @@ class Transformer(nn.Module):
     def hidden(self, source: Tensor, target: Tensor) -> Tensor:
         """What forward projects to logits, (batch, target, d_model)."""
         memory_mask = padding_mask(source, self.source_pad)
-        memory = self.encode(source, memory_mask)
-        x = self._embed(self.target_embedding, self.target_positions, target, 0)
+        memory = self.encode(source, memory_mask, _positions(source))
         mask = causal_mask(target.shape[1], target.device)  # padding comes last, so no real token sees it
-        for layer in self.decoder:
-            x = layer(x, memory, mask, memory_mask)
-        hidden: Tensor = self.decoder_norm(x)
-        return hidden
+        return self._decode(target, memory, mask, memory_mask, _positions(target))
 
-    def encode(self, source: Tensor, mask: Tensor | None) -> Tensor:
-        """The encoder's output, (batch, source, d_model), for ids (batch, source)."""
-        x = self._embed(self.source_embedding, self.source_positions, source, 0)
+    def packed_hidden(self, sources: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
+        """`hidden` of several batches laid end to end as one, (1, cells of all targets, d_model).
+
+        All that works token by token sees one long sequence; only attention knows the blocks.
+
+        Args:
+            sources: Ids as forward takes them, each (rows, source) of its own size.
+            targets: Their targets, each (rows, target).
+        """
+        source, source_positions = pack(sources)
+        target, target_positions = pack(targets)
+        memory = self.encode(source, padding_blocks(sources, sources, self.source_pad), source_positions)
+        memory_mask = padding_blocks(targets, sources, self.source_pad)
+        return self._decode(target, memory, causal_blocks(targets), memory_mask, target_positions)
+
+    def encode(self, source: Tensor, mask: Mask, positions: Tensor) -> Tensor:
+        """The encoder's output, (batch, source, d_model), for ids (batch, source) at positions (source,)."""
+        x = self._embed(self.source_embedding, self.source_positions, source, positions)
         for layer in self.encoder:
-            x = layer(x, mask)
+            x = layer(x, mask, positions)
         memory: Tensor = self.encoder_norm(x)
         return memory
+
+    def _decode(self, target: Tensor, memory: Tensor, mask: Mask, memory_mask: Mask, positions: Tensor) -> Tensor:
+        x = self._embed(self.target_embedding, self.target_positions, target, positions)
+        for layer in self.decoder:
+            x = layer(x, memory, mask, memory_mask, positions)
+        hidden: Tensor = self.decoder_norm(x)
+        return hidden
 
     def start(self, source: Tensor) -> KVCache:
         """Encode source ids, (sentences, source), and prepare to decode one hypothesis of each."""
         mask = padding_mask(source, self.source_pad)
-        memory = self.encode(source, mask)
+        memory = self.encode(source, mask, _positions(source))
         layers = [LayerCache(*layer.memory_attention.keys_values(memory)) for layer in self._decoder_layers()]
         return KVCache(layers, mask)
 
     def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
         """Feed one more token to every row, (rows,); the logits of the next, (rows, target vocabulary)."""
-        x = self._embed(self.target_embedding, self.target_positions, tokens[:, None], cache.length)
+        position = torch.tensor([cache.length], device=tokens.device)
+        x = self._embed(self.target_embedding, self.target_positions, tokens[:, None], position)
         for layer, layer_cache in zip(self._decoder_layers(), cache.layers, strict=True):
-            x = layer.step(x, layer_cache, cache.memory_mask, cache.length)  # (rows, 1, d_model)
+            x = layer.step(x, layer_cache, cache.memory_mask, position)  # (rows, 1, d_model)
         cache.length += 1
         logits: Tensor = self.output(self.decoder_norm(x[:, 0]))
         return logits
@@ -122,9 +142,13 @@ class Transformer(nn.Module):
     def _decoder_layers(self) -> list[DecoderLayer]:
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
 
-    def _embed(self, embedding: nn.Embedding, positions: nn.Module, ids: Tensor, start: int) -> Tensor:
+    def _embed(self, embedding: nn.Embedding, add: nn.Module, ids: Tensor, positions: Tensor) -> Tensor:
         x = F.embedding(ids, embedding.weight) * math.sqrt(self.settings.d_model)  # (batch, length, d_model)
-        return dropout(positions(x, start), self.settings.dropout, self.training)
+        return dropout(add(x, positions), self.settings.dropout, self.training)
+
+
+def _positions(ids: Tensor) -> Tensor:
+    return torch.arange(ids.shape[1], device=ids.device)
 
 
 def parameter_counts(model: nn.Module) -> dict[str, int]:

@@ -28,7 +28,7 @@ class Progress:
 
     step: int = 0  # optimizer steps done
     epoch: int = 0  # the current pass over the data
-    batch: int = 0  # batches of it done
+    group: int = 0  # groups of it done
     seconds: float = 0.0  # of training and validating
     validations: int = 0  # done
     validated: list[int] = field(default_factory=list)  # their steps

@@ -155,7 +155,7 @@ def _build_trainer(recipe: Recipe, run: Path, data: Prepared, device: torch.devi
     precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
     line.note(
         f"{parameter_counts(model)['total']:,} parameters; {len(data.train):,} pairs in "
-        f"{trainer.batches_per_epoch:,} batches; {precision} on {device}"
+        f"{trainer.groups_per_epoch:,} groups of like length; {precision} on {device}"
     )
     if steps:
         line.note(f"going on from step {progress.step:,}")

@@ -59,16 +59,17 @@ class Trainer:
         self.device = model.target_embedding.weight.device
         self.stop = False  # set to stop after the current step, with a checkpoint
         self.lengths = data.train.source.lengths + 1, data.train.target.lengths + 1  # eos counts
-        self.batches_per_epoch = len(self._plan(0))
+        self.groups_per_epoch = len(self._plan(0))
         self._log = _Log()
 
     def train(self) -> bool:
         """Train until the budget is spent; False if stopped before."""
-        batches = self._batches()
+        groups = self._groups()
+        groups_per_step = self.settings.length_groups * self.settings.accumulation
         started = saved = time.monotonic()
         before = self.progress.seconds
         while not self.finished:
-            self._step([next(batches) for _ in range(self.settings.accumulation)])
+            self._step([next(groups) for _ in range(groups_per_step)])
             self.progress.step += 1
             self.progress.seconds = before + time.monotonic() - started
             if self.progress.step % self.settings.log_every == 0:
@@ -99,7 +100,8 @@ class Trainer:
         if settings.steps is not None:
             return settings.steps
         assert settings.epochs is not None, "minutes have no number of steps"
-        return max(1, math.ceil(settings.epochs * self.batches_per_epoch / settings.accumulation))
+        groups_per_step = settings.length_groups * settings.accumulation
+        return max(1, math.ceil(settings.epochs * self.groups_per_epoch / groups_per_step))
 
     @property
     def finished(self) -> bool:
@@ -112,46 +114,52 @@ class Trainer:
         return self.progress.validated[-self.settings.average :]
 
     def _plan(self, epoch: int) -> list[Indices]:
-        return plan_epoch(*self.lengths, self.settings.batch_tokens, self.settings.seed, epoch)
+        tokens = max(1, self.settings.batch_tokens // self.settings.length_groups)
+        return plan_epoch(*self.lengths, tokens, self.settings.seed, epoch)
 
-    def _batches(self) -> Iterator[Batch]:
+    def _groups(self) -> Iterator[Batch]:
+        """Groups of sentences of like length, epoch after epoch."""
         progress = self.progress
         source, target = self.data.source.vocabulary, self.data.target.vocabulary
         while True:
             plan = self._plan(progress.epoch)
-            while progress.batch < len(plan):
-                indices = plan[progress.batch]
-                progress.batch += 1
+            while progress.group < len(plan):
+                indices = plan[progress.group]
+                progress.group += 1
                 yield make_batch(self.data.train, indices, source, target)
-            progress.epoch, progress.batch = progress.epoch + 1, 0
+            progress.epoch, progress.group = progress.epoch + 1, 0
 
-    def _step(self, batches: list[Batch]) -> None:
-        """One optimizer step down the gradient of the mean loss over all target tokens of the batches."""
+    def _step(self, groups: list[Batch]) -> None:
+        """One optimizer step down the gradient of the mean loss over all target tokens of the groups."""
         rate = learning_rate(self.settings, self.recipe.model.d_model, self.progress.step + 1, self.spent)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        tokens = sum(batch.target_tokens for batch in batches)
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = rate
+        tokens = sum(group.target_tokens for group in groups)
         self.model.train()
         self.optimizer.zero_grad()
-        for batch in batches:
-            loss = self._loss(batch.to(self.device))
+        for start in range(0, len(groups), self.settings.length_groups):
+            batch = [group.to(self.device) for group in groups[start : start + self.settings.length_groups]]
+            loss = self._loss(batch)
             (loss / tokens).backward()  # type: ignore[no-untyped-call]
             self._log.add(batch, loss.detach())
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm or math.inf)
         self.optimizer.step()
         self._log.norm, self._log.rate = norm, rate
 
-    def _loss(self, batch: Batch) -> Tensor:
+    def _loss(self, batch: list[Batch]) -> Tensor:
         """Summed loss over the batch's real target tokens."""
         with autocast(self.settings.precision, self.device) as dtype:
-            hidden = self.model.hidden(batch.source, batch.target_input)  # (batch, target, d_model)
-            real = batch.target_output != self.data.target.vocabulary.pad  # (batch, target)
+            hidden = self.model.packed_hidden(
+                [group.source for group in batch], [group.target_input for group in batch]
+            )  # (1, cells, d_model)
+            targets = torch.cat([group.target_output.flatten() for group in batch])  # (cells,)
+            real = targets != self.data.target.vocabulary.pad
             output = self.model.output
             loss, _ = projected_cross_entropy(
-                hidden[real].to(dtype),
+                hidden[0, real].to(dtype),
                 output.weight.to(dtype),
                 None if output.bias is None else output.bias.to(dtype),
-                batch.target_output[real],
+                targets[real],
                 self.settings.label_smoothing,
             )
         return loss
@@ -216,7 +224,7 @@ class Trainer:
     def position(self) -> dict[str, float]:
         """Step, epoch (in fractions) and seconds, as every line of metrics.jsonl has them."""
         progress = self.progress
-        epoch = progress.epoch + progress.batch / self.batches_per_epoch
+        epoch = progress.epoch + progress.group / self.groups_per_epoch
         return {"step": progress.step, "epoch": round(epoch, 4), "seconds": round(progress.seconds, 2)}
 
 
@@ -229,11 +237,12 @@ class _Log:
         self.target_tokens = self.tokens = self.cells = 0
         self.norm, self.rate = torch.zeros(()), 0.0
 
-    def add(self, batch: Batch, loss: Tensor) -> None:
+    def add(self, batch: list[Batch], loss: Tensor) -> None:
         self.losses.append(loss)
-        self.target_tokens += batch.target_tokens
-        self.tokens += batch.source_tokens + batch.target_tokens
-        self.cells += batch.cells
+        for group in batch:
+            self.target_tokens += group.target_tokens
+            self.tokens += group.source_tokens + group.target_tokens
+            self.cells += group.cells
 
     def summary(self) -> dict[str, float]:
         loss = float(torch.stack(self.losses).double().sum())

@@ -1,0 +1,320 @@
+"""The command line: every verb, in this process where that shows as much, and in one of its own where it does not."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+
+import dragoman
+from dragoman.recipe import save_recipe
+from dragoman.translator import Translator
+
+if TYPE_CHECKING:
+    from conftest import Command, RecipeMaker, SmallDisk
+
+VERBS = [
+    ("quickstart",),
+    ("train",),
+    ("translate",),
+    ("evaluate",),
+    ("info",),
+    ("data", "list"),
+    ("data", "fetch"),
+    ("data", "show"),
+]
+
+
+@pytest.fixture(scope="module")
+def source(corpus: Path) -> Path:
+    return corpus / "test.de"
+
+
+@pytest.fixture(scope="module")
+def expected(translator: Translator, source: Path) -> list[str]:
+    return [translation.text for translation in translator(source.read_text().splitlines())]
+
+
+def test_texts_are_translated_line_by_line(finished_run: Path, command: Command, translator: Translator) -> None:
+    texts = ["Ein Hund läuft.", "", "Zwei Frauen lesen\nein Buch."]
+    outcome = command("translate", finished_run, *texts)
+    assert outcome.code == 0
+    assert outcome.out == "".join(f"{translator(text)}\n" for text in texts)
+    assert outcome.error == ""
+
+
+def test_standard_input_goes_to_standard_output(finished_run: Path, process: Command, translator: Translator) -> None:
+    lines = ["Ein Hund läuft.", "", "  ", "Zwei Frauen lesen ein Buch.", ""]
+    outcome = process("translate", finished_run / "bundle", stdin="\r\n".join(lines).encode() + b"\n")
+    assert (outcome.code, outcome.error) == (0, "")
+    assert outcome.out == "".join(f"{translator(line)}\n" for line in lines)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_files_go_to_files(
+    suffix: str, finished_run: Path, command: Command, source: Path, expected: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / f"in{suffix}"
+    path.write_bytes(gzip.compress(source.read_bytes()) if suffix else source.read_bytes())
+    outcome = command("translate", finished_run, "--input", path, "--output", tmp_path / "out")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert (tmp_path / "out").read_text().splitlines() == expected
+
+
+def test_no_lines_give_no_lines(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("")
+    assert command("translate", finished_run).out == ""
+    assert command("translate", finished_run, "--input", tmp_path / "in", "--output", tmp_path / "out").code == 0
+    assert (tmp_path / "out").read_text() == ""
+
+
+def test_json_lines_hold_whole_translations(
+    finished_run: Path, command: Command, translator: Translator, source: Path
+) -> None:
+    outcome = command("translate", finished_run, "--input", source, "--json", "--set", "decoding.n_best=2")
+    settings = translator.decoding.model_copy(update={"n_best": 2})
+    translations = Translator(translator.bundle, settings)(source.read_text().splitlines())
+    assert [json.loads(line) for line in outcome.out.splitlines()] == [asdict(each) for each in translations]
+
+
+def test_alternatives_follow_on_the_line(finished_run: Path, command: Command, translator: Translator) -> None:
+    outcome = command("translate", finished_run, "Ein Hund.", "", "--set", "decoding.n_best=3")
+    first, empty = outcome.out.splitlines()
+    assert len(first.split("\t")) == 3
+    assert first.split("\t")[0] == translator("Ein Hund.").text
+    assert empty == ""
+
+
+def test_settings_of_the_search_can_be_set(
+    finished_run: Path, command: Command, translator: Translator, source: Path, expected: list[str]
+) -> None:
+    settings = translator.decoding.model_copy(update={"beam_size": 1})
+    greedy = [each.text for each in Translator(translator.bundle, settings)(source.read_text().splitlines())]
+    assert greedy != expected
+    outcome = command("translate", finished_run, "--input", source, "--set", "decoding.beam_size=1")
+    assert outcome.out.splitlines() == greedy
+    both = command(
+        "translate", finished_run, "--input", source, "--set", "decoding.beam_size=8", "--set", "decoding.beam_size=1"
+    )
+    assert both.out.splitlines() == greedy
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "model.d_model=64"], "--set model.d_model=64: only decoding.* can be set"),
+        (["--set", "decoding.beam_sise=2"], "did you mean 'beam_size'?"),
+        (["--set", "decoding.beam_size=0"], "decoding.beam_size"),
+        (["--set", "decoding.n_best=9"], "n_best = 9 is more than beam_size = 3"),
+        (["--set", "decoding.beam_size"], "expected SECTION.KEY=VALUE"),
+        (["Hund", "--input", "{source}"], "give texts or --input, not both"),
+        (["--input", "{source}", "--output", "{source}"], "is also the input"),
+        (["--input", "{source}x"], "test.dex: No such file"),
+        (["Hund", "--output", "{source}/x"], "could not be saved: Not a directory"),
+        (["--beam", "3"], "No such option: --beam"),
+    ],
+)
+def test_what_translate_cannot_do_is_told(
+    arguments: list[str], message: str, finished_run: Path, command: Command, source: Path
+) -> None:
+    before = source.read_bytes()
+    outcome = command("translate", finished_run, *(argument.format(source=source) for argument in arguments))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.error
+    assert source.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [(b"a\nb\n\xff\n", "line 3: not valid UTF-8"), (b"a\nb\nc\x00\n", "line 3: control character U+0000")],
+)
+def test_output_is_whole_or_as_it_was(
+    data: bytes, message: str, finished_run: Path, command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "in").write_bytes(data)
+    (tmp_path / "out").write_text("precious")
+    for name in ("out", "new"):
+        outcome = command("translate", finished_run, "--input", tmp_path / "in", "--output", tmp_path / name)
+        assert outcome.code == 2
+        assert f"{tmp_path}/in {message}" in outcome.error
+    assert (tmp_path / "out").read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+    outcome = command("translate", finished_run, stdin=data)
+    assert outcome.code == 2
+    assert f"standard input {message}" in outcome.error
+
+
+def test_long_lines_are_counted_in_a_warning(finished_run: Path, command: Command, translator: Translator) -> None:
+    long = "Hund " * 300
+    outcome = command("translate", finished_run, long, "Hund", long)
+    assert outcome.code == 0
+    assert len(outcome.out.splitlines()) == 3
+    assert f"2 lines were longer than the model's {translator.source_limit} tokens" in outcome.error
+
+
+@pytest.mark.parametrize("arguments", [("data", "list"), ("--help",), ("translate", "RUN", "--input", "SOURCE")])
+def test_closed_pipe_is_no_error(arguments: tuple[str, ...], finished_run: Path, source: Path) -> None:
+    """As under ``| head -1``, which goes as soon as it has its line; here it has gone before."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    named = {"RUN": str(finished_run), "SOURCE": str(source)}
+    full = [sys.executable, "-m", "dragoman", *(named.get(argument, argument) for argument in arguments)]
+    done = subprocess.run(full, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert done.stderr == ""
+    assert done.returncode not in (0, 2)
+
+
+def test_full_disk_under_standard_output_is_told(finished_run: Path, small_disk: SmallDisk) -> None:
+    small_disk.resize(4)
+    (small_disk.path / "filler").write_bytes(b"x" * 4096)
+    with (small_disk.path / "out").open("w") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "dragoman", "translate", finished_run, "Hund"],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_evaluate_scores_what_translate_writes(
+    finished_run: Path, command: Command, corpus: Path, source: Path, expected: list[str], tmp_path: Path
+) -> None:
+    files = ("--source", source, "--reference", corpus / "test.en")
+    outcome = command("evaluate", finished_run, *files, "--json", tmp_path / "scores.json")
+    assert outcome.code == 0
+    bleu = BLEU()
+    score = bleu.corpus_score(expected, [(corpus / "test.en").read_text().splitlines()]).score
+    assert f"BLEU {score:.2f}  {bleu.get_signature()}" in outcome.out
+    saved = json.loads((tmp_path / "scores.json").read_text())
+    assert saved["bleu"] == pytest.approx(score, abs=6e-4)
+    assert f"perplexity {saved['perplexity']:.3f}" in outcome.out
+    greedy = command("evaluate", finished_run, *files, "--set", "decoding.beam_size=1")
+    assert "30 sentences, greedy" in greedy.out
+
+
+def test_evaluate_refuses_files_of_different_length(
+    finished_run: Path, command: Command, source: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "short").write_text("one\n")
+    outcome = command(
+        "evaluate", finished_run, "--source", source, "--reference", tmp_path / "short", "--json", tmp_path / "scores"
+    )
+    assert outcome.code == 2
+    assert "test.de has 30 lines" in outcome.error
+    assert "short has 1 lines" in outcome.error
+    assert not (tmp_path / "scores").exists()
+
+
+def test_evaluate_warns_of_long_lines_without_naming_code(finished_run: Path, process: Command, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("Hund " * 300 + "\n")
+    outcome = process("evaluate", finished_run, "--source", tmp_path / "x", "--reference", tmp_path / "x")
+    assert outcome.code == 0
+    assert re.fullmatch(r"dragoman: warning: 1 of 1 texts were longer than the model's limit .*\n", outcome.error)
+
+
+def test_info_of_recipe_run_and_bundle_agree(
+    finished_run: Path, command: Command, make_recipe: RecipeMaker, translator: Translator, tmp_path: Path
+) -> None:
+    save_recipe(make_recipe(), tmp_path / "tiny.toml")
+    paths = (tmp_path / "tiny.toml", finished_run, finished_run / "bundle")
+    recipe, run, bundle = (json.loads(command("info", path, "--json").out) for path in paths)
+    assert run == bundle
+    assert recipe["kind"] == "recipe"
+    for key in ("parameters", "vocabulary", "settings"):
+        assert recipe[key] == bundle[key]
+    *parts, total = bundle["parameters"].values()
+    assert total == sum(parts) == sum(parameter.numel() for parameter in translator.bundle.model.parameters())
+    assert bundle["vocabulary"] == {"source": 400, "target": 400}
+    assert bundle["scores"] == translator.bundle.scores != {}
+    words = command("info", finished_run).out
+    assert f"total: {total:,}" in words
+    assert "beam_size: 3" in words
+
+
+def test_info_counts_the_vocabulary_of_words(command: Command, make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    save_recipe(make_recipe("text.tokenizer=whitespace", "text.joint=false", "model.tie=none"), tmp_path / "words.toml")
+    about = json.loads(command("info", tmp_path / "words.toml", "--json").out)
+    sizes = about["vocabulary"]
+    assert sizes["source"] != sizes["target"]
+    d_model = about["settings"]["model"]["d_model"]
+    assert about["parameters"]["source_embedding"] == sizes["source"] * d_model
+    assert about["parameters"]["output"] == sizes["target"] * d_model
+    wider = json.loads(command("info", tmp_path / "words.toml", "--json", "--set", "model.d_model=64").out)
+    assert wider["parameters"]["source_embedding"] == 2 * about["parameters"]["source_embedding"]
+
+
+def test_info_of_an_unfinished_run_shows_its_last_scores(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    shutil.rmtree(run / "bundle")
+    about = json.loads(command("info", run, "--json").out)
+    assert about["kind"] == "unfinished run"
+    assert about["scores"]["step"] == 120
+    (run / "metrics.jsonl").unlink()
+    assert json.loads(command("info", run, "--json").out)["scores"] == {}
+
+
+def test_data_is_listed_and_shown(command: Command) -> None:
+    listed = command("data", "list").out
+    assert {"captions", "multi30k", "iitb-en-hi"} <= {line.split()[0] for line in listed.splitlines()}
+    shown = command("data", "show", "captions")
+    assert shown.code == 0
+    assert "languages: de en" in shown.out
+    assert "splits: train validation test" in shown.out
+    assert len(shown.out.split("\n\n")) == 4, "and three pairs"
+    wrong = command("data", "show", "multi30")
+    assert wrong.code == 2
+    assert "did you mean 'multi30k'?" in wrong.error
+
+
+def test_dataset_of_the_mirror_is_shown_with_its_files(command: Command, data_directory: Path) -> None:
+    shown = command("data", "show", "multi30k", "--data-dir", data_directory)
+    assert shown.code == 0
+    assert str(data_directory) in shown.out
+
+
+def test_help_has_an_example_and_needs_no_torch() -> None:
+    code = f"""
+import contextlib, io, sys
+from dragoman.cli import app
+for verb in {VERBS}:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        app([*verb, "--help"])
+    text = " ".join(out.getvalue().split())
+    assert "Example: dragoman " + " ".join(verb) in text, verb
+    assert "torch" not in sys.modules, verb
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+def test_every_verb_is_helped_with(command: Command) -> None:
+    """VERBS above must be all there are."""
+    for name, first in ((("data",), 2), ((), 1)):
+        listed = command(*name, "--help").out.split("Commands:")[1]
+        shown = {line.split()[0] for line in listed.splitlines() if re.match(r"  \w", line)}
+        assert shown - {"data"} == {verb[-1] for verb in VERBS if len(verb) == first}
+
+
+def test_version_is_that_of_the_package(command: Command) -> None:
+    assert command("--version").out == f"dragoman {dragoman.__version__}\n"
+
+
+def test_nothing_asked_for_is_helped_with(command: Command) -> None:
+    outcome = command()
+    assert "Usage" in outcome.out + outcome.error
+    assert outcome.code in (0, 2)
