@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def main() -> None:
     """Run the command line; a UserError becomes a message and exit code 2."""
+    warnings.formatwarning = _format_warning
     try:
         app(standalone_mode=True)
     except UserError as error:
@@ -50,13 +52,25 @@ def main() -> None:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:  # whoever read our output has gone, as head does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         sys.exit(141)
+    except OSError as error:  # such as a full disk under standard output
+        _forget_output()
+        sys.exit(_complain(error))
 
 
-def _complain(error: UserError) -> int:
+def _complain(error: Exception) -> int:
     print(f"dragoman: {error}", file=sys.stderr)
     return 2
+
+
+def _forget_output() -> None:
+    """Let what is still to be written go nowhere, or Python would fail on it once more as it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _format_warning(message: Warning | str, *_: object, **__: object) -> str:
+    return f"dragoman: warning: {message}\n"
 
 
 @app.callback(invoke_without_command=True)
