@@ -126,14 +126,29 @@ def flip(path: Path) -> None:
     path.write_bytes(data)
 
 
+def to_file(name: str, harm: Callable[[Path], None]) -> Callable[[Path], None]:
+    """Harm one file of a bundle."""
+    return lambda bundle: harm(bundle / name)
+
+
+def empty(bundle: Path) -> None:
+    shutil.rmtree(bundle)
+    bundle.mkdir()
+
+
+def become_file(bundle: Path) -> None:
+    shutil.rmtree(bundle)
+    bundle.write_text("x")
+
+
 FILES = ("model.safetensors", "source.tokenizer.json", "target.tokenizer.json")
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
-    **{f"truncated {name}": (lambda path, name=name: truncate(path / name), f"{name}: damaged") for name in FILES},
-    **{f"flipped {name}": (lambda path, name=name: flip(path / name), f"{name}: damaged") for name in FILES},
-    **{f"without {name}": (lambda path, name=name: (path / name).unlink(), f"{name}: missing") for name in FILES},
+    **{f"truncated {name}": (to_file(name, truncate), f"{name}: damaged") for name in FILES},
+    **{f"flipped {name}": (to_file(name, flip), f"{name}: damaged") for name in FILES},
+    **{f"without {name}": (to_file(name, Path.unlink), f"{name}: missing") for name in FILES},
     "nothing there": (shutil.rmtree, "bundle: no such bundle"),
-    "empty directory": (lambda path: [file.unlink() for file in path.iterdir()], "bundle: not a dragoman bundle"),
-    "a file": (lambda path: (shutil.rmtree(path), path.write_text("x")), "bundle: not a dragoman bundle"),
+    "empty directory": (empty, "bundle: not a dragoman bundle"),
+    "a file": (become_file, "bundle: not a dragoman bundle"),
     "broken json": (lambda path: truncate(path / "bundle.json"), "bundle.json: not valid JSON"),
     "no object": (lambda path: (path / "bundle.json").write_text("[]"), "bundle.json: not a JSON object"),
     "foreign": (
