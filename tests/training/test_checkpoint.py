@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,8 +65,7 @@ def test_ten_steps_are_ten_times_one_step_and_resume(optimizer: str, make_traine
         assert trainer.progress.step == step + 1
     assert len(state(trainer)) == len(expected)
     assert all(torch.equal(one, other) for one, other in zip(state(trainer), expected, strict=True))
-    same = ("epoch", "batch", "validations", "validated", "best", "best_step", "stale")
-    assert [getattr(trainer.progress, key) for key in same] == [getattr(whole.progress, key) for key in same]
+    assert replace(trainer.progress, seconds=0) == replace(whole.progress, seconds=0)
 
 
 def test_loading_brings_progress_and_random_numbers_back(saved: Trainer, make_trainer: TrainerMaker) -> None:

@@ -1,0 +1,237 @@
+"""Bad input: a clear message, exit code 2, no traceback, nothing overwritten, nothing left behind."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tomli_w
+
+from dragoman.recipe import save_recipe
+
+if TYPE_CHECKING:
+    from conftest import Command, Outcome, RecipeMaker
+
+Digests = Callable[[Path], dict[str, str]]
+
+GOOD = b"one\ntwo\nthree\n"
+ALIGNED: dict[str, tuple[bytes, bytes, str]] = {
+    "different length": (GOOD, b"one\n", "x.de has 3 lines, {at}/x.en has 1 lines; from line 2 on"),
+    "longer target": (GOOD, GOOD + b"four\n", "x.de has 3 lines, {at}/x.en has 4 lines; from line 4 on"),
+    "invalid UTF-8": (b"one\n\xfc\n3\n", GOOD, "x.de line 2: not valid UTF-8 (byte 0xfc at position 1)"),
+    "UTF-16": ("one\ntwo\n3\n".encode("utf-16"), GOOD, "x.de line 1: not valid UTF-8"),
+    "empty file": (b"", b"", "x.de: empty file"),
+    "one empty file": (GOOD, b"", "x.en has 0 lines"),
+    "empty lines": (b"\n\n \n", GOOD, "x.de: only empty lines (3)"),
+    "one line of 1 MB": (b"one\n" + b"x" * 1_000_000 + b"\nthree\n", GOOD, "x.de line 2: longer than 100,000"),
+    "NUL": (GOOD, b"one\ntwo\nth\x00ree\n", "x.en line 3: control character U+0000 at character 3"),
+    "control characters": (b"one\n\x1b[31mtwo\n3\n", GOOD, "x.de line 2: control character U+001B at character 1"),
+}
+ROWS: dict[str, tuple[str, bytes, str]] = {
+    "three columns": ("tsv", b"a\tb\na\tb\tc\n", "x.tsv line 2: expected 2 columns, found 3"),
+    "one column": ("tsv", b"a\tb\n\na\n", "x.tsv line 2: expected 2 columns, found 1"),
+    "empty tsv": ("tsv", b"", "x.tsv: empty file"),
+    "broken JSON": ("jsonl", b'{"de": "a", "en": "b"}\n{"de": "a", \n', "x.jsonl line 2: broken JSON"),
+    "no object": ("jsonl", b'["a", "b"]\n', "x.jsonl line 1: expected a JSON object, found list"),
+    "other languages": ("jsonl", b'{"fr": "a", "en": "b"}\n', "x.jsonl line 1: expected strings under 'de' and 'en'"),
+    "number for text": ("jsonl", b'{"de": "a", "en": 7}\n', "x.jsonl line 1: expected strings under 'de' and 'en'"),
+    "NUL spelled in JSON": ("jsonl", b'{"de": "a\\u0000", "en": "b"}\n', "x.jsonl line 1: control character U+0000"),
+    "damaged gzip": ("tsv.gz", gzip.compress(b"a\tb\n" * 999)[:-9], "x.tsv.gz: gzip file truncated or damaged"),
+    "no gzip": ("tsv.gz", b"a\tb\n", "x.tsv.gz: named .gz, but not a gzip file"),
+}
+REFERENCES: dict[str, tuple[str, str]] = {
+    "missing file": ("{at}/y.{{lang}}", "{at}/y.de: no such file"),
+    "missing tsv": ("{at}/pears.tsv", "{at}/pears.tsv: no such file; did you mean 'pairs.tsv'?"),
+    "directory": ("{at}/d.tsv", "{at}/d.tsv: a directory, not a file"),
+    "unknown dataset": ("multi30:train", "did you mean 'multi30k'?"),
+    "unknown split": ("captions:trian", "did you mean 'train'?"),
+    "no reference at all": ("captions", "say which split: 'captions:train'"),
+}
+SETTINGS: dict[str, tuple[list[str], list[str]]] = {
+    "unknown key": (["model.headz=8"], ["model.headz", "did you mean 'heads'?"]),
+    "unknown section": (["modle.heads=8"], ["modle", "did you mean 'model'?"]),
+    "out of bounds": (["model.dropout=1.5"], ["model.dropout", "1.5"]),
+    "negative": (["training.batch_tokens=-1"], ["training.batch_tokens", "-1"]),
+    "unknown choice": (["training.schedule=cosin"], ["training.schedule", "cosin", "'cosine'"]),
+    "heads": (["model.heads=5"], ["d_model = 32 is not divisible by heads = 5"]),
+    "all at once": (
+        ["model.headz=8", "model.d_ff=0", "model.heads=5", "training.seed=x", "text.vocabulary_size=3"],
+        ["5 problems", "model.headz", "model.d_ff", "heads = 5", "training.seed", "text.vocabulary_size"],
+    ),
+    "small vocabulary": (["text.vocabulary_size=100"], ["text.vocabulary_size = 100 leaves nothing to learn"]),
+    "no such device": (["training.device=gpu"], ["device 'gpu' cannot be used"]),
+}
+
+
+def assert_told(outcome: Outcome, *messages: str) -> None:
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert "Traceback" not in outcome.error
+    for message in messages:
+        assert message in outcome.error
+
+
+class OwnFiles:
+    """Trains on own files with ``dragoman train``."""
+
+    def __init__(self, directory: Path, command: Command, document: dict[str, Any]) -> None:
+        self.directory, self.command, self.document = directory, command, document
+        self.run = directory / "run"
+
+    def __call__(self, reference: str, *arguments: str | Path, split: str = "train") -> Outcome:
+        data = self.document["data"] | {split: [reference]}
+        recipe = self.directory / "recipe.toml"
+        recipe.write_text(tomli_w.dumps(self.document | {"data": data}))
+        return self.command("train", recipe, "--output", self.run, *arguments)
+
+    def write(self, name: str, data: bytes) -> None:
+        (self.directory / name).write_bytes(data)
+
+
+@pytest.fixture
+def trainer(tmp_path: Path, command: Command, recipe_document: dict[str, Any]) -> OwnFiles:
+    training = recipe_document["training"] | {"steps": 1, "validations": 1, "average": 1}
+    return OwnFiles(tmp_path, command, recipe_document | {"training": training})
+
+
+@pytest.mark.parametrize("name", ALIGNED)
+def test_bad_lines_are_told_with_file_and_line(name: str, trainer: OwnFiles) -> None:
+    source, target, message = ALIGNED[name]
+    trainer.write("x.de", source)
+    trainer.write("x.en", target)
+    outcome = trainer(f"{trainer.directory}/x.{{lang}}")
+    assert_told(outcome, f"{trainer.directory}/{message.format(at=trainer.directory)}")
+    assert not trainer.run.exists()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_bad_rows_are_told_with_file_and_line(name: str, trainer: OwnFiles) -> None:
+    suffix, data, message = ROWS[name]
+    trainer.write(f"x.{suffix}", data)
+    outcome = trainer(f"{trainer.directory}/x.{suffix}")
+    assert_told(outcome, f"{trainer.directory}/{message}")
+    assert not trainer.run.exists()
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+@pytest.mark.parametrize("name", REFERENCES)
+def test_corpora_that_are_not_there_are_told(name: str, split: str, trainer: OwnFiles) -> None:
+    reference, message = REFERENCES[name]
+    trainer.write("pairs.tsv", b"a\tb\n")
+    (trainer.directory / "d.tsv").mkdir()
+    outcome = trainer(reference.format(at=trainer.directory), split=split)
+    assert_told(outcome, message.format(at=trainer.directory))
+    assert not trainer.run.exists()
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_bad_settings_are_told_with_their_keys(name: str, trainer: OwnFiles, corpus: Path) -> None:
+    overrides, messages = SETTINGS[name]
+    arguments = [argument for override in overrides for argument in ("--set", override)]
+    assert_told(trainer(f"{corpus}/train.{{lang}}", *arguments), *messages)
+    assert not trainer.run.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[model\n", "x.toml line 1"),
+        ("name = 'x'\n[model]\nd_model = 1 2\n", "x.toml line 3"),
+        ("", "name"),
+        ("name = '../up'\n", "name"),
+    ],
+)
+def test_broken_recipes_are_told(text: str, message: str, command: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(text)
+    assert_told(command("train", tmp_path / "x.toml", "--output", tmp_path / "run"), f"{tmp_path}/x.toml", message)
+    assert not (tmp_path / "run").exists()
+
+
+def test_missing_recipe_is_told(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "recipe.toml").write_text("")
+    assert_told(command("train", tmp_path / "recip.toml"), "recip.toml: no such recipe; did you mean 'recipe'?")
+
+
+def test_mended_input_trains_with_the_same_command(trainer: OwnFiles) -> None:
+    trainer.write("x.tsv", b"a\tb\na\n")
+    assert_told(trainer(f"{trainer.directory}/x.tsv"), "line 2")
+    trainer.write("x.tsv", b"a\tb\n" * 20)
+    assert trainer(f"{trainer.directory}/x.tsv", "--set", "text.byte_fallback=false").code == 0
+    assert (trainer.run / "bundle" / "bundle.json").exists()
+
+
+@pytest.mark.parametrize("made", ["run", "file", "directory"])
+def test_output_that_holds_something_is_left_alone(
+    made: str, trainer: OwnFiles, finished_run: Path, corpus: Path, digests: Digests
+) -> None:
+    if made == "run":
+        shutil.copytree(finished_run, trainer.run)
+        message = "already holds a run; go on with --resume, or choose another --output"
+    elif made == "file":
+        trainer.write("run", b"precious")
+        message = "not empty; choose another --output"
+    else:
+        (trainer.run / "thesis").mkdir(parents=True)
+        (trainer.run / "thesis" / "chapter").write_text("precious")
+        message = "not empty; choose another --output"
+    before = digests(trainer.directory)
+    assert_told(trainer(f"{corpus}/train.{{lang}}"), f"{trainer.run}: {message}")
+    assert {**digests(trainer.directory), **before} == digests(trainer.directory)
+
+
+def test_output_that_cannot_be_made_is_told(trainer: OwnFiles, corpus: Path) -> None:
+    trainer.write("file", b"")
+    trainer.run = trainer.directory / "file" / "run"
+    assert_told(trainer(f"{corpus}/train.{{lang}}"), f"{trainer.run}: cannot be made: Not a directory")
+
+
+def test_nothing_to_resume_is_told(trainer: OwnFiles, corpus: Path) -> None:
+    assert_told(trainer(f"{corpus}/train.{{lang}}", "--resume"), f"{trainer.run}: there is no run to resume")
+    assert not trainer.run.exists()
+
+
+def test_changed_settings_are_named_on_resuming(
+    command: Command, make_recipe: RecipeMaker, finished_run: Path, tmp_path: Path, digests: Digests
+) -> None:
+    save_recipe(make_recipe("model.heads=4", "training.learning_rate=1e-3"), tmp_path / "recipe.toml")
+    before = digests(finished_run)
+    outcome = command("train", tmp_path / "recipe.toml", "--output", finished_run, "--resume")
+    assert_told(outcome, "model.heads: 2 -> 4", "training.learning_rate: 0.01 -> 0.001")
+    assert "d_model" not in outcome.error
+    assert digests(finished_run) == before
+
+
+def test_damaged_run_is_told_on_resuming(
+    command: Command, make_recipe: RecipeMaker, finished_run: Path, tmp_path: Path
+) -> None:
+    save_recipe(make_recipe(), tmp_path / "recipe.toml")
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    shutil.rmtree(run / "bundle")
+    resume = ("train", tmp_path / "recipe.toml", "--output", run, "--resume")
+    weights = run / "checkpoints" / "step-00000120" / "model.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(data)
+    assert_told(command(*resume), f"{weights}: damaged", "remove step-00000120")
+    shutil.rmtree(weights.parent)
+    assert command(*resume).code == 0, "the checkpoint before is as good"
+    assert (run / "bundle" / "bundle.json").exists()
+    (run / "recipe.toml").write_text("name = 1 2")
+    assert_told(command(*resume), "recipe.toml line 1")
+
+
+def test_bad_input_ends_a_process_as_it_should(
+    recipe_document: dict[str, Any], process: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "x.tsv").write_bytes(b"a\tb\na\n")
+    data = recipe_document["data"] | {"train": [f"{tmp_path}/x.tsv"]}
+    (tmp_path / "recipe.toml").write_text(tomli_w.dumps(recipe_document | {"data": data}))
+    train = ("train", tmp_path / "recipe.toml", "--output", tmp_path / "run")
+    assert_told(process(*train), f"dragoman: {tmp_path}/x.tsv line 2: expected 2 columns, found 1\n")
+    assert_told(process(*train, "--set", "model.headz=8"), "did you mean 'heads'?")
+    assert_told(process("translate", tmp_path / "run", "Hund"), f"{tmp_path}/run: no such bundle or run directory")
+    assert_told(process("translate"), "Missing argument 'BUNDLE'")
