@@ -222,7 +222,7 @@ def test_bundle_holds_the_mean_of_the_last_validations(finished_run: Path) -> No
 
 
 def test_bundle_holds_the_best_weights_without_averaging(make_recipe: RecipeMaker, tmp_path: Path) -> None:
-    diverging = ("training.schedule=constant", "training.learning_rate=3.0", "training.warmup_steps=0")
+    diverging = ("training.learning_rate=30.0", "training.warmup_steps=16", "training.schedule=constant")
     recipe = make_recipe(*diverging, "training.best_by=loss", "training.average=1", "training.steps=16")
     assert train(recipe, tmp_path / "run")
     validations = [line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if line["kind"] == "validation"]
