@@ -80,7 +80,8 @@ def test_packed_batches_are_the_batches_one_by_one(options: dict[str, Any], atte
     model = tiny_model(**options, attention=attention)
     sources, targets = [padded_source(6, 4), random_ids(3, 2)], [random_ids(2, 5), random_ids(3, 7, seed=5)]
     alone = [model.hidden(*batch).flatten(0, 1) for batch in zip(sources, targets, strict=True)]
-    close(model.packed_hidden(sources, targets)[0], torch.cat(alone))
+    packed, expected = model.packed_hidden(sources, targets), torch.cat(alone)
+    close(packed[: len(expected)], expected)
 
 
 R3 = Model(

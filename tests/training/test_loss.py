@@ -52,6 +52,18 @@ def test_value_and_gradients_are_those_of_torch(smoothing: float, bias: bool, sp
     assert_near(gradients(loss, leaves), gradients(expected, leaves), 1e-5)
 
 
+@pytest.mark.parametrize("bias", [True, False])
+def test_ignored_targets_count_for_nothing(bias: bool) -> None:
+    leaves, targets = parts(bias=bias)
+    real = targets != 0
+    assert 0 < real.sum() < len(targets)
+    hidden, *rest = leaves
+    loss, likelihood = projected_cross_entropy(hidden, rest[0], rest[1] if bias else None, targets, 0.1, ignore=0)
+    expected, expected_likelihood = ours([hidden[real], *rest], targets[real], 0.1)
+    close([loss, likelihood], [expected, expected_likelihood])
+    assert_near(gradients(loss, leaves), gradients(expected, leaves), 1e-6)
+
+
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_gradients_scale_with_what_comes_after(smoothing: float) -> None:
     leaves, targets = parts(bias=True)

@@ -30,9 +30,14 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask, dropout_probability: flo
     """
     if isinstance(mask, Blocks):
         parts = [attend(*block, dropout_probability, fused).flatten(1, 2) for block in mask.split(q, k, v)]
-        return torch.cat(parts, dim=1)[None]
+        mixed = torch.cat(parts, dim=1)[None]
+        return F.pad(mixed, (0, 0, 0, q.shape[2] - mixed.shape[2]))  # (1, heads, cells, d_head)
     if fused:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout_probability)
+    if q.device.type == "cpu" and q.dtype == torch.bfloat16:
+        # in bfloat16 a CPU compiles a product for each new shape, which takes longer than these small ones
+        with torch.autocast("cpu", enabled=False):
+            return attend(q.float(), k.float(), v.float(), mask, dropout_probability, fused).to(q.dtype)
     scores = (q * (1.0 / math.sqrt(q.shape[-1]))) @ k.transpose(-2, -1)  # (batch, heads, target, source)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Blocks:
         """Queries, keys and values of each block, each (heads, rows, length, d_head), and its mask.
 
         Args:
-            q: Queries, (1, heads, cells, d_head), where cells is the sum of rows * length of all blocks.
+            q: Queries, (1, heads, cells, d_head), rows * length cells of each block, and filler that is left out.
             k: Keys, likewise.
             v: Values, likewise.
         """
@@ -37,11 +38,21 @@ class Blocks:
 
 def _unpack(x: Tensor, shapes: Sequence[tuple[int, int]]) -> list[Tensor]:
     heads, _, d_head = x.shape[1:]
-    parts = torch.split(x[0], [rows * length for rows, length in shapes], dim=1)  # (heads, rows * length, d_head) each
+    parts = torch.split(
+        x[0, :, : cells(shapes)], [rows * length for rows, length in shapes], dim=1
+    )  # (heads, rows * length, d_head) each
     return [part.view(heads, *shape, d_head) for part, shape in zip(parts, shapes, strict=True)]
 
 
 Mask = Tensor | Blocks | None
+
+CELLS = 64
+"""Packed batches are filled up to a multiple of this: on a CPU each new size of a product is compiled first."""
+
+
+def cells(shapes: Sequence[tuple[int, int]]) -> int:
+    """Cells of all blocks of these shapes, (rows, length) each."""
+    return sum(rows * length for rows, length in shapes)
 
 
 def padding_mask(ids: Tensor, pad: int) -> Tensor | None:
@@ -72,9 +83,9 @@ def causal_blocks(ids: Sequence[Tensor]) -> Blocks:
     return Blocks(shapes, shapes, tuple(causal_mask(length, ids[0].device) for _, length in shapes))
 
 
-def pack(blocks: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Blocks of ids, each (rows, length), laid end to end, (1, cells), and the position of each, (cells,)."""
-    positions = [
-        torch.arange(length, device=block.device).repeat(rows) for block in blocks for rows, length in [block.shape]
-    ]
-    return torch.cat([block.flatten() for block in blocks])[None], torch.cat(positions)
+def pack(blocks: Sequence[Tensor], filler: int) -> tuple[Tensor, Tensor]:
+    """Blocks of ids, each (rows, length), laid end to end and filled up, (1, cells), and their positions, (cells,)."""
+    positions = [torch.arange(block.shape[1], device=block.device).repeat(block.shape[0]) for block in blocks]
+    missing = -cells(shapes_of(blocks)) % CELLS
+    ids = F.pad(torch.cat([block.flatten() for block in blocks]), (0, missing), value=filler)
+    return ids[None], F.pad(torch.cat(positions), (0, missing))

@@ -93,7 +93,7 @@ class Transformer(nn.Module):
         return self._decode(target, memory, mask, memory_mask, _positions(target))
 
     def packed_hidden(self, sources: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
-        """`hidden` of several batches laid end to end as one, (1, cells of all targets, d_model).
+        """`hidden` of several batches laid end to end as one, (cells of all targets and filler, d_model).
 
         All that works token by token sees one long sequence; only attention knows the blocks.
 
@@ -101,11 +101,11 @@ class Transformer(nn.Module):
             sources: Ids as forward takes them, each (rows, source) of its own size.
             targets: Their targets, each (rows, target).
         """
-        source, source_positions = pack(sources)
-        target, target_positions = pack(targets)
+        source, source_positions = pack(sources, self.source_pad)
+        target, target_positions = pack(targets, 0)
         memory = self.encode(source, padding_blocks(sources, sources, self.source_pad), source_positions)
         memory_mask = padding_blocks(targets, sources, self.source_pad)
-        return self._decode(target, memory, causal_blocks(targets), memory_mask, target_positions)
+        return self._decode(target, memory, causal_blocks(targets), memory_mask, target_positions)[0]
 
     def encode(self, source: Tensor, mask: Mask, positions: Tensor) -> Tensor:
         """The encoder's output, (batch, source, d_model), for ids (batch, source) at positions (source,)."""

@@ -19,43 +19,53 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        targets: Tensor,
+        smoothing: float,
+        ignored: Tensor,
     ) -> tuple[Tensor, Tensor]:
         logits = F.linear(hidden, weight, bias)  # (tokens, vocabulary)
         mean_logits = hidden.float() @ weight.mean(0, dtype=torch.float32)  # (tokens,)
         if bias is not None:
             mean_logits += bias.mean(dtype=torch.float32)
         column = targets[:, None]
-        target_logits = logits.gather(1, column).float()  # (tokens, 1)
+        target_logits = logits.gather(1, column).float()[:, 0]  # (tokens,)
         difference = logits.softmax(dim=-1)  # (tokens, vocabulary)
         del logits
-        probabilities = difference.gather(1, column).float()  # (tokens, 1), of the targets
+        probabilities = difference.gather(1, column).float()[:, 0]  # (tokens,), of the targets
         rows = torch.arange(len(targets), device=targets.device)  # scatter_ would copy the whole matrix on a CPU
-        difference[rows, targets] = (probabilities[:, 0] - (1 - smoothing)).to(difference.dtype)
-        nll = -probabilities.clamp_min(1e-38).log()  # (tokens, 1)
-        smooth = nll + target_logits - mean_logits[:, None]  # (tokens, 1), mean of -log p over the vocabulary
-        loss, nll_sum = ((1 - smoothing) * nll + smoothing * smooth).sum(), nll.sum()
-        ctx.save_for_backward(hidden, weight, difference)
+        difference[rows, targets] = (probabilities - (1 - smoothing)).to(difference.dtype)
+        difference.index_fill_(0, ignored, 0.0)
+        nll = -probabilities.clamp_min(1e-38).log()  # (tokens,)
+        smooth = nll + target_logits - mean_logits  # (tokens,), mean of -log p over the vocabulary
+        loss = ((1 - smoothing) * nll + smoothing * smooth).index_fill(0, ignored, 0.0).sum()
+        nll_sum = nll.index_fill(0, ignored, 0.0).sum()
+        ctx.save_for_backward(hidden, weight, difference, ignored)
         ctx.uniform = smoothing / weight.shape[0]
         ctx.has_bias = bias is not None
         ctx.mark_non_differentiable(nll_sum)
         return loss, nll_sum
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor | None, None, None]:
-        hidden, weight, difference = ctx.saved_tensors
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor | None, None, None, None]:
+        hidden, weight, difference, ignored = ctx.saved_tensors
         scale = gradients[0].to(hidden.dtype)
         d_hidden = difference @ weight - ctx.uniform * weight.sum(0)  # (tokens, d_model)
-        hidden = hidden * scale
+        d_hidden = (d_hidden * scale).index_fill_(0, ignored, 0.0)
+        hidden = (hidden * scale).index_fill_(0, ignored, 0.0)
         d_weight = (difference.t() @ hidden).sub_(ctx.uniform * hidden.sum(0))  # (vocabulary, d_model)
         d_bias = None
         if ctx.has_bias:
-            d_bias = difference.sum(0, dtype=torch.float32).sub_(ctx.uniform * len(hidden)).to(weight.dtype) * scale
-        return d_hidden * scale, d_weight, d_bias, None, None
+            tokens = len(hidden) - len(ignored)
+            d_bias = difference.sum(0, dtype=torch.float32).sub_(ctx.uniform * tokens).to(weight.dtype) * scale
+        return d_hidden, d_weight, d_bias, None, None, None
 
 
 def projected_cross_entropy(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float, ignore: int | None = None
 ) -> tuple[Tensor, Tensor]:
     """Summed loss of predicting targets from hidden states through the output projection.
 
@@ -65,10 +75,13 @@ def projected_cross_entropy(
         bias: Its bias, (vocabulary,), or None.
         targets: Ids to predict, (tokens,), int64.
         smoothing: Share of the target probability spread evenly (Szegedy et al. 2016, section 7).
+        ignore: Targets of this id, such as padding, do not count.
 
     Returns:
         The loss to minimise, and the negative log-likelihood without smoothing (not differentiable),
         each summed over tokens, in nats.
     """
-    loss, nll = _ProjectedCrossEntropy.apply(hidden, weight, bias, targets, smoothing)  # type: ignore[no-untyped-call]
+    ignored = targets.new_empty(0) if ignore is None else (targets == ignore).nonzero()[:, 0]
+    apply: Any = _ProjectedCrossEntropy.apply
+    loss, nll = apply(hidden, weight, bias, targets, smoothing, ignored)
     return loss, nll

@@ -14,6 +14,7 @@ from dragoman.bundle import Bundle
 from dragoman.data.batch import Batch, make_batch
 from dragoman.data.buckets import Indices, plan_epoch
 from dragoman.evaluation import Report, evaluate
+from dragoman.model.masks import pack
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.training.checkpoint import Progress, prune, save_checkpoint
@@ -139,30 +140,29 @@ class Trainer:
         self.optimizer.zero_grad()
         for start in range(0, len(groups), self.settings.length_groups):
             batch = [group.to(self.device) for group in groups[start : start + self.settings.length_groups]]
-            loss = self._loss(batch)
+            loss, nll = self._loss(batch)
             (loss / tokens).backward()  # type: ignore[no-untyped-call]
-            self._log.add(batch, loss.detach())
+            self._log.add(batch, torch.stack((loss.detach(), nll)))
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm or math.inf)
         self.optimizer.step()
         self._log.norm, self._log.rate = norm, rate
 
-    def _loss(self, batch: list[Batch]) -> Tensor:
-        """Summed loss over the batch's real target tokens."""
+    def _loss(self, batch: list[Batch]) -> tuple[Tensor, Tensor]:
+        """Summed over the batch's real target tokens: the loss to minimise, and that without label smoothing."""
+        pad, output = self.data.target.vocabulary.pad, self.model.output
+        targets, _ = pack([group.target_output for group in batch], pad)  # (1, cells)
         with autocast(self.settings.precision, self.device) as dtype:
             hidden = self.model.packed_hidden(
                 [group.source for group in batch], [group.target_input for group in batch]
-            )  # (1, cells, d_model)
-            targets = torch.cat([group.target_output.flatten() for group in batch])  # (cells,)
-            real = targets != self.data.target.vocabulary.pad
-            output = self.model.output
-            loss, _ = projected_cross_entropy(
-                hidden[0, real].to(dtype),
+            )  # (cells, d_model)
+            return projected_cross_entropy(
+                hidden.to(dtype),
                 output.weight.to(dtype),
                 None if output.bias is None else output.bias.to(dtype),
-                targets[real],
+                targets[0],
                 self.settings.label_smoothing,
+                ignore=pad,
             )
-        return loss
 
     def _validations_due(self) -> int:
         return math.floor(self.spent * self.settings.validations + 1e-9)
@@ -237,17 +237,18 @@ class _Log:
         self.target_tokens = self.tokens = self.cells = 0
         self.norm, self.rate = torch.zeros(()), 0.0
 
-    def add(self, batch: list[Batch], loss: Tensor) -> None:
-        self.losses.append(loss)
+    def add(self, batch: list[Batch], losses: Tensor) -> None:
+        self.losses.append(losses)
         for group in batch:
             self.target_tokens += group.target_tokens
             self.tokens += group.source_tokens + group.target_tokens
             self.cells += group.cells
 
     def summary(self) -> dict[str, float]:
-        loss = float(torch.stack(self.losses).double().sum())
+        loss, nll = (torch.stack(self.losses).double().sum(0) / self.target_tokens).tolist()
         return {
-            "loss": round(loss / self.target_tokens, 5),
+            "loss": round(loss, 5),
+            "perplexity": round(math.exp(min(nll, 700.0)), 4),
             "learning_rate": self.rate,
             "tokens_per_second": round(self.target_tokens / (time.monotonic() - self.started), 1),
             "padding": round(1 - self.tokens / self.cells, 5),
