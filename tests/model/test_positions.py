@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.model.positions import build_positions, rotate, sinusoids
+from dragoman.model.positions import build_positions, rotate, sinusoids, turns
 from dragoman.reference.attention import sinusoidal_positions
 from dragoman.settings import Model
 
@@ -32,9 +32,14 @@ def test_a_later_start_continues_the_earlier_positions(kind: str) -> None:
     assert torch.equal(whole, embeddings) == (kind == "rotary")
 
 
+def turned(x: Tensor, positions: Tensor) -> Tensor:
+    """Queries or keys at these positions."""
+    return rotate(x, turns(positions, x.shape[-1]))
+
+
 def score(q: Tensor, k: Tensor, query_position: int, key_position: int) -> float:
     """The dot product of a query and a key at these positions."""
-    return float((rotate(q, torch.tensor([query_position])) * rotate(k, torch.tensor([key_position]))).sum())
+    return float((turned(q, torch.tensor([query_position])) * turned(k, torch.tensor([key_position]))).sum())
 
 
 def test_rotary_scores_depend_on_the_distance_alone() -> None:
@@ -49,7 +54,7 @@ def test_rotary_scores_depend_on_the_distance_alone() -> None:
 
 def test_rotation_keeps_lengths_and_leaves_the_first_position() -> None:
     x = torch.randn(2, 3, 9, 8, dtype=torch.float64)
-    rotated = rotate(x, torch.arange(9))
+    rotated = turned(x, torch.arange(9))
     close(rotated.norm(dim=-1), x.norm(dim=-1), rtol=1e-6, atol=0.0)
     close(rotated[:, :, 0], x[:, :, 0])
     assert (rotated[:, :, 1:] - x[:, :, 1:]).norm(dim=-1).min() > 0.1
@@ -58,4 +63,4 @@ def test_rotation_keeps_lengths_and_leaves_the_first_position() -> None:
 def test_rotation_continues_at_a_later_start() -> None:
     x = torch.randn(2, 3, 9, 8)
     where = torch.arange(9)
-    close(torch.cat((rotate(x[:, :, :4], where[:4]), rotate(x[:, :, 4:], where[4:])), dim=2), rotate(x, where))
+    close(torch.cat((turned(x[:, :, :4], where[:4]), turned(x[:, :, 4:], where[4:])), dim=2), turned(x, where))

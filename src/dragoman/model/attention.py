@@ -8,10 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from dragoman.model.block_attention import attend_blocks
 from dragoman.model.cache import LayerCache
 from dragoman.model.dropout import dropout
 from dragoman.model.masks import Blocks, Mask
-from dragoman.model.positions import rotate
+from dragoman.model.positions import rotate, turns
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask, dropout_probability: float, fused: bool) -> Tensor:
@@ -69,32 +70,43 @@ class MultiHeadAttention(nn.Module):
             memory: What is attended to, (batch, source, d_model); None for x.
         """
         if memory is None:
-            q, k, v = self._own(x, positions)
+            q, k, v = self._own(x)
         else:
-            q = self.queries(x)
-            k, v = self.keys_values(memory)
-        return self._finish(q, k, v, mask)
+            q, k, v = self.queries(x), *self.keys_values(memory)
+        rotary = self.rotary and memory is None
+        if isinstance(mask, Blocks) and x.device.type == "cpu" and not self._fused(x):
+            longest = torch.arange(max(length for _, length in mask.queries))
+            turn = turns(longest, q.shape[-1]) if rotary else None
+            return self._finish(attend_blocks(q, k, v, mask, turn, self._dropout))
+        if rotary:
+            q, k = self._rotate(q, k, positions)
+        return self._finish(attend(q, k, v, mask, self._dropout, self._fused(x)))
 
     def step(self, x: Tensor, cache: LayerCache, position: Tensor) -> Tensor:
         """Self-attention of one new position a row, (rows, 1, d_model), to all so far; position (1,)."""
-        q, k, v = self._own(x, position)
+        q, k, v = self._own(x)
+        if self.rotary:
+            q, k = self._rotate(q, k, position)
         k, v = cache.extend(k, v)  # (rows, heads, time, d_head)
-        return self._finish(q, k, v, None)
+        return self._finish(attend(q, k, v, None, self._dropout, self._fused(x)))
 
     def step_memory(self, x: Tensor, cache: LayerCache, mask: Tensor | None) -> Tensor:
         """Attention of one new position a row, (rows, 1, d_model), to the memory its sentence's rows share."""
         sentences = cache.memory_keys.shape[0]
         q = x.view(sentences, -1, x.shape[-1])  # (sentences, hypotheses, d_model)
-        return self._finish(self.queries(q), cache.memory_keys, cache.memory_values, mask).view_as(x)
+        keys, values = cache.memory_keys, cache.memory_values
+        return self._finish(attend(self.queries(q), keys, values, mask, self._dropout, self._fused(x))).view_as(x)
 
-    def _own(self, x: Tensor, positions: Tensor) -> tuple[Tensor, ...]:
+    def _own(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of x, (batch, length, d_model), each (batch, heads, length, d_head)."""
         batch, length, d_model = x.shape
         qkv = self.qkv(x).view(batch, length, 3 * self.heads, d_model // self.heads).transpose(1, 2)
         q, k, v = qkv.chunk(3, dim=1)
-        if self.rotary:
-            q, k = rotate(qkv[:, : 2 * self.heads], positions).chunk(2, dim=1)
         return q, k, v
+
+    def _rotate(self, q: Tensor, k: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        turn = turns(positions, q.shape[-1])
+        return rotate(q, turn), rotate(k, turn)
 
     def queries(self, x: Tensor) -> Tensor:
         """Queries of (batch, target, d_model), split into heads, (batch, heads, target, d_head)."""
@@ -113,8 +125,14 @@ class MultiHeadAttention(nn.Module):
         batch, length, d_model = x.shape
         return x.view(batch, length, self.heads, d_model // self.heads).transpose(1, 2)
 
-    def _finish(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
-        fused = self.implementation == "fused" or (self.implementation == "auto" and q.device.type != "cpu")
-        mixed = attend(q, k, v, mask, self.dropout if self.training else 0.0, fused)  # (batch, heads, target, d_head)
-        output: Tensor = self.output(mixed.transpose(1, 2).flatten(2))  # (batch, target, d_model)
+    def _fused(self, x: Tensor) -> bool:
+        return self.implementation == "fused" or (self.implementation == "auto" and x.device.type != "cpu")
+
+    @property
+    def _dropout(self) -> float:
+        return self.dropout if self.training else 0.0
+
+    def _finish(self, mixed: Tensor) -> Tensor:
+        """(batch, heads, target, d_head) -> (batch, target, d_model)."""
+        output: Tensor = self.output(mixed.transpose(1, 2).flatten(2))
         return output

@@ -13,15 +13,12 @@ class _ByteDropout(torch.autograd.Function):
     """Dropout decided by one random byte a value, drawn eight at a time.
 
     torch's CPU dropout draws a Bernoulli sample a value, about fifteen times the cost of its random
-    bytes. The probability is rounded to a 256th, and the scale is exact for the rounded one.
+    bytes.
     """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, probability: float) -> Tensor:
-        threshold = min(max(1, round(probability * 256)), 255)
-        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
-        keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= threshold
-        scale = keep.to(x.dtype).mul_(256 / (256 - threshold))
+        scale = keep_scale(x, probability)
         ctx.save_for_backward(scale)
         return x * scale
 
@@ -29,6 +26,17 @@ class _ByteDropout(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, None]:
         (scale,) = ctx.saved_tensors
         return gradients[0] * scale, None
+
+
+def keep_scale(x: Tensor, probability: float) -> Tensor:
+    """What dropout multiplies x by, on a CPU: 0, or one over the share kept; the shape and dtype of x.
+
+    The probability is rounded to a 256th, and the scale is exact for the rounded one.
+    """
+    threshold = min(max(1, round(probability * 256)), 255)
+    words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+    keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= threshold
+    return keep.to(x.dtype).mul_(256 / (256 - threshold))
 
 
 def dropout(x: Tensor, probability: float, training: bool) -> Tensor:

@@ -53,22 +53,35 @@ class NoPositions(nn.Module):
         return embeddings
 
 
-def rotate(x: Tensor, positions: Tensor) -> Tensor:
-    """Turn pairs of dimensions by angles that grow with position (Su et al. 2021, eq. 34).
+def turns(positions: Tensor, d_head: int) -> Tensor:
+    """By what rotary positions turn each pair of dimensions (Su et al. 2021, eq. 34).
+
+    A pair is a complex number, and turning it a product with one of magnitude 1.
 
     Args:
-        x: Queries or keys, (batch, heads, length, d_head), d_head even.
-        positions: Where in the sentence they are, (length,), int64.
+        positions: Places in the sentence, (length,), int64.
+        d_head: Dimensions of a head, even.
 
     Returns:
-        The same shape; scores of rotated queries and keys depend on their distance alone.
+        Complex numbers whose angles grow with position, (length, d_head / 2).
     """
-    d_head = x.shape[-1]
-    pairs = torch.arange(0, d_head, 2, dtype=torch.float32, device=x.device)
+    pairs = torch.arange(0, d_head, 2, dtype=torch.float32, device=positions.device)
     angles = positions[:, None] * torch.exp(pairs * (-math.log(10000.0) / d_head))  # (length, d_head / 2)
-    # a pair is a complex number, and turning it a product: one pass over x
+    return torch.polar(torch.ones_like(angles), angles)
+
+
+def rotate(x: Tensor, turn: Tensor) -> Tensor:
+    """Turn pairs of dimensions; scores of turned queries and keys depend on their distance alone.
+
+    Args:
+        x: Queries or keys, (batch, heads, length, d_head).
+        turn: By what, (length, d_head / 2), of `turns`.
+
+    Returns:
+        The shape of x.
+    """
     numbers = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))  # (batch, heads, length, d_head / 2)
-    return torch.view_as_real(numbers * torch.polar(torch.ones_like(angles), angles)).flatten(-2).to(x.dtype)
+    return torch.view_as_real(numbers * turn).flatten(-2).to(x.dtype)
 
 
 POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}

@@ -23,7 +23,7 @@ from dragoman.settings import Recipe, Training
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.training import load_tokenizer
 from dragoman.training.checkpoint import Progress, average_weights, checkpoint_steps, load_checkpoint, load_weights
-from dragoman.training.device import choose_device, compute_dtype, use_threads
+from dragoman.training.device import choose_device, compute_dtype, keep_memory, use_threads
 from dragoman.training.metrics import MetricsFile
 from dragoman.training.prepare import Prepared, prepare, read_pairs
 from dragoman.training.progress import ProgressLine, format_seconds
@@ -56,6 +56,7 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
             line.note(f"{output}: this run is finished; its bundle is {output / 'bundle'}")
             return True
         use_threads(recipe.training.threads)
+        keep_memory()
         try:
             device = choose_device(recipe.training.device)
             data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note)
