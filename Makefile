@@ -21,6 +21,7 @@ check: .venv/installed
 	$(BIN)/mypy src tests docs $(wildcard benchmarks/*.py)
 
 bench: .venv/installed
+	test -e runs/quickstart/bundle || $(MAKE) quickstart
 	@for benchmark in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
 
 docs: .venv/installed

@@ -1,6 +1,7 @@
-"""How fast a trained bundle translates a file, by beam size, with the scores of what came out.
+"""How fast a trained bundle translates, by beam size, with the scores of what came out.
 
-python benchmarks/translate.py runs/multi30k-de-en --source test.de.gz --reference test.en.gz
+python benchmarks/translate.py runs/quickstart
+python benchmarks/translate.py runs/multi30k-de-en --corpus multi30k:test_2016_flickr
 """
 
 from __future__ import annotations
@@ -11,22 +12,25 @@ import time
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.data.lines import read_lines
+from dragoman.data.corpus import read_corpus
 from dragoman.evaluation import corpus_scores
 from dragoman.translator import Translator
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("--source", type=Path, required=True)
-    parser.add_argument("--reference", type=Path, required=True)
+    parser.add_argument("bundle", type=Path, nargs="?", default=Path("runs/quickstart"), help="or a run directory")
+    parser.add_argument("--corpus", default="captions:test", help="pairs to translate, as recipes name them")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
     parser.add_argument("--batch-tokens", type=int, nargs="+", default=[])
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     bundle = Bundle.load(arguments.bundle)
-    sources, references = list(read_lines(arguments.source)), list(read_lines(arguments.reference))
+    data = bundle.recipe.data
+    pairs = list(
+        read_corpus(arguments.corpus, source_language=data.source_language, target_language=data.target_language)
+    )
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     print("beam  batch tokens  seconds (median)  sentences/s  BLEU")
     for beam in arguments.beams:
         for batch_tokens in arguments.batch_tokens or [bundle.recipe.decoding.batch_tokens]:

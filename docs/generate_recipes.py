@@ -17,8 +17,16 @@ PREFACE = """\
 
 <!-- Written by `make docs` from src/dragoman/settings.py; change it there. -->
 
-A recipe is a TOML file that holds everything that defines a translator, except its weights. `recipes/` has four to
-start from; `own-data.toml` is the one to copy. Their names alone work too: `dragoman train quickstart`.
+A recipe is a TOML file that holds everything that defines a translator, except its weights. Those in `recipes/` are to
+start from, and their names alone work too: `dragoman train quickstart`.
+
+| recipe | what it trains |
+| --- | --- |
+| `own-data` | the one to copy, for your own text |
+| `quickstart` | German to English on the built-in captions, in minutes |
+| `multi30k-de-en`, `multi30k-en-de` | image captions, in ten to twenty minutes on a laptop |
+| `r0-de-en-words` to `r4-en-hi-bpe` | five published systems: [reference systems](reference-systems.md) |
+| `transformer-base`, `transformer-big` | the models of Vaswani et al. 2017 |
 
 - Any value can be set on the command line: `--set SECTION.KEY=VALUE`, as often as needed. VALUE is TOML (`true`,
   `1e-3`, `["a.tsv", "b.tsv"]`); what is no TOML is taken as text, so that quotes are seldom needed. `KEY=none` unsets

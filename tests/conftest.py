@@ -227,7 +227,7 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
     """Makes trainers of the tiny recipe."""
     import torch
 
-    from dragoman.model.transformer import build_model
+    from dragoman.model.build import build_model
     from dragoman.training.checkpoint import Progress
     from dragoman.training.metrics import MetricsFile
     from dragoman.training.progress import ProgressLine

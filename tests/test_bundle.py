@@ -230,3 +230,8 @@ def test_damage_ends_a_command_with_code_2(name: str, bundle: Path, command: Com
         assert outcome.code == 2
         assert outcome.out == ""
         assert message in outcome.error or (verb[0] == "info" and "no such recipe" in outcome.error)
+
+
+def test_whoever_may_read_one_file_may_read_all(finished_run: Path) -> None:
+    modes = {path.stat().st_mode for path in (finished_run / "bundle").iterdir()}
+    assert len(modes) == 1

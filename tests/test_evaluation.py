@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -12,11 +11,9 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from torch.nn import functional as F
 
-from dragoman.evaluation import corpus_scores, describe_decoding, encode_pairs, evaluate, reference_loss
+from dragoman.evaluation import corpus_scores, describe_decoding, encode_pairs, evaluate, teacher_forced
 from dragoman.settings import Decoding
-
-if TYPE_CHECKING:
-    from dragoman.translator import Translator
+from dragoman.translator import Translator
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +57,40 @@ def test_loss_is_the_mean_over_reference_tokens(translator: Translator, sides: t
     assert report.perplexity == pytest.approx(math.exp(total / tokens), rel=1e-4)
 
 
+def test_teacher_forced_bleu_is_that_of_the_likeliest_next_tokens(
+    translator: Translator, sides: tuple[list[str], list[str]]
+) -> None:
+    """Against the plain way, one pair at a time, with references that the model half agrees with."""
+    bundle = translator.bundle
+    source, target = bundle.source.vocabulary, bundle.target.vocabulary
+    greedy = Translator(bundle, Decoding(beam_size=1))
+    references = [f"{one.text[:80]} {text[:20]}" for one, text in zip(greedy(sides[0]), sides[1], strict=True)]
+    predicted, wanted = [], []
+    with torch.inference_mode():
+        for sources, targets in zip(bundle.source.encode(sides[0]), bundle.target.encode(references), strict=True):
+            logits = bundle.model(torch.tensor([[*sources, source.eos]]), torch.tensor([[target.bos, *targets]]))[0]
+            likeliest = [index for index in logits[:-1].argmax(dim=-1).tolist() if index != target.eos]
+            predicted.append(" ".join(target.tokens[index] for index in likeliest))
+            wanted.append(" ".join(target.tokens[index] for index in targets))
+    expected = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(predicted, [wanted]).score
+    report, _ = evaluate(translator, sides[0], references)
+    assert 5 < expected < 95
+    assert report.teacher_forced_bleu == pytest.approx(expected, abs=1e-3)
+
+
+def test_exact_is_the_share_that_is_the_reference(translator: Translator, sides: tuple[list[str], list[str]]) -> None:
+    _, translations = evaluate(translator, *sides)
+    half = len(translations) // 2
+    report, _ = evaluate(translator, sides[0], [*translations[:half], *(f"{text} no" for text in translations[half:])])
+    assert report.exact == pytest.approx(half / len(translations), abs=1e-5)
+
+
 def test_loss_depends_on_no_batching_or_order(translator: Translator, sides: tuple[list[str], list[str]]) -> None:
     bundle = translator.bundle
     losses = []
     for step, batch_tokens in ((1, 4096), (-1, 100), (1, 1)):
         pairs = encode_pairs(sides[0][::step], sides[1][::step], bundle.source, bundle.target, 130)
-        losses.append(reference_loss(bundle.model, pairs, bundle.source, bundle.target, batch_tokens))
+        losses.append(teacher_forced(bundle.model, pairs, bundle.source, bundle.target, batch_tokens)[0])
     assert losses[1:] == pytest.approx([losses[0]] * 2, rel=1e-5)
 
 

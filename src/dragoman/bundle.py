@@ -15,7 +15,8 @@ from torch import Tensor
 from dragoman import __version__
 from dragoman.errors import UserError
 from dragoman.files import atomic_directory, read_json, sha256
-from dragoman.model.transformer import Transformer, build_model, parameter_counts
+from dragoman.model.build import build_model
+from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Recipe
 from dragoman.text.tokenizer import Tokenizer
@@ -96,10 +97,13 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
     Raises:
         OSError: The disk is full or the place cannot be written to.
     """
+    path.touch()
+    usual = path.stat().st_mode
     try:
         save_file(tensors, path)
     except SafetensorError as error:  # how the library tells of a full disk
         raise OSError(str(error)) from error
+    path.chmod(usual)  # the library's own lets nobody else read the file
 
 
 def find_bundle(path: Path) -> Path:

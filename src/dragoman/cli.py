@@ -173,7 +173,7 @@ def evaluate(
     output: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the scores as JSON.")] = None,
     overrides: Overrides = None,
 ) -> None:
-    """Score a translator: BLEU and chrF of its translations, perplexity of the references.
+    """Score a translator: BLEU and chrF of its translations, perplexity of the references, and more.
 
     Example: dragoman evaluate runs/multi30k-de-en --source test.de --reference test.en
     """
@@ -191,6 +191,8 @@ def evaluate(
     print(f"BLEU {report.bleu:.2f}  {report.bleu_signature}")
     print(f"chrF {report.chrf:.2f}  {report.chrf_signature}")
     print(f"perplexity {report.perplexity:.3f}  loss {report.loss:.4f} nats a token")
+    print(f"exactly the reference: {report.exact:.1%}")
+    print(f"teacher-forced BLEU of tokens {report.teacher_forced_bleu:.2f}: not that of translations, and much higher")
 
 
 @app.command()

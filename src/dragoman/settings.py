@@ -122,10 +122,29 @@ def _sinusoids_come_in_pairs(model: Model) -> str | None:
     return f"sinusoidal positions need an even d_model, not {model.d_model}" if odd else None
 
 
+def _torch_can_be_it(model: Model) -> str | None:
+    if model.implementation != "torch":
+        return None
+    reasons = {
+        "qkv_bias = true": model.qkv_bias,
+        "final_norm = true": model.final_norm,
+        "activation = 'relu' or 'gelu'": model.activation != "swiglu",
+        "positions = 'sinusoidal' or 'learned'": model.positions != "rotary",
+        "equal dropout, attention_dropout and activation_dropout": (
+            model.dropout == model.attention_dropout == model.activation_dropout
+        ),
+    }
+    needed = [reason for reason, met in reasons.items() if not met]
+    return f"implementation = 'torch' needs {', '.join(needed)}" if needed else None
+
+
 class Model(Settings):
     """The Transformer (Vaswani et al. 2017) and its variants."""
 
-    rules = (_heads_divide_d_model, _rotary_turns_pairs, _sinusoids_come_in_pairs)
+    rules = (_heads_divide_d_model, _rotary_turns_pairs, _sinusoids_come_in_pairs, _torch_can_be_it)
+    implementation: Literal["dragoman", "torch"] = Field(
+        "dragoman", description="Our own modules, or torch.nn.Transformer on the same weights."
+    )
     d_model: int = Field(512, ge=2, description="Width of the residual stream.")
     heads: int = Field(8, ge=1, description="Attention heads; must divide d_model.")
     d_ff: int = Field(2048, ge=1, description="Hidden width of the feed-forward layers.")
@@ -183,6 +202,9 @@ class Training(Settings):
     batch_tokens: int = Field(
         4096, ge=1, description="Most target tokens of a batch, padding included (and as many source tokens)."
     )
+    batch_sentences: int | None = Field(
+        None, ge=1, description="Most sentences of a batch, whatever their tokens; unset: as many as the tokens allow."
+    )
     length_groups: int = Field(
         4,
         ge=1,
@@ -203,8 +225,24 @@ class Training(Settings):
     clip_norm: float | None = Field(
         None, gt=0, description="Largest norm of the gradient; longer ones are scaled down."
     )
-    precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="Arithmetic of the forward and backward pass; auto takes bfloat16 where it is fast."
+    scheduled_sampling: Literal["none", "stepwise", "two_pass"] = Field(
+        "none",
+        description="Train on the model's own predictions too (Bengio et al. 2015): token by token as it decodes, or "
+        "faster, on those of a first teacher-forced pass.",
+    )
+    teacher_forcing_decay: float = Field(
+        0.95,
+        gt=0,
+        le=1,
+        description="Scheduled sampling: a batch of epoch e is teacher-forced with probability decay^e …",
+    )
+    teacher_forcing_minimum: float = Field(
+        0.3, ge=0, le=1, description="… but at least this; in other batches each next input is, with that probability."
+    )
+    precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
+        "auto",
+        description="Arithmetic of the forward and backward pass; auto takes bfloat16 where it is fast. float16 scales "
+        "the loss, and is bfloat16 on a CPU.",
     )
     validations: int = Field(
         10, ge=1, description="How often to validate, evenly spread over the budget; the last time is at the end."
@@ -259,6 +297,9 @@ class Decoding(Settings):
     )
     seed: int = Field(1, ge=0, description="Seed of sampling.")
     batch_tokens: int = Field(4096, ge=1, description="Source tokens of a decoding batch, padding included.")
+    cache: bool = Field(
+        True, description="Keep keys and values of earlier positions; false reads the whole prefix anew at each step."
+    )
 
 
 def _shared_matrix_needs_joint(recipe: Recipe) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import overload
@@ -15,6 +16,7 @@ import torch
 from dragoman.bundle import Bundle
 from dragoman.data.batch import pad
 from dragoman.data.buckets import cut
+from dragoman.model.prefix import PrefixCache, PrefixStep
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.run import search
 from dragoman.settings import Decoding
@@ -109,15 +111,15 @@ class Translator:
         ids = pad(sentences, first=None, last=source.eos, pad=source.pad).to(self.device)
         lengths = (ids != source.pad).sum(dim=1)  # (sentences,)
         limits = (lengths * settings.max_length_ratio).long() + settings.max_length_offset
-        return search(
-            model.step,
-            model.start(ids),
-            settings,
+        find = partial(
+            search,
+            settings=settings,
             bos=target.bos,
             eos=target.eos,
             forbidden=(target.unk, target.pad, target.bos),
             max_lengths=limits.clamp(max=min(settings.max_length, self.bundle.recipe.model.max_length)),
         )
+        return find(model.step, model.start(ids)) if settings.cache else find(PrefixStep(model), PrefixCache(ids))
 
     def _translation(self, hypotheses: list[Hypothesis], truncated: bool) -> Translation:
         first, *others = (

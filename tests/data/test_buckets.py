@@ -101,3 +101,12 @@ def test_little_of_multi30k_is_padding(data_directory: Path, budget: int, share:
     batches = plan_epoch(source, target, budget, seed=1, epoch=0)
     cells = sum(padded(source, batch) + padded(target, batch) for batch in batches)
     assert share < (source.sum() + target.sum()) / cells <= 1
+
+
+@pytest.mark.parametrize("most", [1, 3, 10**6])
+def test_no_batch_has_more_sentences_than_asked_for(lengths: tuple[Indices, Indices], most: int) -> None:
+    batches = plan_epoch(*lengths, BUDGET, seed=1, epoch=0, batch_sentences=most)
+    assert max(map(len, batches)) == min(most, max(map(len, plan_epoch(*lengths, BUDGET, seed=1, epoch=0))))
+    assert sorted(np.concatenate(batches).tolist()) == list(range(500))
+    for batch in batches:
+        assert len(batch) == 1 or max(padded(side, batch) for side in lengths) <= BUDGET

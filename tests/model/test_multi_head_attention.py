@@ -88,7 +88,7 @@ def test_blocks_are_a_block_diagonal_mask(implementation: str) -> None:
     layer, x = build(implementation, qkv_bias=True, rotary=True), inputs(1, 7)
     first = torch.tensor([[True, False], [True, True]])[:, None]  # of two sentences, the first has one token
     blocks = Blocks(((2, 2), (1, 3)), ((2, 2), (1, 3)), (first, causal_mask(3, torch.device("cpu"))))
-    dense = torch.block_diag(*(mask.expand(2, 2) for mask in first), torch.ones(3, 3).tril()).bool()
+    dense = torch.block_diag(*(mask.expand(2, 2) for mask in first), torch.ones(3, 3).tril()).bool()  # type: ignore[no-untyped-call]
     positions = torch.tensor([0, 1, 0, 1, 0, 1, 2])
     close(layer(x, blocks, positions), layer(x, dense, positions))
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 from tiny_models import PAD, SIZE, TINY, VARIANTS, padded_source, random_ids, tiny_model
 
-from dragoman.model.transformer import Transformer, build_model, parameter_counts
+from dragoman.model.build import build_model
+from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.settings import Model
 
 close = torch.testing.assert_close

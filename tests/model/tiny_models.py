@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dragoman.model.transformer import Transformer, build_model
+from dragoman.model.build import build_model
+from dragoman.model.transformer import Transformer
 from dragoman.settings import Model
 
 PAD, SIZE = 1, 11

@@ -11,10 +11,12 @@ from dragoman.reference.attention import (
     Linear,
     Mask,
     Projections,
+    additive_attention,
     causal_mask,
     feed_forward,
     layer_norm,
     multi_head_attention,
+    padding_mask,
     scaled_dot_product_attention,
     sinusoidal_positions,
     softmax,
@@ -218,3 +220,36 @@ def test_feed_forward_equals_torch_at_each_position_alone(generator: np.random.G
     hidden = F.relu(F.linear(tensor(x), tensor(inner.T), tensor(np.asarray(first.bias))))
     equal(together, F.linear(hidden, tensor(outer.T), tensor(np.asarray(second.bias))))
     close(np.stack([feed_forward(position, first, second) for position in x]), together)
+
+
+class Bahdanau(nn.Module):
+    """Additive attention as it is written with torch."""
+
+    def __init__(self, d_q: int, d_k: int, hidden: int) -> None:
+        super().__init__()
+        self.query, self.key = nn.Linear(d_q, hidden, dtype=torch.float64), nn.Linear(d_k, hidden, dtype=torch.float64)
+        self.scorer = nn.Linear(hidden, 1, bias=False, dtype=torch.float64)
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        scores = self.scorer(torch.tanh(self.query(q).unsqueeze(-2) + self.key(k).unsqueeze(-3))).squeeze(-1)
+        weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+        return weights @ v, weights
+
+
+def test_additive_attention_is_that_of_torch(generator: np.random.Generator, mask: Mask) -> None:
+    torch.manual_seed(1)
+    theirs = Bahdanau(4, 6, 9)
+    q, k = generator.normal(size=(2, TARGET, 4)), generator.normal(size=(2, SOURCE, 6))
+    query, key = (
+        Linear(linear.weight.T.detach().numpy(), linear.bias.detach().numpy()) for linear in (theirs.query, theirs.key)
+    )
+    scorer = theirs.scorer.weight[0].detach().numpy()
+    output, weights = additive_attention(q, k, k, query, key, scorer, mask[:, 0])
+    expected, expected_weights = theirs(tensor(q), tensor(k), tensor(k), tensor(mask[:, 0]))
+    equal(output, expected)
+    equal(weights, expected_weights)
+
+
+def test_padding_mask_lets_real_tokens_be_seen() -> None:
+    mask = padding_mask(np.array([3, 1]), 4)
+    assert mask.tolist() == [[[True, True, True, False]], [[True, False, False, False]]]

@@ -13,8 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dragoman.model.build import build_model
 from dragoman.model.cache import KVCache
-from dragoman.model.transformer import Transformer, build_model
+from dragoman.model.transformer import Transformer
 from dragoman.search.beam import beam_search
 from dragoman.search.filters import forbid
 from dragoman.search.greedy import follow, likeliest

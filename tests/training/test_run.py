@@ -34,6 +34,7 @@ LONG = (
     "training.average=5",
     "model.dropout=0.2",
     "training.length_groups=3",
+    "training.scheduled_sampling=stepwise",
 )
 """Long enough to be interrupted, also among the checkpoints to be averaged."""
 

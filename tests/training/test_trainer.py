@@ -199,3 +199,67 @@ def test_checkpoints_between_validations_are_as_often_as_asked_for(
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
     assert checkpoint_steps(trainer.run) == expected
+
+
+@pytest.fixture
+def half(monkeypatch: pytest.MonkeyPatch) -> None:
+    """float16 on this machine's CPU, which precision = "float16" asks for on GPUs only."""
+    for room in ("device", "trainer"):
+        monkeypatch.setattr(f"dragoman.training.{room}.compute_dtype", lambda *_: torch.float16)
+
+
+@pytest.mark.usefixtures("half")
+def test_gradients_are_unscaled_before_they_are_clipped(make_trainer: TrainerMaker) -> None:
+    settings = (*ONE_STEP, "training.clip_norm=0.01", "training.precision=float16")
+    trainer = make_trainer(*settings)
+    trainer.scaler.load_state_dict({**trainer.scaler.state_dict(), "scale": 256.0})
+    assert trainer.train()
+    norm = torch.stack([gradient.norm() for gradient in gradients(trainer).values()]).norm()
+    assert norm == pytest.approx(0.01, rel=1e-3)
+    assert lines(trainer, "train")[0]["gradient_norm"] < 100, "of the gradient itself"
+
+
+@pytest.mark.usefixtures("half")
+def test_an_overflow_skips_the_step_and_lowers_the_scale(make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer(*ONE_STEP, "training.precision=float16")
+    huge = 2.0**60
+    trainer.scaler.load_state_dict({**trainer.scaler.state_dict(), "scale": huge})
+    before = {name: parameter.clone() for name, parameter in trainer.model.named_parameters()}
+    assert trainer.train()
+    assert trainer.scaler.get_scale() == huge / 2
+    for name, parameter in trainer.model.named_parameters():
+        assert torch.equal(parameter, before[name]), name
+    assert trainer.progress.scaler["scale"] == huge / 2, "kept for resuming"
+
+
+def test_on_a_cpu_float16_is_bfloat16_without_scaling(make_trainer: TrainerMaker) -> None:
+    half, brain = (make_trainer(*ONE_STEP, f"training.precision={name}") for name in ("float16", "bfloat16"))
+    assert half.scaler.get_scale() == 1.0
+    assert half.train()
+    assert brain.train()
+    for one, other in zip(half.model.parameters(), brain.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_batches_have_no_more_sentences_than_asked_for(make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer("training.batch_sentences=8", "training.length_groups=4", "training.epochs=1")
+    assert max(map(len, trainer._plan(0))) == 2
+    assert trainer.total_steps == math.ceil(trainer.groups_per_epoch / 4)
+
+
+def test_the_share_of_teacher_forcing_is_told_with_each_validation(make_trainer: TrainerMaker) -> None:
+    settings = ("training.scheduled_sampling=two_pass", "training.teacher_forcing_decay=0.2")
+    trainer = make_trainer(
+        *settings, "training.teacher_forcing_minimum=0.1", "training.epochs=4", "training.validations=4"
+    )
+    assert trainer.train()
+    shares = [line["teacher_forced"] for line in lines(trainer, "validation")]
+    assert shares[0] == 1.0
+    assert shares[-1] < 0.6
+    assert "teacher_forced" not in lines(finished(make_trainer(*ONE_STEP)), "validation")[0]
+
+
+def finished(trainer: Trainer) -> Trainer:
+    """The trainer after its run."""
+    assert trainer.train()
+    return trainer

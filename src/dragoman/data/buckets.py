@@ -9,7 +9,12 @@ Indices = NDArray[np.int64]
 
 
 def plan_epoch(
-    source_lengths: Indices, target_lengths: Indices, batch_tokens: int, seed: int, epoch: int
+    source_lengths: Indices,
+    target_lengths: Indices,
+    batch_tokens: int,
+    seed: int,
+    epoch: int,
+    batch_sentences: int | None = None,
 ) -> list[Indices]:
     """Batches of one epoch: every pair once, in an order that depends on seed and epoch alone.
 
@@ -23,6 +28,7 @@ def plan_epoch(
             makes a batch of its own.
         seed: Seed of the run.
         epoch: Number of the epoch, from 0.
+        batch_sentences: Most sentences of a batch, if given.
 
     Returns:
         Indices of the pairs of each batch.
@@ -31,17 +37,25 @@ def plan_epoch(
     longest, difference = np.maximum(source_lengths, target_lengths), source_lengths - target_lengths
     difference = np.where(longest % 2, difference, -difference)  # up and down in turn: no jump at the next length
     order = np.lexsort((generator.permutation(len(longest)), difference, longest))
-    batches = cut(source_lengths, target_lengths, order, batch_tokens)
+    batches = cut(source_lengths, target_lengths, order, batch_tokens, batch_sentences)
     return [batches[index] for index in generator.permutation(len(batches))]
 
 
-def cut(source_lengths: Indices, target_lengths: Indices, order: Indices, batch_tokens: int) -> list[Indices]:
-    """Cut an order of sentences into runs whose padded sides each hold at most batch_tokens."""
+def cut(
+    source_lengths: Indices,
+    target_lengths: Indices,
+    order: Indices,
+    batch_tokens: int,
+    batch_sentences: int | None = None,
+) -> list[Indices]:
+    """Cut an order of sentences into runs whose padded sides each hold at most batch_tokens (and batch_sentences)."""
     longest = np.maximum(source_lengths, target_lengths)[order].tolist()
+    most = batch_sentences or len(longest)
     batches, start, width = [], 0, 0
     for position, length in enumerate(longest):
         width = max(width, length)
-        if width * (position + 1 - start) > batch_tokens and position > start:
+        sentences = position + 1 - start
+        if position > start and (width * sentences > batch_tokens or sentences > most):
             batches.append(order[start:position])
             start, width = position, length
     if len(order) > start:

@@ -98,6 +98,14 @@ _DATASETS = (
         homepage="part of dragoman: dragoman.data.captions",
     ),
     Dataset(
+        name="copy",
+        description="The copy task: sequences of ten random words, each its own translation.",
+        languages=("given", "copied"),
+        splits=("train", "validation", "test"),
+        licence="Apache-2.0",
+        homepage="part of dragoman: dragoman.data.copying",
+    ),
+    Dataset(
         name="multi30k",
         description="Image captions of Flickr30k, translated by people (Elliott et al. 2016): 29,000 for training.",
         languages=("en", "de", "fr", "cs"),

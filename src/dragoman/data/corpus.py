@@ -182,7 +182,7 @@ def _read_named(
 ) -> Iterator[Pair]:
     dataset.check(split, languages)
     if dataset.built_in:
-        return _read_captions(split, languages)
+        return BUILT_IN[dataset.name](split, languages)
     files = [dataset.file(split, language) for language in languages]
     if dataset.hub and any(find_file(file, data_directory) is None for file in files):
         return _pair_records(obtain_hub(dataset, split, data_directory), dataset.hub, languages)
@@ -195,6 +195,19 @@ def _read_captions(split: str, languages: tuple[str, str]) -> Iterator[Pair]:
 
     texts = ({"de": german, "en": english} for german, english in captions(split))
     return (Pair(pair[languages[0]], pair[languages[1]]) for pair in texts)
+
+
+def _read_copying(split: str, languages: tuple[str, str]) -> Iterator[Pair]:
+    from dragoman.data.copying import copying
+
+    return (Pair(words, words) for words in copying(split))
+
+
+BUILT_IN: dict[str, Callable[[str, tuple[str, str]], Iterator[Pair]]] = {
+    "captions": _read_captions,
+    "copy": _read_copying,
+}
+"""Datasets that dragoman makes itself, by name."""
 
 
 def _pair_records(records: Any, name: str, languages: tuple[str, str]) -> Iterator[Pair]:

@@ -83,6 +83,17 @@ def causal_blocks(ids: Sequence[Tensor]) -> Blocks:
     return Blocks(shapes, shapes, tuple(causal_mask(length, ids[0].device) for _, length in shapes))
 
 
+def positions_of(ids: Tensor) -> Tensor:
+    """Places in the sentence of ids, (batch, length): 0, 1, …, (length,)."""
+    return torch.arange(ids.shape[1], device=ids.device)
+
+
+def pack_vectors(blocks: Sequence[Tensor]) -> Tensor:
+    """Blocks of vectors, each (rows, length, d_model), laid end to end and filled up like ids, (cells, d_model)."""
+    laid = torch.cat([block.flatten(0, 1) for block in blocks])
+    return F.pad(laid, (0, 0, 0, -len(laid) % CELLS))
+
+
 def pack(blocks: Sequence[Tensor], filler: int) -> tuple[Tensor, Tensor]:
     """Blocks of ids, each (rows, length), laid end to end and filled up, (1, cells), and their positions, (cells,)."""
     positions = [torch.arange(block.shape[1], device=block.device).repeat(block.shape[0]) for block in blocks]

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from dragoman.model.cache import KVCache, LayerCache
 from dragoman.model.dropout import dropout
 from dragoman.model.layers import DecoderLayer, EncoderLayer
-from dragoman.model.masks import Mask, causal_blocks, causal_mask, pack, padding_blocks, padding_mask
+from dragoman.model.masks import Mask, causal_blocks, causal_mask, pack, padding_blocks, padding_mask, positions_of
 from dragoman.model.positions import build_positions
 from dragoman.settings import Model
 
@@ -87,10 +87,9 @@ class Transformer(nn.Module):
 
     def hidden(self, source: Tensor, target: Tensor) -> Tensor:
         """What forward projects to logits, (batch, target, d_model)."""
-        memory_mask = padding_mask(source, self.source_pad)
-        memory = self.encode(source, memory_mask, _positions(source))
         mask = causal_mask(target.shape[1], target.device)  # padding comes last, so no real token sees it
-        return self._decode(target, memory, mask, memory_mask, _positions(target))
+        memory_mask = padding_mask(source, self.source_pad)
+        return self._decode(target, self.memory(source), mask, memory_mask, positions_of(target))
 
     def packed_hidden(self, sources: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
         """`hidden` of several batches laid end to end as one, (cells of all targets and filler, d_model).
@@ -103,12 +102,15 @@ class Transformer(nn.Module):
         """
         source, source_positions = pack(sources, self.source_pad)
         target, target_positions = pack(targets, 0)
-        memory = self.encode(source, padding_blocks(sources, sources, self.source_pad), source_positions)
+        memory = self._encode(source, padding_blocks(sources, sources, self.source_pad), source_positions)
         memory_mask = padding_blocks(targets, sources, self.source_pad)
         return self._decode(target, memory, causal_blocks(targets), memory_mask, target_positions)[0]
 
-    def encode(self, source: Tensor, mask: Mask, positions: Tensor) -> Tensor:
-        """The encoder's output, (batch, source, d_model), for ids (batch, source) at positions (source,)."""
+    def memory(self, source: Tensor) -> Tensor:
+        """The encoder's output, (batch, source, d_model), for ids (batch, source)."""
+        return self._encode(source, padding_mask(source, self.source_pad), positions_of(source))
+
+    def _encode(self, source: Tensor, mask: Mask, positions: Tensor) -> Tensor:
         x = self._embed(self.source_embedding, self.source_positions, source, positions)
         for layer in self.encoder:
             x = layer(x, mask, positions)
@@ -124,20 +126,24 @@ class Transformer(nn.Module):
 
     def start(self, source: Tensor) -> KVCache:
         """Encode source ids, (sentences, source), and prepare to decode one hypothesis of each."""
-        mask = padding_mask(source, self.source_pad)
-        memory = self.encode(source, mask, _positions(source))
+        memory = self.memory(source)
         layers = [LayerCache(*layer.memory_attention.keys_values(memory)) for layer in self._decoder_layers()]
-        return KVCache(layers, mask)
+        return KVCache(layers, padding_mask(source, self.source_pad))
 
     def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
         """Feed one more token to every row, (rows,); the logits of the next, (rows, target vocabulary)."""
+        logits: Tensor = self.output(self.step_hidden(tokens, cache))
+        return logits
+
+    def step_hidden(self, tokens: Tensor, cache: KVCache) -> Tensor:
+        """What step projects to logits, (rows, d_model)."""
         position = torch.tensor([cache.length], device=tokens.device)
         x = self._embed(self.target_embedding, self.target_positions, tokens[:, None], position)
         for layer, layer_cache in zip(self._decoder_layers(), cache.layers, strict=True):
             x = layer.step(x, layer_cache, cache.memory_mask, position)  # (rows, 1, d_model)
         cache.length += 1
-        logits: Tensor = self.output(self.decoder_norm(x[:, 0]))
-        return logits
+        hidden: Tensor = self.decoder_norm(x[:, 0])
+        return hidden
 
     def _decoder_layers(self) -> list[DecoderLayer]:
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
@@ -147,10 +153,6 @@ class Transformer(nn.Module):
         return dropout(add(x, positions), self.settings.dropout, self.training)
 
 
-def _positions(ids: Tensor) -> Tensor:
-    return torch.arange(ids.shape[1], device=ids.device)
-
-
 def parameter_counts(model: nn.Module) -> dict[str, int]:
     """Number of parameters by part (and in total); a shared matrix counts once, where it is first used."""
     counts: dict[str, int] = {}
@@ -158,10 +160,3 @@ def parameter_counts(model: nn.Module) -> dict[str, int]:
         part = name.split(".")[0]
         counts[part] = counts.get(part, 0) + parameter.numel()
     return {**counts, "total": sum(counts.values())}
-
-
-def build_model(settings: Model, source_size: int, target_size: int, source_pad: int, seed: int) -> Transformer:
-    """A Transformer with initial weights that depend on the seed alone."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return Transformer(settings, source_size, target_size, source_pad)

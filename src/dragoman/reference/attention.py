@@ -72,6 +72,34 @@ def scaled_dot_product_attention(q: Array, k: Array, v: Array, mask: Mask | None
     return weights @ v, weights  # (..., target, d_v)
 
 
+def additive_attention(
+    q: Array, k: Array, v: Array, query: Linear, key: Linear, scorer: Array, mask: Mask | None = None
+) -> tuple[Array, Array]:
+    """Attention whose score is a small network, w . tanh(q W_q + k W_k) (Bahdanau et al. 2015, appendix A.1.2).
+
+    What the dot product replaced: every pair of query and key passes through a hidden layer, which costs
+    target * source * hidden operations and cannot be written as one matrix product.
+
+    Args:
+        q: queries, (..., target, d_q); the decoder's previous state in the paper.
+        k: keys, (..., source, d_k); the encoder's annotations, which are the values too.
+        v: values, (..., source, d_v).
+        query: (d_q, hidden).
+        key: (d_k, hidden).
+        scorer: the weights w of the hidden layer, (hidden,).
+        mask: True = may attend, broadcastable to (..., target, source).
+
+    Returns:
+        The output, (..., target, d_v), and the weights, (..., target, source).
+    """
+    pairs = query(q)[..., :, None, :] + key(k)[..., None, :, :]  # (..., target, source, hidden)
+    scores = np.tanh(pairs) @ scorer  # (..., target, source)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf)  # (..., target, source)
+    weights = softmax(scores)  # (..., target, source)
+    return weights @ v, weights  # (..., target, d_v)
+
+
 def multi_head_attention(
     query: Array, memory: Array, projections: Projections, heads: int, mask: Mask | None = None
 ) -> tuple[Array, Array]:
@@ -111,6 +139,12 @@ def causal_mask(length: int) -> Mask:
     """
     positions = np.arange(length)  # (length,)
     mask: Mask = positions[:, None] >= positions[None, :]  # (length, length)
+    return mask
+
+
+def padding_mask(lengths: NDArray[np.int64], longest: int) -> Mask:
+    """Who may be attended to in sentences of these lengths, (sentences, 1, longest): real tokens, and no padding."""
+    mask: Mask = (np.arange(longest) < lengths[:, None])[:, None, :]
     return mask
 
 

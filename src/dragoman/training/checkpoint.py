@@ -36,6 +36,9 @@ class Progress:
     best_step: int = 0
     stale: int = 0  # validations since
     stopped_early: bool = False
+    batches: int = 0  # since the last validation, of scheduled sampling
+    forced: int = 0  # of these, teacher-forced
+    scaler: dict[str, Any] = field(default_factory=dict)  # state of the loss scaling of float16
 
 
 def checkpoint_path(run: Path, step: int) -> Path:

@@ -49,9 +49,14 @@ def keep_memory() -> None:
 
 
 def compute_dtype(precision: str, device: torch.device) -> torch.dtype:
-    """The arithmetic of the forward and backward pass; auto takes bfloat16 where the hardware multiplies it."""
+    """The arithmetic of the forward and backward pass; auto takes bfloat16 where the hardware multiplies it.
+
+    float16 is for GPUs; a CPU, which is slow at it, takes bfloat16, which needs no loss scaling.
+    """
+    if precision == "float16" and device.type == "cuda":
+        return torch.float16
     if precision != "auto":
-        return torch.bfloat16 if precision == "bfloat16" else torch.float32
+        return torch.float32 if precision == "float32" else torch.bfloat16
     if device.type == "cuda":
         fast = torch.cuda.is_bf16_supported(including_emulation=False)
     else:

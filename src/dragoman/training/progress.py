@@ -35,7 +35,8 @@ class ProgressLine:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._bar.stop()
+        if self.live:
+            self._bar.stop()
 
     def update(self, share: float, text: str) -> None:
         """Show how far the run is, 0 to 1, and what it is doing."""

@@ -89,7 +89,7 @@ def render_report(recipe: Recipe, facts: Sequence[tuple[str, str]], metrics: Met
         facts: labels and values of the run, such as ("Parameters", "7,612,416"), in the order to show them.
         metrics: the lines of metrics.jsonl so far; any kind of line may still be missing.
     """
-    train, validations = _current(metrics, "train"), _current(metrics, "validation")
+    train, validations = current_lines(metrics, "train"), current_lines(metrics, "validation")
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -112,7 +112,7 @@ def render_report(recipe: Recipe, facts: Sequence[tuple[str, str]], metrics: Met
     )
 
 
-def _current(metrics: Metrics, kind: str) -> list[dict[str, Any]]:
+def current_lines(metrics: Metrics, kind: str) -> list[dict[str, Any]]:
     """Lines of one kind in order of their steps; steps done again after a resume replace the first attempt."""
     current: list[dict[str, Any]] = []
     for line in metrics:

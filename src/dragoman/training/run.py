@@ -17,17 +17,19 @@ from dragoman.data.corpus import Pair
 from dragoman.errors import UserError
 from dragoman.evaluation import evaluate
 from dragoman.files import read_json, write_text
-from dragoman.model.transformer import Transformer, build_model, parameter_counts
+from dragoman.model.build import build_model
+from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe, Training
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.training import load_tokenizer
 from dragoman.training.checkpoint import Progress, average_weights, checkpoint_steps, load_checkpoint, load_weights
+from dragoman.training.curves import draw_curves
 from dragoman.training.device import choose_device, compute_dtype, keep_memory, use_threads
 from dragoman.training.metrics import MetricsFile
 from dragoman.training.prepare import Prepared, prepare, read_pairs
 from dragoman.training.progress import ProgressLine, format_seconds
-from dragoman.training.report import read_metrics, render_report
+from dragoman.training.report import current_lines, read_metrics, render_report
 from dragoman.training.trainer import SAMPLES, Trainer
 from dragoman.translator import Translator
 
@@ -233,4 +235,6 @@ def _write_report(trainer: Trainer) -> None:
     ]
     metrics = read_metrics(trainer.run / "metrics.jsonl")
     write_text(trainer.run / "report.html", render_report(trainer.recipe, facts, metrics))
+    train, validations = (current_lines(metrics, kind) for kind in ("train", "validation"))
+    draw_curves(trainer.recipe.name, train, validations, trainer.run / "curves.svg")
     trainer.line.note(f"report: {trainer.run / 'report.html'}")

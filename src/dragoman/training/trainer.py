@@ -14,15 +14,16 @@ from dragoman.bundle import Bundle
 from dragoman.data.batch import Batch, make_batch
 from dragoman.data.buckets import Indices, plan_epoch
 from dragoman.evaluation import Report, evaluate
-from dragoman.model.masks import pack
+from dragoman.model.masks import pack, pack_vectors
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.training.checkpoint import Progress, prune, save_checkpoint
-from dragoman.training.device import autocast
+from dragoman.training.device import autocast, compute_dtype
 from dragoman.training.loss import projected_cross_entropy
 from dragoman.training.metrics import MetricsFile
 from dragoman.training.prepare import Prepared
 from dragoman.training.progress import ProgressLine, format_seconds
+from dragoman.training.scheduled_sampling import SAMPLED, teacher_forcing_probability
 from dragoman.training.schedules import learning_rate
 from dragoman.translator import Translator
 
@@ -59,6 +60,9 @@ class Trainer:
         self.progress, self.metrics, self.line = progress, metrics, line
         self.device = model.target_embedding.weight.device
         self.stop = False  # set to stop after the current step, with a checkpoint
+        half = compute_dtype(self.settings.precision, self.device) == torch.float16
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=half)
+        self.scaler.load_state_dict(progress.scaler or self.scaler.state_dict())
         self.lengths = data.train.source.lengths + 1, data.train.target.lengths + 1  # eos counts
         self.groups_per_epoch = len(self._plan(0))
         self._log = _Log()
@@ -115,8 +119,10 @@ class Trainer:
         return self.progress.validated[-self.settings.average :]
 
     def _plan(self, epoch: int) -> list[Indices]:
-        tokens = max(1, self.settings.batch_tokens // self.settings.length_groups)
-        return plan_epoch(*self.lengths, tokens, self.settings.seed, epoch)
+        settings, groups = self.settings, self.settings.length_groups
+        tokens = max(1, settings.batch_tokens // groups)
+        sentences = settings.batch_sentences and max(1, settings.batch_sentences // groups)
+        return plan_epoch(*self.lengths, tokens, settings.seed, epoch, sentences)
 
     def _groups(self) -> Iterator[Batch]:
         """Groups of sentences of like length, epoch after epoch."""
@@ -141,10 +147,12 @@ class Trainer:
         for start in range(0, len(groups), self.settings.length_groups):
             batch = [group.to(self.device) for group in groups[start : start + self.settings.length_groups]]
             loss, nll = self._loss(batch)
-            (loss / tokens).backward()  # type: ignore[no-untyped-call]
+            self.scaler.scale(loss / tokens).backward()  # type: ignore[no-untyped-call]
             self._log.add(batch, torch.stack((loss.detach(), nll)))
+        self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm or math.inf)
-        self.optimizer.step()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
         self._log.norm, self._log.rate = norm, rate
 
     def _loss(self, batch: list[Batch]) -> tuple[Tensor, Tensor]:
@@ -152,9 +160,7 @@ class Trainer:
         pad, output = self.data.target.vocabulary.pad, self.model.output
         targets, _ = pack([group.target_output for group in batch], pad)  # (1, cells)
         with autocast(self.settings.precision, self.device) as dtype:
-            hidden = self.model.packed_hidden(
-                [group.source for group in batch], [group.target_input for group in batch]
-            )  # (cells, d_model)
+            hidden = self._hidden(batch)  # (cells, d_model)
             return projected_cross_entropy(
                 hidden.to(dtype),
                 output.weight.to(dtype),
@@ -163,6 +169,17 @@ class Trainer:
                 self.settings.label_smoothing,
                 ignore=pad,
             )
+
+    def _hidden(self, batch: list[Batch]) -> Tensor:
+        """Decoder outputs of a batch, teacher-forced or not, laid end to end, (cells, d_model)."""
+        settings, progress = self.settings, self.progress
+        probability = teacher_forcing_probability(settings, progress.epoch)
+        forced = probability == 1.0 or bool(torch.rand(()) < probability)
+        progress.batches, progress.forced = progress.batches + 1, progress.forced + forced
+        if forced:
+            return self.model.packed_hidden([group.source for group in batch], [group.target_input for group in batch])
+        sampled = SAMPLED[settings.scheduled_sampling]
+        return pack_vectors([sampled(self.model, group, probability) for group in batch])
 
     def _validations_due(self) -> int:
         return math.floor(self.spent * self.settings.validations + 1e-9)
@@ -181,15 +198,19 @@ class Trainer:
         else:
             progress.stale += 1
             progress.stopped_early = progress.stale == settings.early_stopping
+        share = progress.forced / max(1, progress.batches)
+        progress.batches = progress.forced = 0
+        forcing = {} if settings.scheduled_sampling == "none" else {"teacher_forced": round(share, 4)}
         samples = [
             {"source": pair.source, "reference": pair.target, "translation": translation}
             for pair, translation in zip(self.data.validation, translations[:SAMPLES], strict=False)
         ]
-        self.metrics.write("validation", **self.position(), **report.to_dict(), best=better, samples=samples)
+        self.metrics.write("validation", **self.position(), **report.to_dict(), **forcing, best=better, samples=samples)
         self.line.note(
             f"step {progress.step:,}  epoch {self.position()['epoch']:.2f}  {format_seconds(progress.seconds)}  "
             f"validation: loss {report.loss:.3f}, perplexity {report.perplexity:.2f}, BLEU {report.bleu:.2f}, "
             f"chrF {report.chrf:.2f} ({report.decoding}){', the best so far' if better else ''}"
+            f"{f', {share:.0%} of the batches teacher-forced' if forcing else ''}"
         )
         self._log = _Log()
 
@@ -206,6 +227,7 @@ class Trainer:
         )
 
     def _checkpoint(self) -> None:
+        self.progress.scaler = self.scaler.state_dict()
         save_checkpoint(self.run, self.progress, self.model, self.optimizer)
         prune(self.run, {*self.averaged, self.progress.best_step, self.progress.step})
 

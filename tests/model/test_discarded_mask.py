@@ -1,0 +1,82 @@
+"""A mistake to learn from: the causal mask is computed and thrown away.
+
+`scores.masked_fill(~mask, -inf)` without taking its result, and the decoder sees the future. Training then looks
+splendid, as copying the next input is all there is to learn, and translations are one word again and again. One of
+the relations that the tests of the model assert does not hold for such a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from tiny_models import SIZE, padded_source, random_ids, tiny_model
+from torch import Tensor
+
+from dragoman.model import transformer
+from dragoman.model.masks import Blocks, shapes_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import RecipeMaker
+
+
+@pytest.fixture
+def discarded_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets every position of the decoder see all others."""
+
+    def no_mask(length: int, device: torch.device) -> Tensor:
+        return torch.ones(length, length, dtype=torch.bool, device=device)
+
+    def no_blocks(ids: Sequence[Tensor]) -> Blocks:
+        return Blocks(shapes_of(ids), shapes_of(ids), (None,) * len(ids))
+
+    monkeypatch.setattr(transformer, "causal_mask", no_mask)
+    monkeypatch.setattr(transformer, "causal_blocks", no_blocks)
+
+
+@pytest.mark.usefixtures("discarded_mask")
+def test_the_future_changes_what_comes_before() -> None:
+    model, source, target = tiny_model(), padded_source(6, 4), random_ids(2, 7)
+    changed = target.clone()
+    changed[:, 4:] = (target[:, 4:] + 1) % SIZE
+    difference = (model(source, changed) - model(source, target))[:, :4].abs().max()
+    assert difference > 1e-3, "test_the_future_changes_nothing_before_it would fail"
+
+
+@pytest.mark.usefixtures("discarded_mask")
+def test_training_looks_splendid_and_translations_repeat_themselves(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    import dragoman
+    from dragoman.training.report import read_metrics
+    from dragoman.training.run import train
+
+    recipe = make_recipe(
+        'data.train=["captions:train"]',
+        'data.validation=["captions:validation"]',
+        "text.vocabulary_size=500",
+        "model.d_model=64",
+        "model.heads=4",
+        "model.d_ff=128",
+        "model.dropout=0",
+        "training.steps=500",
+        "training.learning_rate=5e-3",
+        "training.batch_tokens=1024",
+        "training.warmup_steps=200",
+        "training.label_smoothing=0",
+        "training.validations=1",
+        "training.log_every=50",
+    )
+    assert train(recipe, tmp_path / "run")
+    (validation,) = (line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if line["kind"] == "validation")
+    assert validation["perplexity"] < 1.5
+    assert validation["teacher_forced_bleu"] > 80
+    assert validation["bleu"] < 5
+    sources = [sample["source"] for sample in validation["samples"]]
+    repeated = [
+        first == second for one in dragoman.load(tmp_path / "run")(sources) for first, second in pairwise(one.tokens)
+    ]
+    assert sum(repeated) / len(repeated) > 0.5, "pool pool pool"
