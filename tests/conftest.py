@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
@@ -197,13 +198,27 @@ def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
     subprocess.run(["umount", "--lazy", path], check=True)
 
 
+FileLimit = Callable[[int], AbstractContextManager[None]]
+
+
 @pytest.fixture
-def limit_files() -> Iterator[Callable[[int], None]]:
-    """Lets no file grow beyond so many bytes: what a full disk does, where none can be mounted."""
+def files_limited_to() -> FileLimit:
+    """Lets no file grow beyond so many bytes: what a full disk does, where none can be mounted.
+
+    Only as long as needed: whatever else this process writes, such as pytest's own output, is limited too.
+    """
     resource = pytest.importorskip("resource")
-    _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    @contextmanager
+    def limited_to(limit: int) -> Iterator[None]:
+        _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return limited_to
 
 
 class TrainerMaker(Protocol):

@@ -22,7 +22,7 @@ from dragoman.text.training import train_tokenizers
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:
-    from conftest import Command, SmallDisk
+    from conftest import Command, FileLimit, SmallDisk
 
 TEXTS = ["Ein Hund läuft.", "Zwei Frauen lesen ein Buch.", ""]
 Digests = Callable[[Path], dict[str, str]]
@@ -107,11 +107,10 @@ def test_full_disk_leaves_the_old_bundle(
 
 @pytest.mark.parametrize("limit", [100, 100_000])
 def test_file_grown_too_large_leaves_the_old_bundle(
-    limit: int, bundle: Path, translator: Translator, limit_files: Callable[[int], None], digests: Digests
+    limit: int, bundle: Path, translator: Translator, files_limited_to: FileLimit, digests: Digests
 ) -> None:
     before = digests(bundle.parent)
-    limit_files(limit)
-    with pytest.raises(UserError, match=r"bundle: could not be saved: .*File too large"):
+    with files_limited_to(limit), pytest.raises(UserError, match=r"bundle: could not be saved: .*File too large"):
         translator.bundle.save(bundle)
     assert digests(bundle.parent) == before
 

@@ -15,7 +15,7 @@ from dragoman.errors import UserError
 from dragoman.files import atomic_directory, atomic_text_file, read_json, sha256, write_json, write_text
 
 if TYPE_CHECKING:
-    from conftest import SmallDisk
+    from conftest import FileLimit, SmallDisk
 
 Digests = Callable[[Path], dict[str, str]]
 
@@ -92,12 +92,11 @@ def test_full_disk_leaves_what_was_there(
 
 @WRITERS
 def test_file_grown_too_large_leaves_what_was_there(
-    write: Callable[[Path, str], None], tmp_path: Path, limit_files: Callable[[int], None], digests: Digests
+    write: Callable[[Path, str], None], tmp_path: Path, files_limited_to: FileLimit, digests: Digests
 ) -> None:
     write(tmp_path / "x", "old")
     before = digests(tmp_path)
-    limit_files(1000)
-    with pytest.raises(UserError, match="x: could not be saved: File too large"):
+    with files_limited_to(1000), pytest.raises(UserError, match="x: could not be saved: File too large"):
         write(tmp_path / "x", "new" * 1000)
     assert digests(tmp_path) == before
 

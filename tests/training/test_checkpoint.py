@@ -26,7 +26,7 @@ from dragoman.training.checkpoint import (
 from dragoman.training.trainer import Trainer
 
 if TYPE_CHECKING:
-    from conftest import TrainerMaker
+    from conftest import FileLimit, TrainerMaker
 
 SETTINGS = ("training.steps=10", "training.validations=3", "model.dropout=0.3")
 
@@ -132,10 +132,12 @@ def test_prune_keeps_what_it_is_told_and_whatever_is_no_checkpoint(saved: Traine
 
 
 def test_full_disk_leaves_older_checkpoints_and_nothing_else(
-    saved: Trainer, limit_files: Callable[[int], None], digests: Callable[[Path], dict[str, str]]
+    saved: Trainer, files_limited_to: FileLimit, digests: Callable[[Path], dict[str, str]]
 ) -> None:
     before = digests(saved.run)
-    limit_files(100_000)
-    with pytest.raises(UserError, match=r"step-00000002: could not be saved: .*File too large"):
+    with (
+        files_limited_to(100_000),
+        pytest.raises(UserError, match=r"step-00000002: could not be saved: .*File too large"),
+    ):
         save_checkpoint(saved.run, Progress(step=2), saved.model, saved.optimizer)
     assert digests(saved.run) == before
