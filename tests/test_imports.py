@@ -26,7 +26,8 @@ ORDER = (
     {"evaluation"},
     {"training", "inspection", "doctor", "export", "serving", "reference"},
     {"information"},
-    {"cli", "__init__", "__main__"},
+    {"cli"},
+    {"__init__", "__main__"},
 )
 """Rooms by rank: a room imports only from rooms of lower rank. Those of one rank never import one another."""
 
