@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 WINDOW, WIDTH = 64, 5
-LENGTHS, DIMENSIONS = (512, 1024, 2048, 4096), (64, 128, 256, 512)
+LENGTHS, DIMENSIONS = (512, 1024, 2048, 4096), (256, 512, 1024, 2048)
 FIXED_LENGTH, FIXED_DIMENSION = 512, 256
 
 
@@ -82,7 +83,7 @@ def main() -> None:
     print(f"{'':34} {'per layer':>9}  {'exponent of n: paper, time, memory':>36}  {'of d: paper, time, memory':>28}")
     for name, kind in KINDS.items():
         by_n = [measure(kind, n, FIXED_DIMENSION, arguments.repeats) for n in LENGTHS]
-        by_d = [measure(kind, FIXED_LENGTH * 4, d, arguments.repeats) for d in DIMENSIONS]
+        by_d = [measure(kind, FIXED_LENGTH, d, arguments.repeats) for d in DIMENSIONS]
         time_n, memory_n = (exponent(LENGTHS, [point[part] for point in by_n]) for part in (0, 1))
         time_d, memory_d = (exponent(DIMENSIONS, [point[part] for point in by_d]) for part in (0, 1))
         print(
@@ -110,6 +111,7 @@ def measure(kind: Kind, n: int, d: int, repeats: int) -> tuple[float, float]:
 
 def peak_bytes(run: Callable[[], object]) -> int:
     """Most bytes of tensors alive at once that running allocated."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler tells of each start and stop
     with torch.profiler.profile(profile_memory=True) as profiler:
         run()
     alive = most = 0
