@@ -19,6 +19,8 @@ from dragoman.text.spacing import join_words
         "A| man|'s| t|-|shirt| is|n't| new|;| is| it|?",
         "L'|homme| d'|ici|.",
         "यह| कुत्ता| है|।",
+        "130|.|50| of| 21|,|164|.|52|,| in| 2019|,| 200| people|,| 1|,| 2| or| 3|.",
+        "am| 3.| 5.| 1990",
         "50|%| or| #|1| and/or".replace("and/or", "and|/|or"),
     ],
 )
