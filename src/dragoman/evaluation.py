@@ -92,8 +92,8 @@ def teacher_forced(
     Returns:
         The mean negative log-likelihood of the target tokens, eos included, in nats; nan without pairs.
         And the BLEU-4, 0 to 100, of the likeliest tokens against the reference tokens, eos not included,
-        unknown words being <unk> on both sides. Some write-ups call that the BLEU of a model; it is much
-        higher than that of translations, as the model is told the right beginning at every token.
+        unknown words being <unk> on both sides. Some write-ups call that the BLEU of a model; it is no
+        score of translations, as the model is told the right beginning at every token.
     """
     source_lengths, target_lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
     device = model.target_embedding.weight.device

@@ -27,12 +27,12 @@ def draw_curves(name: str, train: Sequence[dict[str, Any]], validations: Sequenc
     from matplotlib.ticker import MaxNLocator
 
     epochs = [line["epoch"] for line in validations]
-    perplexities = ([min(line["perplexity"], HIGHEST) for line in lines] for lines in (train, validations))
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     figure.suptitle(name)
     perplexity, scores = figure.subplots(1, 2)
-    perplexity.plot([line["epoch"] for line in train], next(perplexities), label="training")
-    perplexity.plot(epochs, next(perplexities), marker="o", label="validation")
+    for lines, label, marker in ((train, "training", None), (validations, "validation", "o")):
+        values = [min(line["perplexity"], HIGHEST) for line in lines]
+        perplexity.plot([line["epoch"] for line in lines], values, marker=marker, label=label)
     perplexity.set_yscale("log")
     perplexity.set_title("perplexity")
     for key, label in (("bleu", "BLEU"), ("chrf", "chrF"), ("teacher_forced_bleu", "teacher-forced BLEU of tokens")):

@@ -36,7 +36,7 @@ def use_threads(threads: int | None) -> None:
 
 
 def keep_memory() -> None:
-    """Let glibc keep what is freed, for the next step will need as much.
+    """Let glibc keep what this process frees, for the next step will need as much.
 
     By default it gives large blocks back to the system at once, which must then clear them anew: a tenth of
     the time of a small model's training.
