@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench docs browser clean
+.PHONY: quickstart test check bench crash-test docs browser clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -23,6 +23,10 @@ check: .venv/installed
 bench: .venv/installed
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
 	@for benchmark in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
+
+# Kills a run two hundred times, at random moments and while it saves, and damages its files.
+crash-test: .venv/installed
+	$(BIN)/python -m pytest -s tests/training/test_crashes.py --kills=200 --kill-seed=$$(date +%s)
 
 docs: .venv/installed
 	$(BIN)/python docs/generate_recipes.py

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from dragoman.translator import Translator
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of `make crash-test`."""
+    parser.addoption("--kills", type=int, default=20, help="how often test_crashes kills a run")
+    parser.addoption("--kill-seed", type=int, default=1, help="seed of the moments at which it does")
+
+
 @pytest.fixture(scope="session")
 def data_directory() -> Path:
     """The local mirror of the named corpora; tests that need it are skipped where there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -89,6 +90,17 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, data: Any) -> None:
     """Write readable JSON as `write_text` does."""
     write_text(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether this is what a killed process left half written, by its name."""
+    return bool(re.fullmatch(r"\..+\.(tmp|old)-\d+", path.name))
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Delete from a directory what killed processes left half written."""
+    for path in filter(is_leftover, directory.glob(".*")):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def read_json(path: Path) -> dict[str, Any]:

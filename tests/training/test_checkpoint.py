@@ -20,6 +20,7 @@ from dragoman.training.checkpoint import (
     checkpoint_steps,
     load_checkpoint,
     load_weights,
+    newest_intact,
     prune,
     save_checkpoint,
 )
@@ -80,7 +81,8 @@ def test_checkpoints_hold_safetensors_and_json_only(saved: Trainer) -> None:
     files = sorted(path.name for path in checkpoint_path(saved.run, 1).iterdir())
     assert files == ["model.safetensors", "optimizer.safetensors", "state.json"]
     state = json.loads((checkpoint_path(saved.run, 1) / "state.json").read_text())
-    assert state["sha256"] == {name: sha256(checkpoint_path(saved.run, 1) / name) for name in files[:2]}
+    for name in files[:2]:
+        assert state["files"][name] == sha256(checkpoint_path(saved.run, 1) / name)
 
 
 def flip(path: Path) -> None:
@@ -108,6 +110,45 @@ def test_damage_is_told_with_the_file(name: str, damage: Callable[[Path], object
     with pytest.raises(UserError) as told:
         load_checkpoint(saved.run, 1, saved.model, saved.optimizer)
     assert str(path) in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.json"])
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_the_newest_intact_checkpoint_is_used_and_damaged_ones_are_named(
+    name: str, damage: Callable[[Path], object], saved: Trainer
+) -> None:
+    complaints: list[str] = []
+    for step in (2, 3):
+        save_checkpoint(saved.run, replace(saved.progress, step=step), saved.model, saved.optimizer)
+    assert newest_intact(saved.run, 1, complaints.append) == 3
+    assert not complaints
+    damage(checkpoint_path(saved.run, 3) / name)
+    assert newest_intact(saved.run, 1, complaints.append) == 2
+    assert [str(checkpoint_path(saved.run, 3) / name) in text for text in complaints] == [True]
+
+
+def test_every_digit_of_the_state_is_guarded(saved: Trainer) -> None:
+    path = checkpoint_path(saved.run, 1) / "state.json"
+    whole = path.read_text()
+    for position in (position for position, character in enumerate(whole) if character.isdigit()):
+        changed = str((int(whole[position]) + 1) % 10)
+        path.write_text(whole[:position] + changed + whole[position + 1 :])
+        if json.loads(path.read_text()) != json.loads(whole):  # a float's last digit may not matter
+            assert newest_intact(saved.run, 1, lambda text: None) is None
+    path.write_text(whole)
+    assert newest_intact(saved.run, 1, lambda text: None) == 1
+
+
+def test_a_run_goes_back_to_before_a_damaged_checkpoint_that_its_end_needs(saved: Trainer) -> None:
+    at = replace(saved.progress, validated=[1], best_step=1)
+    save_checkpoint(saved.run, at, saved.model, saved.optimizer)
+    save_checkpoint(saved.run, replace(at, step=3, validated=[1, 3]), saved.model, saved.optimizer)
+    save_checkpoint(saved.run, replace(at, step=5, validated=[1, 3, 5], best_step=5), saved.model, saved.optimizer)
+    flip(checkpoint_path(saved.run, 3) / "model.safetensors")
+    assert newest_intact(saved.run, 1, lambda text: None) == 5, "only the best is needed"
+    assert newest_intact(saved.run, 2, lambda text: None) == 1, "5 would average the weights of 3 and 5"
+    flip(checkpoint_path(saved.run, 1) / "model.safetensors")
+    assert newest_intact(saved.run, 2, lambda text: None) is None
 
 
 def test_average_is_the_mean_of_the_weights(saved: Trainer) -> None:

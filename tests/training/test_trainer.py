@@ -160,7 +160,7 @@ def test_best_and_last_checkpoints_are_kept(average: int, make_trainer: TrainerM
     assert trainer.train()
     last = list(range(2, 13, 2))[-average:]
     assert checkpoint_steps(trainer.run) == [4, *last]
-    assert trainer.averaged == last
+    assert trainer.progress.averaged(average) == last
 
 
 @pytest.mark.parametrize("best_by", ["bleu", "chrf", "loss"])

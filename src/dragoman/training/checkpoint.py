@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,14 @@ class Progress:
     forced: int = 0  # of these, teacher-forced
     scaler: dict[str, Any] = field(default_factory=dict)  # state of the loss scaling of float16
 
+    def averaged(self, average: int) -> list[int]:
+        """Steps of the last validations, as many as there are to average."""
+        return self.validated[-average:]
+
+    def needed(self, average: int) -> set[int]:
+        """Steps whose checkpoints the end of the run needs, if it were now."""
+        return {*self.averaged(average), self.best_step} - {0}
+
 
 def checkpoint_path(run: Path, step: int) -> Path:
     """Where the checkpoint of a step lies."""
@@ -69,8 +78,26 @@ def save_checkpoint(run: Path, progress: Progress, model: nn.Module, optimizer: 
     with atomic_directory(checkpoint_path(run, progress.step)) as directory:
         write_tensors(directory / WEIGHTS, {name: value.detach() for name, value in model.named_parameters()})
         write_tensors(directory / OPTIMIZER, state)
-        about = asdict(progress) | {"sha256": {name: sha256(directory / name) for name in (WEIGHTS, OPTIMIZER)}}
+        about = asdict(progress) | {"files": {name: sha256(directory / name) for name in (WEIGHTS, OPTIMIZER)}}
+        about["sha256"] = _digest(about)
         (directory / STATE).write_text(json.dumps(about, indent=2), encoding="utf-8")
+
+
+def newest_intact(run: Path, average: int, complain: Callable[[str], None]) -> int | None:
+    """The step to resume from: the newest whose checkpoint is intact, as are those it needs for the end of the run.
+
+    Args:
+        run: The run's directory.
+        average: How many validations' weights are averaged at the end.
+        complain: Told of each damaged checkpoint.
+    """
+    intact: dict[int, Progress] = {}
+    for step in checkpoint_steps(run):
+        try:
+            intact[step] = _read_state(checkpoint_path(run, step))
+        except UserError as error:
+            complain(f"{error}; skipped")
+    return max((step for step in intact if intact[step].needed(average) <= intact.keys()), default=None)
 
 
 def load_checkpoint(run: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
@@ -80,8 +107,8 @@ def load_checkpoint(run: Path, step: int, model: nn.Module, optimizer: torch.opt
         UserError: The checkpoint is damaged or does not fit.
     """
     directory = checkpoint_path(run, step)
-    about = read_json(directory / STATE)
-    weights, state = (_load(directory, name, about) for name in (WEIGHTS, OPTIMIZER))
+    progress = _read_state(directory)
+    weights, state = (_load(directory / name) for name in (WEIGHTS, OPTIMIZER))
     load_weights(model, weights)
     torch.set_rng_state(state.pop("rng|cpu"))
     cuda = state.pop("rng|cuda", None)
@@ -93,8 +120,7 @@ def load_checkpoint(run: Path, step: int, model: nn.Module, optimizer: torch.opt
         parameter, key = name.split("|")
         moments.setdefault(indices[parameter], {})[key] = value
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
-    about.pop("sha256")
-    return Progress(**about)
+    return progress
 
 
 def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:
@@ -103,7 +129,8 @@ def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:
     total: dict[str, Tensor] = {}
     for step in steps:
         directory = checkpoint_path(run, step)
-        for name, value in _load(directory, WEIGHTS, read_json(directory / STATE)).items():
+        _read_state(directory)
+        for name, value in _load(directory / WEIGHTS).items():
             total[name] = total[name] + value.float() if name in total else value.float()
     return {name: value / len(steps) for name, value in total.items()}
 
@@ -128,11 +155,30 @@ def _names(model: nn.Module, optimizer: torch.optim.Optimizer) -> list[str]:
     return [names[id(parameter)] for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def _load(directory: Path, name: str, about: dict[str, Any]) -> dict[str, Tensor]:
-    path = directory / name
+def _read_state(directory: Path) -> Progress:
+    """Where the run stood at an intact checkpoint.
+
+    Raises:
+        UserError: A file of it is missing or not what was written.
+    """
+    about = read_json(directory / STATE)
+    if about.pop("sha256", None) != _digest(about):
+        raise UserError(f"{directory / STATE}: damaged (its SHA-256 is not the one in it)")
+    for name, expected in about.pop("files").items():
+        path = directory / name
+        if not path.is_file():
+            raise UserError(f"{path}: missing")
+        if sha256(path) != expected:
+            raise UserError(f"{path}: damaged (its SHA-256 is not the one in {STATE})")
+    return Progress(**about)
+
+
+def _digest(about: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def _load(path: Path) -> dict[str, Tensor]:
     try:
-        if sha256(path) != about.get("sha256", {}).get(name):
-            raise UserError(f"{path}: damaged (its SHA-256 is not the one in {STATE}); remove {directory.name}")
         return load_file(path)
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path}: damaged: {error}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +15,6 @@ import tomli_w
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dragoman.errors import UserError
 from dragoman.settings import Recipe
 
 if TYPE_CHECKING:
@@ -61,10 +61,9 @@ class Growth(NamedTuple):
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Read the lines of a metrics.jsonl; a torn last line (the run was killed while writing it) is skipped.
+    """Read the lines of a metrics.jsonl.
 
-    Raises:
-        UserError: another line is not a JSON object.
+    A torn last line (the run was killed while writing it) is skipped; so is a damaged one elsewhere, with a warning.
     """
     lines = path.read_bytes().splitlines()
     metrics: list[dict[str, Any]] = []
@@ -72,12 +71,11 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
         try:
             metric = json.loads(line)
         except ValueError:
-            if number == len(lines):
-                break
-            raise UserError(f"{path} line {number}: not JSON") from None
-        if not isinstance(metric, dict):
-            raise UserError(f"{path} line {number}: not a JSON object")
-        metrics.append(metric)
+            metric = None
+        if isinstance(metric, dict):
+            metrics.append(metric)
+        elif number < len(lines):
+            warnings.warn(f"{path} line {number}: damaged (not a JSON object); skipped", stacklevel=2)
     return metrics
 
 

@@ -16,14 +16,14 @@ from dragoman.bundle import SOURCE, TARGET, Bundle
 from dragoman.data.corpus import Pair
 from dragoman.errors import UserError
 from dragoman.evaluation import evaluate
-from dragoman.files import read_json, write_text
+from dragoman.files import is_leftover, read_json, remove_leftovers, write_text
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe, Training
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.training import load_tokenizer
-from dragoman.training.checkpoint import Progress, average_weights, checkpoint_steps, load_checkpoint, load_weights
+from dragoman.training.checkpoint import Progress, average_weights, load_checkpoint, load_weights, newest_intact
 from dragoman.training.curves import draw_curves
 from dragoman.training.device import choose_device, compute_dtype, keep_memory, use_threads
 from dragoman.training.metrics import MetricsFile
@@ -67,6 +67,8 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
             if made:  # what is at fault can be mended, and the same command given again
                 output.rmdir()
             raise
+        for directory in (output, output / "checkpoints"):
+            remove_leftovers(directory)
         if not resume:
             save_recipe(recipe, output / "recipe.toml")
         _save_tokenizers(output, data)
@@ -94,7 +96,7 @@ def _check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
     if path.exists():
         raise UserError(f"{output}: already holds a run; go on with --resume, or choose another --output")
     if output.exists():
-        if not output.is_dir() or any(output.iterdir()):
+        if not output.is_dir() or not all(map(is_leftover, output.iterdir())):
             raise UserError(f"{output}: not empty; choose another --output")
         return False
     try:
@@ -151,8 +153,8 @@ def _build_trainer(recipe: Recipe, run: Path, data: Prepared, device: torch.devi
     sizes = len(data.source.vocabulary), len(data.target.vocabulary)
     model = build_model(recipe.model, *sizes, data.source.vocabulary.pad, recipe.training.seed).to(device)
     optimizer = build_optimizer(model, recipe.training)
-    steps = checkpoint_steps(run)
-    progress = load_checkpoint(run, steps[-1], model, optimizer) if steps else Progress()
+    step = newest_intact(run, recipe.training.average, line.note)
+    progress = Progress() if step is None else load_checkpoint(run, step, model, optimizer)
     metrics = MetricsFile(run / "metrics.jsonl", progress.step)
     trainer = Trainer(recipe, run, data, model, optimizer, progress, metrics, line)
     precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
@@ -160,7 +162,7 @@ def _build_trainer(recipe: Recipe, run: Path, data: Prepared, device: torch.devi
         f"{parameter_counts(model)['total']:,} parameters; {len(data.train):,} pairs in "
         f"{trainer.groups_per_epoch:,} groups of like length; {precision} on {device}"
     )
-    if steps:
+    if step is not None:
         line.note(f"going on from step {progress.step:,}")
         metrics.write("event", **trainer.position(), message="resumed")
     return trainer
@@ -198,7 +200,7 @@ def _read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[P
 def _finish(trainer: Trainer, tests: dict[str, list[Pair]]) -> None:
     """Choose the weights, score them on the test corpora, and save the bundle."""
     recipe, progress, line = trainer.recipe, trainer.progress, trainer.line
-    chosen = trainer.averaged if recipe.training.average > 1 else [progress.best_step]
+    chosen = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
     load_weights(trainer.model, average_weights(trainer.run, chosen))
     line.note(f"weights of step{'s' if len(chosen) > 1 else ''} {', '.join(f'{step:,}' for step in chosen)}")
     scores: dict[str, Any] = {}

@@ -113,11 +113,6 @@ class Trainer:
         """Whether nothing is left to do: the last validation is at the end of the budget."""
         return self.progress.stopped_early or self.progress.validations >= self.settings.validations
 
-    @property
-    def averaged(self) -> list[int]:
-        """Steps of the last validations, as many as there are to average."""
-        return self.progress.validated[-self.settings.average :]
-
     def _plan(self, epoch: int) -> list[Indices]:
         settings, groups = self.settings, self.settings.length_groups
         tokens = max(1, settings.batch_tokens // groups)
@@ -229,7 +224,7 @@ class Trainer:
     def _checkpoint(self) -> None:
         self.progress.scaler = self.scaler.state_dict()
         save_checkpoint(self.run, self.progress, self.model, self.optimizer)
-        prune(self.run, {*self.averaged, self.progress.best_step, self.progress.step})
+        prune(self.run, self.progress.needed(self.settings.average) | {self.progress.step})
 
     def _write_log(self) -> None:
         values = self._log.summary()

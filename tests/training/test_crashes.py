@@ -1,0 +1,105 @@
+"""A run that is killed at any moment, and whose files are damaged, ends with the weights of one left in peace.
+
+`make crash-test` kills a run two hundred times, `make test` twenty times.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import pytest
+
+from dragoman.files import sha256
+from dragoman.recipe import save_recipe
+from dragoman.training.run import train
+
+if TYPE_CHECKING:
+    from conftest import RecipeMaker
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+SETTINGS = (
+    "training.steps=60",
+    "training.validations=6",
+    "training.average=3",
+    "training.checkpoint_minutes=0.0001",
+    "model.dropout=0.2",
+)
+"""A checkpoint after every step, so that much of a run's time is spent saving."""
+
+
+@contextmanager
+def forks(recipe: Path, run: Path) -> Iterator[tuple[IO[str], IO[str]]]:
+    """Ask for, and hear of, processes that train in `run`."""
+    command = [sys.executable, str(Path(__file__).with_name("forks.py")), str(recipe), str(run)]
+    log = run.with_suffix(".log").open("w")
+    with log, subprocess.Popen(command, stdin=-1, stdout=-1, stderr=log, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        yield process.stdin, process.stdout
+        process.stdin.close()
+
+
+def die(run: Path, ask: IO[str], hear: IO[str], generator: random.Random) -> int:
+    """Train, and be killed after a random while, or at a random operation on files; the status that it ended with."""
+    operation = generator.randrange(300) if generator.random() < 0.5 else None
+    ask.write("\n" if operation is None else f"{operation}\n")
+    ask.flush()
+    child = int(hear.readline())
+    if operation is None:
+        time.sleep(generator.uniform(0, 0.7))
+        os.kill(child, signal.SIGKILL)
+    return int(hear.readline())
+
+
+def damage(run: Path, generator: random.Random) -> None:
+    """Tear or flip a file of a checkpoint, or tear the last line of the metrics."""
+    files = sorted(path for path in (run / "checkpoints").rglob("*") if path.is_file())
+    path = generator.choice([*files, run / "metrics.jsonl"])
+    content = bytearray(path.read_bytes())
+    place = generator.randrange(len(content))
+    if path.name == "metrics.jsonl":
+        path.write_bytes(content[: max(place, len(content) - 100)])
+    elif generator.random() < 0.5:
+        path.write_bytes(content[:place])
+    else:
+        content[place] ^= 1 << generator.randrange(8)
+        path.write_bytes(content)
+
+
+def test_a_run_killed_at_any_moment_ends_as_if_left_in_peace(
+    make_recipe: RecipeMaker, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    kills, seed = request.config.getoption("--kills"), request.config.getoption("--kill-seed")
+    generator, counts = random.Random(seed), Counter[str]()
+    recipe = make_recipe(*SETTINGS)
+    assert train(recipe, tmp_path / "in-peace")
+    expected = sha256(tmp_path / "in-peace" / "bundle" / "model.safetensors")
+    save_recipe(recipe, tmp_path / "recipe.toml")
+
+    while counts["killed"] < kills:
+        counts["runs"] += 1
+        run = tmp_path / f"run-{counts['runs']}"
+        with forks(tmp_path / "recipe.toml", run) as (ask, hear):
+            while counts["killed"] < kills and not (run / "bundle" / "bundle.json").exists():
+                status = die(run, ask, hear, generator)
+                assert status in (0, signal.SIGKILL), run.with_suffix(".log").read_text()
+                counts["killed"] += status != 0
+                counts["while saving"] += status != 0 and any((run / "checkpoints").glob(".step-*"))
+                if any((run / "checkpoints").glob("step-*")) and generator.random() < 0.2:
+                    damage(run, generator)
+                    counts["damaged"] += 1
+        assert train(recipe, run, resume=(run / "recipe.toml").exists())
+        assert sha256(run / "bundle" / "model.safetensors") == expected, f"--kill-seed={seed}"
+    print("\n" + ", ".join(f"{name}: {count}" for name, count in counts.items()) + f" (--kill-seed={seed})")
+    assert counts["while saving"] >= kills / 10
