@@ -165,6 +165,11 @@ class Model(Settings):
     embedding_init: Literal["normal", "xavier"] = Field(
         "normal", description="Initial embeddings: normal with deviation d_model^-0.5, or Xavier-uniform like the rest."
     )
+    qkv_init: Literal["separate", "joint"] = Field(
+        "separate",
+        description="Initial query, key and value projections: three Xavier-uniform matrices, or parts of one, smaller "
+        "by the square root of 2, as torch.nn.MultiheadAttention has them.",
+    )
     activation: Literal["relu", "gelu", "swiglu"] = Field("relu", description="Activation of the feed-forward layers.")
     positions: Literal["sinusoidal", "learned", "rotary"] = Field(
         "sinusoidal", description="How positions enter: added to the embeddings, or rotating queries and keys."

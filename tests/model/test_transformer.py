@@ -123,7 +123,7 @@ def test_tied_matrices_are_one(tie: str, matrices: int) -> None:
     assert total == parameter_counts(tiny_model(tie="all"))["total"] + (matrices - 1) * SIZE * TINY["d_model"]
 
 
-@pytest.mark.parametrize("options", [*VARIANTS, {"embedding_init": "xavier"}], ids=str)
+@pytest.mark.parametrize("options", [*VARIANTS, {"embedding_init": "xavier"}, {"qkv_init": "joint"}], ids=str)
 def test_the_seed_alone_decides_the_weights(options: dict[str, Any]) -> None:
     settings = Model.model_validate({**TINY, **options})
     before = torch.random.get_rng_state()
@@ -135,6 +135,16 @@ def test_the_seed_alone_decides_the_weights(options: dict[str, Any]) -> None:
     matrices = [name for name, weight in first.items() if weight.dim() > 1]
     assert matrices
     assert not any(torch.equal(first[name], other[name]) for name in matrices)
+
+
+@pytest.mark.parametrize(("kind", "rows"), [("separate", 1), ("joint", 3)])
+def test_queries_keys_and_values_start_as_three_xavier_matrices_or_as_one(kind: str, rows: int) -> None:
+    d_model = 64
+    settings = Model.model_validate({**TINY, "qkv_init": kind, "d_model": d_model})
+    weight = build_model(settings, SIZE, SIZE, PAD, seed=1).state_dict()["encoder.0.attention.qkv.weight"]
+    bound = (6 / (d_model + rows * d_model)) ** 0.5  # Glorot and Bengio 2010, eq. 16
+    for part in weight.chunk(3):
+        assert 0.98 * bound < part.abs().max() <= bound
 
 
 def test_a_mask_only_where_there_is_padding_gives_the_same() -> None:

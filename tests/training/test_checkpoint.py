@@ -119,7 +119,7 @@ def test_the_newest_intact_checkpoint_is_used_and_damaged_ones_are_named(
 ) -> None:
     complaints: list[str] = []
     for step in (2, 3):
-        save_checkpoint(saved.run, replace(saved.progress, step=step), saved.model, saved.optimizer)
+        save_checkpoint(saved.run, replace(saved.progress, step=step), saved.model, saved.optimizer, {})
     assert newest_intact(saved.run, 1, complaints.append) == 3
     assert not complaints
     damage(checkpoint_path(saved.run, 3) / name)
@@ -141,9 +141,9 @@ def test_every_digit_of_the_state_is_guarded(saved: Trainer) -> None:
 
 def test_a_run_goes_back_to_before_a_damaged_checkpoint_that_its_end_needs(saved: Trainer) -> None:
     at = replace(saved.progress, validated=[1], best_step=1)
-    save_checkpoint(saved.run, at, saved.model, saved.optimizer)
-    save_checkpoint(saved.run, replace(at, step=3, validated=[1, 3]), saved.model, saved.optimizer)
-    save_checkpoint(saved.run, replace(at, step=5, validated=[1, 3, 5], best_step=5), saved.model, saved.optimizer)
+    save_checkpoint(saved.run, at, saved.model, saved.optimizer, {})
+    save_checkpoint(saved.run, replace(at, step=3, validated=[1, 3]), saved.model, saved.optimizer, {})
+    save_checkpoint(saved.run, replace(at, step=5, validated=[1, 3, 5], best_step=5), saved.model, saved.optimizer, {})
     flip(checkpoint_path(saved.run, 3) / "model.safetensors")
     assert newest_intact(saved.run, 1, lambda text: None) == 5, "only the best is needed"
     assert newest_intact(saved.run, 2, lambda text: None) == 1, "5 would average the weights of 3 and 5"
@@ -154,7 +154,7 @@ def test_a_run_goes_back_to_before_a_damaged_checkpoint_that_its_end_needs(saved
 def test_average_is_the_mean_of_the_weights(saved: Trainer) -> None:
     progress = Progress(step=2)
     load_weights(saved.model, {name: 3 * value for name, value in saved.model.named_parameters()})
-    save_checkpoint(saved.run, progress, saved.model, saved.optimizer)
+    save_checkpoint(saved.run, progress, saved.model, saved.optimizer, {})
     first, mean = average_weights(saved.run, [1]), average_weights(saved.run, [1, 2])
     assert first.keys() == mean.keys() == dict(saved.model.named_parameters()).keys()
     for name, weight in mean.items():
@@ -163,7 +163,7 @@ def test_average_is_the_mean_of_the_weights(saved: Trainer) -> None:
 
 def test_prune_keeps_what_it_is_told_and_whatever_is_no_checkpoint(saved: Trainer) -> None:
     for step in (2, 3, 123_456_789):
-        save_checkpoint(saved.run, Progress(step=step), saved.model, saved.optimizer)
+        save_checkpoint(saved.run, Progress(step=step), saved.model, saved.optimizer, {})
     (saved.run / "checkpoints" / ".step-00000009.tmp-1").mkdir()
     (saved.run / "checkpoints" / "step-mine").mkdir()
     assert checkpoint_steps(saved.run) == [1, 2, 3, 123_456_789]
@@ -180,5 +180,5 @@ def test_full_disk_leaves_older_checkpoints_and_nothing_else(
         files_limited_to(100_000),
         pytest.raises(UserError, match=r"step-00000002: could not be saved: .*File too large"),
     ):
-        save_checkpoint(saved.run, Progress(step=2), saved.model, saved.optimizer)
+        save_checkpoint(saved.run, Progress(step=2), saved.model, saved.optimizer, {})
     assert digests(saved.run) == before

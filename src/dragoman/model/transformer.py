@@ -57,7 +57,7 @@ class Transformer(nn.Module):
         """Draw initial weights: matrices Xavier-uniform, embeddings as the settings say, biases zero."""
         d_model = self.settings.d_model
         for name, parameter in self.named_parameters():
-            if name.endswith("qkv.weight"):  # three matrices stored as one
+            if name.endswith("qkv.weight") and self.settings.qkv_init == "separate":  # three matrices stored as one
                 for part in parameter.chunk(3):
                     nn.init.xavier_uniform_(part)
             elif (

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from dragoman.bundle import write_tensors
 from dragoman.errors import UserError
 from dragoman.files import atomic_directory, read_json, sha256
+from dragoman.training.distributed import Ranks
 
 WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 
@@ -61,7 +62,25 @@ def checkpoint_steps(run: Path) -> list[int]:
     return sorted(int(match[1]) for match in found if match)
 
 
-def save_checkpoint(run: Path, progress: Progress, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+def generator_states(ranks: Ranks) -> dict[str, Tensor]:
+    """The states of all ranks' random generators, by device and rank."""
+    states = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        states["cuda"] = torch.cuda.get_rng_state()
+    return {
+        f"rng|{kind}|{rank}": of_rank
+        for kind, state in states.items()
+        for rank, of_rank in enumerate(ranks.gather(state))
+    }
+
+
+def save_checkpoint(
+    run: Path,
+    progress: Progress,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    generators: dict[str, Tensor],
+) -> None:
     """Write a checkpoint as a whole.
 
     Raises:
@@ -72,12 +91,9 @@ def save_checkpoint(run: Path, progress: Progress, model: nn.Module, optimizer: 
     state = {
         f"{names[index]}|{key}": value.contiguous() for index, entry in moments.items() for key, value in entry.items()
     }
-    state["rng|cpu"] = torch.get_rng_state()
-    if torch.cuda.is_available():
-        state["rng|cuda"] = torch.cuda.get_rng_state()
     with atomic_directory(checkpoint_path(run, progress.step)) as directory:
         write_tensors(directory / WEIGHTS, {name: value.detach() for name, value in model.named_parameters()})
-        write_tensors(directory / OPTIMIZER, state)
+        write_tensors(directory / OPTIMIZER, state | generators)
         about = asdict(progress) | {"files": {name: sha256(directory / name) for name in (WEIGHTS, OPTIMIZER)}}
         about["sha256"] = _digest(about)
         (directory / STATE).write_text(json.dumps(about, indent=2), encoding="utf-8")
@@ -100,8 +116,12 @@ def newest_intact(run: Path, average: int, complain: Callable[[str], None]) -> i
     return max((step for step in intact if intact[step].needed(average) <= intact.keys()), default=None)
 
 
-def load_checkpoint(run: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
-    """Put model, optimizer and random generators back to where they were.
+def load_checkpoint(
+    run: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer, rank: int = 0
+) -> Progress:
+    """Put model, optimizer and this rank's random generators back to where they were.
+
+    The generators of a rank that there was not before stay as they are.
 
     Raises:
         UserError: The checkpoint is damaged or does not fit.
@@ -110,10 +130,7 @@ def load_checkpoint(run: Path, step: int, model: nn.Module, optimizer: torch.opt
     progress = _read_state(directory)
     weights, state = (_load(directory / name) for name in (WEIGHTS, OPTIMIZER))
     load_weights(model, weights)
-    torch.set_rng_state(state.pop("rng|cpu"))
-    cuda = state.pop("rng|cuda", None)
-    if cuda is not None and torch.cuda.is_available():
-        torch.cuda.set_rng_state(cuda)
+    _set_generators({name: state.pop(name) for name in list(state) if name.startswith("rng|")}, rank)
     indices = {name: index for index, name in enumerate(_names(model, optimizer))}
     moments: dict[int, dict[str, Tensor]] = {}
     for name, value in state.items():
@@ -121,6 +138,13 @@ def load_checkpoint(run: Path, step: int, model: nn.Module, optimizer: torch.opt
         moments.setdefault(indices[parameter], {})[key] = value
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
     return progress
+
+
+def _set_generators(states: dict[str, Tensor], rank: int) -> None:
+    if (cpu := states.get(f"rng|cpu|{rank}")) is not None:
+        torch.set_rng_state(cpu)
+    if (cuda := states.get(f"rng|cuda|{rank}")) is not None and torch.cuda.is_available():
+        torch.cuda.set_rng_state(cuda)
 
 
 def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 import torch
 
 from dragoman.errors import UserError
+from dragoman.training.distributed import Ranks
 
 
-def choose_device(name: str) -> torch.device:
-    """The device of this name; 'auto' is a GPU if there is one.
+def choose_device(name: str, ranks: Ranks) -> torch.device:
+    """The device of this name; 'auto' is a GPU if there is one, and each process has its own.
 
     Raises:
         UserError: There is no such device.
@@ -23,16 +24,19 @@ def choose_device(name: str) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
+        if device.type == "cuda" and ranks.size > 1:
+            device = torch.device("cuda", ranks.local_rank)
+            torch.cuda.set_device(device)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise UserError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from error
     return device
 
 
-def use_threads(threads: int | None) -> None:
-    """Let torch compute on this many CPU threads, by default one for each core this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    torch.set_num_threads(threads or cores or 1)
+def use_threads(threads: int | None, ranks: Ranks) -> None:
+    """Let torch compute on this many CPU threads, by default its share of the cores this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    torch.set_num_threads(threads or max(1, cores // ranks.local_size))
 
 
 def keep_memory() -> None:

@@ -20,8 +20,8 @@ def format_seconds(seconds: float) -> str:
 class ProgressLine:
     """A live line on stderr in a terminal; elsewhere a plain line now and then."""
 
-    def __init__(self, label: str) -> None:
-        self.console = Console(stderr=True, highlight=False)
+    def __init__(self, label: str, *, quiet: bool = False) -> None:
+        self.console = Console(stderr=True, highlight=False, quiet=quiet)
         self.live = self.console.is_terminal
         self._next_plain = time.monotonic()
         self._bar = Progress(

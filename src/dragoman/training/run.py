@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import signal
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from dragoman.text.training import load_tokenizer
 from dragoman.training.checkpoint import Progress, average_weights, load_checkpoint, load_weights, newest_intact
 from dragoman.training.curves import draw_curves
 from dragoman.training.device import choose_device, compute_dtype, keep_memory, use_threads
+from dragoman.training.distributed import Ranks, join_ranks
 from dragoman.training.metrics import MetricsFile
 from dragoman.training.prepare import Prepared, prepare, read_pairs
 from dragoman.training.progress import ProgressLine, format_seconds
@@ -52,37 +54,49 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
     Raises:
         UserError: The recipe, the data or the directory is at fault.
     """
-    made = _check_place(recipe, output, resume)
-    with ProgressLine(recipe.name) as line:
+    with join_ranks() as ranks, ProgressLine(recipe.name, quiet=not ranks.first) as line:
+        _check_ranks(recipe.training, ranks)
+        if not ranks.first:
+            ranks.wait()  # until the first has learnt the tokenizers and saved them
+        made = ranks.first and _check_place(recipe, output, resume)
         if resume and (output / "bundle" / "bundle.json").exists():
             line.note(f"{output}: this run is finished; its bundle is {output / 'bundle'}")
+            if ranks.first:
+                ranks.wait()
             return True
-        use_threads(recipe.training.threads)
+        use_threads(recipe.training.threads, ranks)
         keep_memory()
         try:
-            device = choose_device(recipe.training.device)
+            device = choose_device(recipe.training.device, ranks)
             data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note)
-            tests = _read_tests(recipe, data_directory)
+            tests = _read_tests(recipe, data_directory) if ranks.first else {}
         except BaseException:
             if made:  # what is at fault can be mended, and the same command given again
                 output.rmdir()
             raise
-        for directory in (output, output / "checkpoints"):
-            remove_leftovers(directory)
-        if not resume:
-            save_recipe(recipe, output / "recipe.toml")
-        _save_tokenizers(output, data)
-        torch.manual_seed(recipe.training.seed)
-        trainer = _build_trainer(recipe, output, data, device, line)
+        if ranks.first:
+            _start_directory(recipe, output, data, resume)
+            ranks.wait()
+        torch.manual_seed(recipe.training.seed + ranks.rank)
+        trainer = _build_trainer(recipe, output, data, device, line, ranks)
         with closing(trainer.metrics):
             with _stop_on_signals(trainer):
                 finished = trainer.train()
-            if finished:
+            if finished and ranks.first:
                 _finish(trainer, tests)
-        _write_report(trainer)
+        if ranks.first:
+            _write_report(trainer)
         if not finished:
             line.note(f"stopped after step {trainer.progress.step:,}; go on with --resume")
         return finished
+
+
+def _check_ranks(training: Training, ranks: Ranks) -> None:
+    if training.length_groups % ranks.size:
+        raise UserError(
+            f"training.length_groups = {training.length_groups} must be a multiple of the {ranks.size} processes, "
+            "which share the groups of a batch"
+        )
 
 
 def _check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
@@ -104,6 +118,16 @@ def _check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
     except OSError as error:
         raise UserError(f"{output}: cannot be made: {error.strerror}") from error
     return True
+
+
+def _start_directory(recipe: Recipe, output: Path, data: Prepared, resume: bool) -> None:
+    """Clear what a killed run left half written, and keep the recipe and the tokenizers."""
+    for directory in (output, output / "checkpoints"):
+        remove_leftovers(directory)
+    if not resume:
+        save_recipe(recipe, output / "recipe.toml")
+    for name, tokenizer in ((SOURCE, data.source), (TARGET, data.target)):  # the target last: it says both are there
+        write_text(output / name, json.dumps(tokenizer.to_json(), ensure_ascii=False))
 
 
 def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
@@ -130,11 +154,6 @@ def _saved_tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer] | None:
     return load_tokenizer(read_json(run / SOURCE)), load_tokenizer(read_json(run / TARGET))
 
 
-def _save_tokenizers(run: Path, data: Prepared) -> None:
-    for name, tokenizer in ((SOURCE, data.source), (TARGET, data.target)):  # the target last: it says both are there
-        write_text(run / name, json.dumps(tokenizer.to_json(), ensure_ascii=False))
-
-
 def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optimizer:
     """Adam or AdamW over all parameters; weight decay is for matrices only."""
     matrices = [parameter for parameter in model.parameters() if parameter.dim() > 1]
@@ -149,18 +168,21 @@ def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optim
     )
 
 
-def _build_trainer(recipe: Recipe, run: Path, data: Prepared, device: torch.device, line: ProgressLine) -> Trainer:
+def _build_trainer(
+    recipe: Recipe, run: Path, data: Prepared, device: torch.device, line: ProgressLine, ranks: Ranks
+) -> Trainer:
     sizes = len(data.source.vocabulary), len(data.target.vocabulary)
     model = build_model(recipe.model, *sizes, data.source.vocabulary.pad, recipe.training.seed).to(device)
     optimizer = build_optimizer(model, recipe.training)
     step = newest_intact(run, recipe.training.average, line.note)
-    progress = Progress() if step is None else load_checkpoint(run, step, model, optimizer)
-    metrics = MetricsFile(run / "metrics.jsonl", progress.step)
-    trainer = Trainer(recipe, run, data, model, optimizer, progress, metrics, line)
+    progress = Progress() if step is None else load_checkpoint(run, step, model, optimizer, ranks.rank)
+    metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), progress.step)
+    trainer = Trainer(recipe, run, data, model, optimizer, progress, metrics, line, ranks)
     precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
     line.note(
         f"{parameter_counts(model)['total']:,} parameters; {len(data.train):,} pairs in "
         f"{trainer.groups_per_epoch:,} groups of like length; {precision} on {device}"
+        f"{f', {ranks.size} processes' if ranks.size > 1 else ''}"
     )
     if step is not None:
         line.note(f"going on from step {progress.step:,}")

@@ -1,0 +1,103 @@
+"""Several processes that train one model, as torchrun starts them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+from torch import distributed as dist
+
+T = TypeVar("T")
+
+VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+"""What torchrun tells each process, in the order of the fields of Ranks."""
+
+PATIENCE = timedelta(hours=6)
+"""How long the others wait for the first, which alone prepares data, validates and saves. A process that dies is not
+waited for: torchrun ends the others."""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Which of the processes this is. All of them are at the same step, and only the first writes files."""
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0  # among those of this machine, each of which has a GPU of its own
+    local_size: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the process that validates, saves and tells."""
+        return self.rank == 0
+
+    def share(self, items: Sequence[T]) -> Sequence[T]:
+        """This process' part of the items of a step."""
+        return items[self.rank :: self.size]
+
+    def wait(self) -> None:
+        """Return when all processes are here."""
+        if self.size > 1:
+            dist.barrier()
+
+    def largest(self, values: Sequence[float]) -> list[float]:
+        """The largest of each value over all processes."""
+        return self._reduce(values, dist.ReduceOp.MAX)
+
+    def sum(self, values: Sequence[float]) -> list[float]:
+        """The sum of each value over all processes."""
+        return self._reduce(values, dist.ReduceOp.SUM)
+
+    def _reduce(self, values: Sequence[float], operation: Any) -> list[float]:
+        numbers = torch.tensor(values, dtype=torch.float64)
+        if self.size > 1:
+            dist.all_reduce(numbers, operation)
+        return numbers.tolist()
+
+    def tell(self, message: Any) -> Any:
+        """What the first process says, as JSON can hold it."""
+        if self.size == 1:
+            return message
+        said = json.dumps(message).encode() if self.first else b""
+        size = torch.tensor([len(said)])
+        dist.broadcast(size, 0)
+        letters = torch.frombuffer(bytearray(said), dtype=torch.uint8) if said else torch.empty(0, dtype=torch.uint8)
+        letters = letters if self.first else torch.empty(int(size), dtype=torch.uint8)
+        dist.broadcast(letters, 0)
+        return json.loads(bytes(letters.tolist()))
+
+    def gather(self, tensor: Tensor) -> list[Tensor]:
+        """The tensors, all of one shape on the CPU, of all processes in order."""
+        if self.size == 1:
+            return [tensor]
+        gathered = [torch.empty_like(tensor) for _ in range(self.size)]
+        dist.all_gather(gathered, tensor)
+        return gathered
+
+
+ALONE = Ranks()
+
+
+@contextmanager
+def join_ranks() -> Iterator[Ranks]:
+    """Be one of the processes of torchrun, or the only one.
+
+    Small numbers go through gloo, between CPUs, so that they never wait for a GPU; gradients between
+    GPUs go through NCCL.
+    """
+    if "RANK" not in os.environ or not dist.is_torchelastic_launched():
+        yield ALONE
+        return
+    ranks = Ranks(*(int(os.environ[name]) for name in VARIABLES))
+    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
+    try:
+        yield ranks
+    finally:
+        dist.destroy_process_group()

@@ -1,0 +1,138 @@
+"""Several processes train as one does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import distributed as dist
+
+from dragoman.recipe import save_recipe
+from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
+from dragoman.training.report import read_metrics
+from dragoman.training.run import train
+
+if TYPE_CHECKING:
+    from conftest import RecipeMaker
+
+pytestmark = pytest.mark.skipif(not dist.is_available() or not dist.is_gloo_available(), reason="torch has no gloo")
+
+SETTINGS = (
+    "training.steps=12",
+    "training.validations=3",
+    "training.length_groups=4",
+    "model.dropout=0",
+    "model.qkv_bias=false",
+    "training.epsilon=1e-6",
+)
+"""Without the biases of keys, whose gradient is nothing but rounding errors, which Adam would blow up."""
+
+
+def torchrun(ranks: int, recipe: Path, output: Path, *more: str) -> subprocess.Popen[str]:
+    launcher = ["torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}", "-m", "dragoman"]
+    arguments = [sys.executable, "-m", *launcher, "train", str(recipe), "--output", str(output), *more]
+    return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+
+
+def run_to_the_end(ranks: int, recipe: Path, output: Path, *more: str) -> str:
+    process = torchrun(ranks, recipe, output, *more)
+    _, printed = process.communicate(timeout=120)
+    assert process.returncode == 0, printed
+    return printed
+
+
+def losses(run: Path) -> list[float]:
+    return [line["loss"] for line in read_metrics(run / "metrics.jsonl") if line["kind"] in ("train", "validation")]
+
+
+def assert_near(run: Path, other: Path) -> None:
+    """The same training, but for the order in which gradients were added."""
+    assert losses(run) == pytest.approx(losses(other), rel=1e-4)
+    ours, theirs = (load_file(path / "bundle" / "model.safetensors") for path in (run, other))
+    for name, weight in ours.items():
+        torch.testing.assert_close(weight, theirs[name], rtol=1e-3, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def alone(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of one process."""
+    run = tmp_path_factory.mktemp("runs") / "alone"
+    assert train(make_recipe(*SETTINGS), run)
+    return run
+
+
+@pytest.mark.parametrize("accumulation", [1, 2])
+def test_two_processes_train_as_one(accumulation: int, make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    recipe = make_recipe(*SETTINGS, f"training.accumulation={accumulation}", "training.clip_norm=0.5")
+    save_recipe(recipe, tmp_path / "recipe.toml")
+    assert train(recipe, tmp_path / "alone")
+    printed = run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "both")
+    assert "2 processes" in printed
+    assert printed.count("read 400 training pairs") == 1, "only the first process tells"
+    assert_near(tmp_path / "both", tmp_path / "alone")
+
+
+def test_another_number_of_processes_goes_on_at_the_same_place(
+    alone: Path, make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
+    save_recipe(make_recipe(*SETTINGS), tmp_path / "recipe.toml")
+    run = tmp_path / "run"
+    process = torchrun(2, tmp_path / "recipe.toml", run)
+    while not checkpoint_steps(run):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    (stopped,) = checkpoint_steps(run)[-1:]
+    assert stopped < 12
+    run_to_the_end(4, tmp_path / "recipe.toml", run, "--resume")
+    assert_near(run, alone)
+
+
+def test_processes_stopped_and_resumed_end_with_the_same_bits(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    recipe = make_recipe(*SETTINGS, "model.dropout=0.3")
+    save_recipe(recipe, tmp_path / "recipe.toml")
+    run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "whole")
+    run = tmp_path / "stopped"
+    process = torchrun(2, tmp_path / "recipe.toml", run)
+    while not checkpoint_steps(run):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert not (run / "bundle").exists()
+    run_to_the_end(2, tmp_path / "recipe.toml", run, "--resume")
+    for name, weight in load_file(run / "bundle" / "model.safetensors").items():
+        assert torch.equal(weight, load_file(tmp_path / "whole" / "bundle" / "model.safetensors")[name])
+
+
+def test_a_process_that_dies_ends_the_job(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    save_recipe(make_recipe(*SETTINGS, "training.steps=100000"), tmp_path / "recipe.toml")
+    process = torchrun(2, tmp_path / "recipe.toml", tmp_path / "run")
+    while not (tmp_path / "run" / "metrics.jsonl").exists():
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        pytest.skip("this system does not tell a process' children")
+    os.kill(int(children.read_text().split()[-1]), signal.SIGKILL)
+    _, printed = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "SIGKILL" in printed
+
+
+def test_groups_that_cannot_be_shared_are_refused(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    save_recipe(make_recipe(*SETTINGS, "training.length_groups=3"), tmp_path / "recipe.toml")
+    process = torchrun(2, tmp_path / "recipe.toml", tmp_path / "run")
+    _, printed = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "training.length_groups = 3 must be a multiple of the 2 processes" in printed
+    assert not (tmp_path / "run").exists()
