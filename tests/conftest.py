@@ -252,7 +252,7 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
     from dragoman.training.checkpoint import Progress
     from dragoman.training.metrics import MetricsFile
     from dragoman.training.progress import ProgressLine
-    from dragoman.training.run import build_optimizer
+    from dragoman.training.run import build_optimizer, keep_moving_average
     from dragoman.training.trainer import Trainer
 
     made: list[Trainer] = []
@@ -266,7 +266,8 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
         optimizer = build_optimizer(model, recipe.training)
         metrics = MetricsFile(run / "metrics.jsonl", after_step=0)
         torch.manual_seed(recipe.training.seed)
-        made.append(Trainer(recipe, run, prepared, model, optimizer, Progress(), metrics, ProgressLine("")))
+        average = keep_moving_average(model, recipe.training.ema_decay)
+        made.append(Trainer(recipe, run, prepared, model, optimizer, Progress(), metrics, ProgressLine(""), average))
         return made[-1]
 
     yield make

@@ -36,7 +36,16 @@ def state(trainer: Trainer) -> list[torch.Tensor]:
     """All tensors that a run learns: weights, moments of the optimizer, random numbers."""
     parameters = list(trainer.model.parameters())
     moments = [value for parameter in parameters for _, value in sorted(trainer.optimizer.state[parameter].items())]
-    return [*(parameter.detach() for parameter in parameters), *moments, torch.get_rng_state()]
+    averages = [] if trainer.moving_average is None else list(trainer.moving_average.parameters())
+    return [*(parameter.detach() for parameter in (*parameters, *averages)), *moments, torch.get_rng_state()]
+
+
+def resume(trainer: Trainer) -> None:
+    """Put a new trainer where the last one with its run directory stopped."""
+    average = trainer.moving_average and trainer.moving_average.module
+    step = checkpoint_steps(trainer.run)[-1]
+    progress = load_checkpoint(trainer.run, step, trainer.model, trainer.optimizer, average)
+    trainer.progress = trainer.batches.progress = progress
 
 
 @pytest.fixture
@@ -48,9 +57,17 @@ def saved(make_trainer: TrainerMaker) -> Trainer:
     return trainer
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "adamw"])
-def test_ten_steps_are_ten_times_one_step_and_resume(optimizer: str, make_trainer: TrainerMaker) -> None:
-    settings = (*SETTINGS, f"training.optimizer={optimizer}", "training.weight_decay=0.01")
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("training.optimizer=adam", "training.ema_decay=0.9"),
+        ("training.optimizer=adamw", "training.weight_decay=0.01", "text.bpe_dropout=0.3", "data.max_tokens=60"),
+        ("training.r_drop=2", "training.scheduled_sampling=two_pass", "training.teacher_forcing_decay=0.5"),
+    ],
+    ids=lambda options: options[0],
+)
+def test_ten_steps_are_ten_times_one_step_and_resume(options: tuple[str, ...], make_trainer: TrainerMaker) -> None:
+    settings = (*SETTINGS, *options)
     whole = make_trainer(*settings)
     assert whole.train()
     expected = [tensor.clone() for tensor in state(whole)]
@@ -60,7 +77,7 @@ def test_ten_steps_are_ten_times_one_step_and_resume(optimizer: str, make_traine
         torch.manual_seed(999)  # whatever happened since must not matter
         trainer = make_trainer(*settings, run=run)
         if step:
-            trainer.progress = load_checkpoint(run, checkpoint_steps(run)[-1], trainer.model, trainer.optimizer)
+            resume(trainer)
         trainer.stop = True
         assert trainer.train() == (step == 9)
         assert trainer.progress.step == step + 1

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import distributed as dist
 
 from dragoman.recipe import save_recipe
-from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
+from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.training.report import read_metrics
 from dragoman.training.run import train
 

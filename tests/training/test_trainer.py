@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from dragoman.training.checkpoint import Progress, checkpoint_steps
+from dragoman.errors import UserError
+from dragoman.training.checkpoint import Progress, average_weights, checkpoint_steps
 from dragoman.training.progress import ProgressLine
 from dragoman.training.report import read_metrics
 from dragoman.training.trainer import Trainer
@@ -64,7 +65,7 @@ def test_step_follows_the_gradient_of_the_mean_over_all_tokens(smoothing: float,
 
 def test_accumulated_batches_are_one_large_batch(make_trainer: TrainerMaker) -> None:
     small = "training.batch_tokens=1500"
-    batches = make_trainer(small).groups_per_epoch
+    batches = make_trainer(small).batches.groups_per_epoch
     assert batches > 4
     accumulating = make_trainer(*ONE_STEP, small, f"training.accumulation={batches}")
     at_once = make_trainer(*ONE_STEP, WHOLE)
@@ -112,12 +113,12 @@ def test_more_validations_than_steps_are_one_a_step(make_trainer: TrainerMaker) 
 def test_epochs_are_an_exact_number_of_batches(epochs: float, make_trainer: TrainerMaker) -> None:
     trainer = make_trainer(f"training.epochs={epochs}", "training.validations=1")
     assert trainer.train()
-    assert trainer.progress.step == epochs * trainer.groups_per_epoch
+    assert trainer.progress.step == epochs * trainer.batches.groups_per_epoch
     assert trainer.position()["epoch"] == epochs
 
 
 def test_epochs_of_accumulated_batches_end_with_a_whole_step(make_trainer: TrainerMaker) -> None:
-    batches = 2 * make_trainer().groups_per_epoch
+    batches = 2 * make_trainer().batches.groups_per_epoch
     accumulation = next(number for number in range(3, batches) if batches % number)
     trainer = make_trainer("training.epochs=2", "training.validations=1", f"training.accumulation={accumulation}")
     assert trainer.train()
@@ -133,7 +134,7 @@ def test_minutes_end_in_time_with_a_rate_near_zero(schedule: str, make_trainer: 
     assert trainer.train()
     assert 1.5 <= time.monotonic() - started < 8
     rates = [line["learning_rate"] for line in lines(trainer, "train")]
-    assert max(rates) > 0.9 * trainer.settings.learning_rate
+    assert max(rates) > 0.7 * trainer.settings.learning_rate
     assert rates[-1] < 0.1 * trainer.settings.learning_rate
     assert rates[trainer.settings.warmup_steps :] == sorted(rates[trainer.settings.warmup_steps :], reverse=True)
     validations = lines(trainer, "validation")
@@ -243,8 +244,8 @@ def test_on_a_cpu_float16_is_bfloat16_without_scaling(make_trainer: TrainerMaker
 
 def test_batches_have_no_more_sentences_than_asked_for(make_trainer: TrainerMaker) -> None:
     trainer = make_trainer("training.batch_sentences=8", "training.length_groups=4", "training.epochs=1")
-    assert max(map(len, trainer._plan(0))) == 2
-    assert trainer.total_steps == math.ceil(trainer.groups_per_epoch / 4)
+    assert max(map(len, trainer.batches.plan(0))) == 2
+    assert trainer.total_steps == math.ceil(trainer.batches.groups_per_epoch / 4)
 
 
 def test_the_share_of_teacher_forcing_is_told_with_each_validation(make_trainer: TrainerMaker) -> None:
@@ -263,3 +264,78 @@ def finished(trainer: Trainer) -> Trainer:
     """The trainer after its run."""
     assert trainer.train()
     return trainer
+
+
+def test_the_moving_average_is_that_of_the_weights_after_each_step(make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer("training.steps=4", "training.validations=1", "training.ema_decay=0.7")
+    expected = {name: weight.detach().clone() for name, weight in trainer.model.named_parameters()}
+    update = trainer.optimizer.step
+
+    def step_and_average(*arguments: Any) -> Any:
+        result = update(*arguments)
+        for name, weight in trainer.model.named_parameters():
+            expected[name] = 0.7 * expected[name] + 0.3 * weight.detach()
+        return result
+
+    trainer.optimizer.step = step_and_average  # type: ignore[assignment, method-assign]
+    trainer.train()
+    assert trainer.moving_average is not None
+    for name, weight in trainer.moving_average.module.named_parameters():
+        torch.testing.assert_close(weight.detach(), expected[name])
+    deployed = average_weights(trainer.run, [4])
+    assert all(torch.equal(deployed[name], weight) for name, weight in trainer.moving_average.module.named_parameters())
+
+
+def test_the_moving_average_is_what_is_validated(make_trainer: TrainerMaker) -> None:
+    settings = ("training.steps=3", "training.validations=1")
+    still = make_trainer(*settings, "training.ema_decay=0.999999")
+    still.train()
+    untrained = make_trainer(*settings)
+    untrained.progress.step = 3
+    untrained._validate()
+    assert lines(still, "validation")[0]["loss"] == pytest.approx(lines(untrained, "validation")[0]["loss"], rel=1e-4)
+
+
+def test_a_segmentation_differs_from_epoch_to_epoch_and_counts_its_tokens(make_trainer: TrainerMaker) -> None:
+    plain = make_trainer("training.steps=1", WHOLE)
+    dropped = make_trainer("training.steps=1", WHOLE, "text.bpe_dropout=0.3")
+    (whole,) = plain.batches.next_step()
+    (first,), dropped.progress.step = dropped.batches.next_step(), 1
+    (second,) = dropped.batches.next_step()
+    assert first[0].target_tokens > whole[0].target_tokens
+    assert first[0].target_tokens == int((first[0].target_output != dropped.data.target.vocabulary.pad).sum())
+    assert first[0].source.shape != second[0].source.shape or not torch.equal(first[0].source, second[0].source)
+
+
+@pytest.mark.parametrize("fits", [2, 1])
+def test_what_does_not_fit_into_memory_is_learnt_in_parts(
+    fits: int, make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = (*ONE_STEP, "training.length_groups=4", "training.batch_tokens=2048")
+    expected = make_trainer(*settings)
+    assert expected.train()
+    trainer = make_trainer(*settings)
+    forward = trainer.loss.forward
+
+    def small(batch: list[Any], teacher_forcing: float) -> Any:
+        if len(batch) > fits:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return forward(batch, teacher_forcing)
+
+    monkeypatch.setattr(trainer.loss, "forward", small)
+    assert trainer.train()
+    for name, gradient in gradients(trainer).items():
+        torch.testing.assert_close(gradient, gradients(expected)[name], rtol=1e-4, atol=1e-6)
+    assert lines(trainer, "train")[0]["loss"] == pytest.approx(lines(expected, "train")[0]["loss"])
+    assert f"out of memory in step 1: from now on {fits} of 4 groups at once" in capsys.readouterr().err
+
+
+def test_what_does_not_fit_at_all_is_told(make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = make_trainer(*ONE_STEP)
+
+    def large(batch: list[Any], teacher_forcing: float) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr(trainer.loss, "forward", large)
+    with pytest.raises(UserError, match=r"out of memory in step 1: CUDA out of memory\.; lower training.batch_tokens"):
+        trainer.train()

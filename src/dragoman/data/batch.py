@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,9 @@ from torch import Tensor
 
 from dragoman.data.store import PairStore
 from dragoman.text.vocabulary import Vocabulary
+
+Sentence = NDArray[np.int32] | Sequence[int]
+Change = Callable[[Sentence], Sentence]
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,7 @@ class Batch:
         )
 
 
-def pad(
-    sentences: Sequence[NDArray[np.int32] | Sequence[int]], *, first: int | None, last: int | None, pad: int
-) -> Tensor:
+def pad(sentences: Sequence[Sentence], *, first: int | None, last: int | None, pad: int) -> Tensor:
     """Sentences as rows of one int64 tensor, (sentences, longest), with a first and last id if given."""
     extra = (first is not None) + (last is not None)
     rows = np.full((len(sentences), max(map(len, sentences)) + extra), pad, dtype=np.int64)
@@ -60,10 +61,21 @@ def pad(
     return torch.from_numpy(rows)
 
 
-def make_batch(pairs: PairStore, indices: NDArray[np.int64], source: Vocabulary, target: Vocabulary) -> Batch:
-    """The batch of the pairs with these indices."""
-    sources = [pairs.source[index] for index in indices]
-    targets = [pairs.target[index] for index in indices]
+def keep(sentence: Sentence) -> Sentence:
+    """No change."""
+    return sentence
+
+
+def make_batch(
+    pairs: PairStore,
+    indices: NDArray[np.int64],
+    source: Vocabulary,
+    target: Vocabulary,
+    change: Sequence[Change] = (keep, keep),
+) -> Batch:
+    """The batch of the pairs with these indices; `change` may put other ids for each source and target sentence."""
+    sources = [change[0](pairs.source[index]) for index in indices]
+    targets = [change[1](pairs.target[index]) for index in indices]
     return Batch(
         source=pad(sources, first=None, last=source.eos, pad=source.pad),
         target_input=pad(targets, first=target.bos, last=None, pad=target.pad),

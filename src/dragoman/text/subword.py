@@ -45,6 +45,11 @@ class SubwordTokenizer:
         text = collapse_spaces(self._backend.decode(spelled, skip_special_tokens=False))
         return text if self.pre_tokenizer == "metaspace" else join_words(text.split(" "))
 
+    def merges(self) -> list[tuple[str, str]]:
+        """Pairs of subwords that BPE joins, in its order."""
+        assert self.kind == "bpe"
+        return [tuple(merge) for merge in json.loads(self._backend.to_str())["model"]["merges"]]
+
     def to_json(self) -> dict[str, Any]:
         """Specials and the library's own description, which other programs can load too."""
         return {

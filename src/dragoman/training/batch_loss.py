@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from dragoman.data.batch import Batch
 from dragoman.model.masks import pack, pack_vectors
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
 from dragoman.training.device import autocast
-from dragoman.training.loss import projected_cross_entropy
+from dragoman.training.loss import projected_cross_entropy, regularised_cross_entropy
 from dragoman.training.scheduled_sampling import SAMPLED
 
 
@@ -33,17 +34,19 @@ class BatchLoss(nn.Module):
             batch: Groups of sentences of like length.
             teacher_forcing: Probability of each input of the decoder being the reference's.
         """
-        output = self.model.output
         targets, _ = pack([group.target_output for group in batch], self.target_pad)  # (1, cells)
         with autocast(self.settings.precision, targets.device) as dtype:
-            hidden = self._hidden(batch, teacher_forcing)  # (cells, d_model)
+            output = self.model.output
+            weight, bias = output.weight.to(dtype), None if output.bias is None else output.bias.to(dtype)
+            hidden = self._hidden(batch, teacher_forcing).to(dtype)  # (cells, d_model)
+            if self.settings.r_drop:
+                other = self._hidden(batch, teacher_forcing).to(dtype)  # with another dropout
+                logits = F.linear(hidden, weight, bias), F.linear(other, weight, bias)  # (cells, vocabulary) each
+                return regularised_cross_entropy(
+                    *logits, targets[0], self.settings.label_smoothing, self.settings.r_drop, ignore=self.target_pad
+                )
             return projected_cross_entropy(
-                hidden.to(dtype),
-                output.weight.to(dtype),
-                None if output.bias is None else output.bias.to(dtype),
-                targets[0],
-                self.settings.label_smoothing,
-                ignore=self.target_pad,
+                hidden, weight, bias, targets[0], self.settings.label_smoothing, ignore=self.target_pad
             )
 
     def _hidden(self, batch: list[Batch], teacher_forcing: float) -> Tensor:

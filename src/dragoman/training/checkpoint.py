@@ -22,6 +22,7 @@ from dragoman.files import atomic_directory, read_json, sha256
 from dragoman.training.distributed import Ranks
 
 WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
+MOVING_AVERAGE = "moving-average.safetensors"  # of the weights, in runs that have one
 
 
 @dataclass
@@ -80,6 +81,7 @@ def save_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     generators: dict[str, Tensor],
+    moving_average: nn.Module | None = None,
 ) -> None:
     """Write a checkpoint as a whole.
 
@@ -91,10 +93,13 @@ def save_checkpoint(
     state = {
         f"{names[index]}|{key}": value.contiguous() for index, entry in moments.items() for key, value in entry.items()
     }
+    files = {WEIGHTS: _weights(model), OPTIMIZER: state | generators}
+    if moving_average is not None:
+        files[MOVING_AVERAGE] = _weights(moving_average)
     with atomic_directory(checkpoint_path(run, progress.step)) as directory:
-        write_tensors(directory / WEIGHTS, {name: value.detach() for name, value in model.named_parameters()})
-        write_tensors(directory / OPTIMIZER, state | generators)
-        about = asdict(progress) | {"files": {name: sha256(directory / name) for name in (WEIGHTS, OPTIMIZER)}}
+        for name, tensors in files.items():
+            write_tensors(directory / name, tensors)
+        about = asdict(progress) | {"files": {name: sha256(directory / name) for name in files}}
         about["sha256"] = _digest(about)
         (directory / STATE).write_text(json.dumps(about, indent=2), encoding="utf-8")
 
@@ -117,9 +122,14 @@ def newest_intact(run: Path, average: int, complain: Callable[[str], None]) -> i
 
 
 def load_checkpoint(
-    run: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer, rank: int = 0
+    run: Path,
+    step: int,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    moving_average: nn.Module | None = None,
+    rank: int = 0,
 ) -> Progress:
-    """Put model, optimizer and this rank's random generators back to where they were.
+    """Put model, optimizer, moving average and this rank's random generators back to where they were.
 
     The generators of a rank that there was not before stay as they are.
 
@@ -130,6 +140,8 @@ def load_checkpoint(
     progress = _read_state(directory)
     weights, state = (_load(directory / name) for name in (WEIGHTS, OPTIMIZER))
     load_weights(model, weights)
+    if moving_average is not None:
+        load_weights(moving_average, _load(directory / MOVING_AVERAGE))
     _set_generators({name: state.pop(name) for name in list(state) if name.startswith("rng|")}, rank)
     indices = {name: index for index, name in enumerate(_names(model, optimizer))}
     moments: dict[int, dict[str, Tensor]] = {}
@@ -148,15 +160,23 @@ def _set_generators(states: dict[str, Tensor], rank: int) -> None:
 
 
 def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:
-    """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), float32."""
+    """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), float32.
+
+    In runs with a moving average of the weights, of that.
+    """
     assert steps, "at least one checkpoint"
     total: dict[str, Tensor] = {}
     for step in steps:
         directory = checkpoint_path(run, step)
         _read_state(directory)
-        for name, value in _load(directory / WEIGHTS).items():
+        moving_average = directory / MOVING_AVERAGE
+        for name, value in _load(moving_average if moving_average.exists() else directory / WEIGHTS).items():
             total[name] = total[name] + value.float() if name in total else value.float()
     return {name: value / len(steps) for name, value in total.items()}
+
+
+def _weights(model: nn.Module) -> dict[str, Tensor]:
+    return {name: value.detach() for name, value in model.named_parameters()}
 
 
 def load_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:

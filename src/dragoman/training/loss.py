@@ -85,3 +85,31 @@ def projected_cross_entropy(
     apply: Any = _ProjectedCrossEntropy.apply
     loss, nll = apply(hidden, weight, bias, targets, smoothing, ignored)
     return loss, nll
+
+
+def regularised_cross_entropy(
+    logits: Tensor, other: Tensor, targets: Tensor, smoothing: float, weight: float, ignore: int
+) -> tuple[Tensor, Tensor]:
+    """Summed loss of two predictions of the same tokens that are to agree: R-Drop (Liang et al. 2021, eq. 3), halved.
+
+    Halved, a token counts once, and a weight of 0 leaves the mean of the two cross-entropies.
+
+    Args:
+        logits: Of one pass, (tokens, vocabulary).
+        other: Of a pass with another dropout, the same shape.
+        targets: Ids to predict, (tokens,), int64.
+        smoothing: Share of the target probability spread evenly.
+        weight: Of the Kullback-Leibler divergences between the two, the paper's alpha.
+        ignore: Targets of this id, such as padding, do not count.
+
+    Returns:
+        The loss to minimise, and the negative log-likelihood of the first pass (not differentiable), each summed over
+        tokens, in nats.
+    """
+    real = targets != ignore
+    targets = targets[real]
+    first, second = logits[real].float().log_softmax(-1), other[real].float().log_softmax(-1)  # (tokens, vocabulary)
+    losses = [F.cross_entropy(log, targets, reduction="sum", label_smoothing=smoothing) for log in (first, second)]
+    both_ways = ((first.exp() - second.exp()) * (first - second)).sum()  # KL(first || second) + KL(second || first)
+    nll = -first.detach().gather(1, targets[:, None]).sum()
+    return sum(losses) / 2 + weight / 4 * both_ways, nll

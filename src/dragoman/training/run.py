@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from dragoman.bundle import SOURCE, TARGET, Bundle
 from dragoman.data.corpus import Pair
@@ -168,6 +169,16 @@ def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optim
     )
 
 
+def keep_moving_average(model: Transformer, decay: float | None) -> AveragedModel | None:
+    """A copy of the model to hold the moving average of its weights, if there is to be one."""
+    if decay is None:
+        return None
+    ema: Any = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
+    average = AveragedModel(model, multi_avg_fn=ema)
+    average.n_averaged.fill_(1)  # it starts from the initial weights, and so can be resumed from any others
+    return average
+
+
 def _build_trainer(
     recipe: Recipe, run: Path, data: Prepared, device: torch.device, line: ProgressLine, ranks: Ranks
 ) -> Trainer:
@@ -175,13 +186,14 @@ def _build_trainer(
     model = build_model(recipe.model, *sizes, data.source.vocabulary.pad, recipe.training.seed).to(device)
     optimizer = build_optimizer(model, recipe.training)
     step = newest_intact(run, recipe.training.average, line.note)
-    progress = Progress() if step is None else load_checkpoint(run, step, model, optimizer, ranks.rank)
+    average = keep_moving_average(model, recipe.training.ema_decay)
+    progress = Progress() if step is None else load_checkpoint(run, step, model, optimizer, average, ranks.rank)
     metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), progress.step)
-    trainer = Trainer(recipe, run, data, model, optimizer, progress, metrics, line, ranks)
+    trainer = Trainer(recipe, run, data, model, optimizer, progress, metrics, line, average, ranks)
     precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
     line.note(
         f"{parameter_counts(model)['total']:,} parameters; {len(data.train):,} pairs in "
-        f"{trainer.groups_per_epoch:,} groups of like length; {precision} on {device}"
+        f"{trainer.batches.groups_per_epoch:,} groups of like length; {precision} on {device}"
         f"{f', {ranks.size} processes' if ranks.size > 1 else ''}"
     )
     if step is not None:

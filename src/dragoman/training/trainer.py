@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import torch
-from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+from torch.optim.swa_utils import AveragedModel
 
 from dragoman.bundle import Bundle
-from dragoman.data.batch import Batch, make_batch
-from dragoman.data.buckets import Indices, plan_epoch
+from dragoman.data.batch import Batch
+from dragoman.errors import UserError
 from dragoman.evaluation import Report, evaluate
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.training.batch_loss import BatchLoss
+from dragoman.training.batches import BatchStream
 from dragoman.training.checkpoint import Progress, generator_states, prune, save_checkpoint
 from dragoman.training.device import compute_dtype
 from dragoman.training.distributed import ALONE, Ranks
@@ -44,6 +45,7 @@ class Trainer:
         progress: Where to start from.
         metrics: Where numbers are logged.
         line: What a person sees.
+        moving_average: Of the weights; if there is one, it is what is validated.
         ranks: The processes that share the work; they all hold the same weights.
     """
 
@@ -57,31 +59,30 @@ class Trainer:
         progress: Progress,
         metrics: MetricsFile,
         line: ProgressLine,
+        moving_average: AveragedModel | None = None,
         ranks: Ranks = ALONE,
     ) -> None:
         self.recipe, self.settings, self.run = recipe, recipe.training, run
         self.data, self.model, self.optimizer = data, model, optimizer
-        self.progress, self.metrics, self.line, self.ranks = progress, metrics, line, ranks
+        self.progress, self.metrics, self.line = progress, metrics, line
+        self.moving_average, self.ranks = moving_average, ranks
         self.device = model.target_embedding.weight.device
         self.stop = False  # set to stop after the current step, with a checkpoint
         half = compute_dtype(self.settings.precision, self.device) == torch.float16
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=half)
         self.scaler.load_state_dict(progress.scaler or self.scaler.state_dict())
-        self.lengths = data.train.source.lengths + 1, data.train.target.lengths + 1  # eos counts
-        self.groups_per_epoch = len(self._plan(0))
-        self.loss: nn.Module = BatchLoss(model, self.settings, data.target.vocabulary.pad)
-        if ranks.size > 1:
-            self.loss = DistributedDataParallel(self.loss, gradient_as_bucket_view=True)
+        self.batches = BatchStream(recipe, data, progress, ranks, self.device)
+        loss = BatchLoss(model, self.settings, data.target.vocabulary.pad)
+        self.loss = DistributedDataParallel(loss, gradient_as_bucket_view=True) if ranks.size > 1 else loss
+        self.groups_at_once = self.settings.length_groups  # fewer once the memory has not sufficed
         self._log = StepLog()
 
     def train(self) -> bool:
         """Train until the budget is spent; False if stopped before."""
-        groups = self._groups()
-        groups_per_step = self.settings.length_groups * self.settings.accumulation
         started = saved = time.monotonic()
         before = self.progress.seconds
         while not self.finished:
-            self._step([next(groups) for _ in range(groups_per_step)])
+            self._step(self.batches.next_step())
             self.progress.step += 1
             now = time.monotonic()
             overdue = now - saved > 60 * self.settings.checkpoint_minutes
@@ -114,61 +115,71 @@ class Trainer:
         if settings.steps is not None:
             return settings.steps
         assert settings.epochs is not None, "minutes have no number of steps"
-        groups_per_step = settings.length_groups * settings.accumulation
-        return max(1, math.ceil(settings.epochs * self.groups_per_epoch / groups_per_step))
+        return max(1, math.ceil(settings.epochs * self.batches.groups_per_epoch / self.batches.groups_per_step))
 
     @property
     def finished(self) -> bool:
         """Whether nothing is left to do: the last validation is at the end of the budget."""
         return self.progress.stopped_early or self.progress.validations >= self.settings.validations
 
-    def _plan(self, epoch: int) -> list[Indices]:
-        settings, groups = self.settings, self.settings.length_groups
-        tokens = max(1, settings.batch_tokens // groups)
-        sentences = settings.batch_sentences and max(1, settings.batch_sentences // groups)
-        return plan_epoch(*self.lengths, tokens, settings.seed, epoch, sentences)
-
-    def _groups(self) -> Iterator[Indices]:
-        """Groups of sentences of like length, epoch after epoch."""
-        progress = self.progress
-        while True:
-            plan = self._plan(progress.epoch)
-            while progress.group < len(plan):
-                progress.group += 1
-                yield plan[progress.group - 1]
-            progress.epoch, progress.group = progress.epoch + 1, 0
-
-    def _step(self, groups: Sequence[Indices]) -> None:
-        """One optimizer step down the gradient of the mean loss over all target tokens of the groups."""
+    def _step(self, batches: Sequence[list[Batch]]) -> None:
+        """One optimizer step down the gradient of the mean loss over all target tokens of the batches."""
         rate = learning_rate(self.settings, self.recipe.model.d_model, self.progress.step + 1, self.spent)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
-        tokens = sum(int(self.lengths[1][group].sum()) for group in groups)
         self.model.train()
-        self.optimizer.zero_grad()
-        for start in range(0, len(groups), self.settings.length_groups):
-            batch = self._batch(groups[start : start + self.settings.length_groups])
-            last = start + self.settings.length_groups == len(groups)
-            with nullcontext() if last else self._unsynchronised():
-                loss, nll = self.loss(batch, self._teacher_forcing())
-                mean = loss / tokens * self.ranks.size  # over the tokens of all ranks, whose gradients are averaged
-                self.scaler.scale(mean).backward()
-            self._log.add(batch, torch.stack((loss.detach(), nll)))
+        while not self._find_gradients(batches):
+            torch.cuda.empty_cache()
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm or math.inf)
         self.scaler.step(self.optimizer)
         self.scaler.update()
+        if self.moving_average is not None:
+            self.moving_average.update_parameters(self.model)
         self._log.norm, self._log.rate = norm, rate
+
+    def _find_gradients(self, batches: Sequence[list[Batch]]) -> bool:
+        """Gradients of the mean loss over all tokens of all ranks; False if the memory did not suffice.
+
+        Whoever runs out of memory takes fewer groups at once from then on: nothing is skipped.
+        """
+        mine = sum(group.target_tokens for batch in batches for group in batch)
+        (tokens,) = self.ranks.sum((mine,))
+        parts = [part for batch in batches for part in self._parts(batch)]
+        losses = []
+        self.optimizer.zero_grad()
+        try:
+            for number, part in enumerate(parts, start=1):
+                with nullcontext() if number == len(parts) else self._unsynchronised():
+                    loss, nll = self.loss(part, self._teacher_forcing())
+                    mean = loss / tokens * self.ranks.size  # the ranks' gradients are averaged
+                    self.scaler.scale(mean).backward()
+                losses.append(torch.stack((loss.detach(), nll)))
+        except torch.OutOfMemoryError as error:
+            self._take_less_at_once(error)
+            return False
+        for part, values in zip(parts, losses, strict=True):
+            self._log.add(part, values)
+        return True
+
+    def _parts(self, batch: list[Batch]) -> list[list[Batch]]:
+        return [batch[start : start + self.groups_at_once] for start in range(0, len(batch), self.groups_at_once)]
+
+    def _take_less_at_once(self, error: torch.OutOfMemoryError) -> None:
+        if self.groups_at_once == 1 or self.ranks.size > 1:
+            raise UserError(
+                f"out of memory in step {self.progress.step + 1:,}: {str(error).splitlines()[0]}; lower "
+                "training.batch_tokens, and raise training.accumulation as much to learn the same"
+            ) from error
+        self.groups_at_once = (self.groups_at_once + 1) // 2
+        self.line.note(
+            f"out of memory in step {self.progress.step + 1:,}: from now on {self.groups_at_once} of "
+            f"{self.settings.length_groups} groups at once, which is slower and learns the same"
+        )
 
     def _unsynchronised(self) -> AbstractContextManager[None]:
         """Let gradients add up here first, that the ranks exchange them once a step."""
         return self.loss.no_sync() if isinstance(self.loss, DistributedDataParallel) else nullcontext()
-
-    def _batch(self, groups: Sequence[Indices]) -> list[Batch]:
-        """This rank's part of a batch, on its device."""
-        source, target = self.data.source.vocabulary, self.data.target.vocabulary
-        mine = (make_batch(self.data.train, indices, source, target) for indices in self.ranks.share(groups))
-        return [group.to(self.device) for group in mine]
 
     def _teacher_forcing(self) -> float:
         """Probability of each input of the next batch being the reference's: 1 if it is teacher-forced."""
@@ -215,10 +226,15 @@ class Trainer:
             f"{f', {share:.0%} of the batches teacher-forced' if forcing else ''}"
         )
 
+    def _validated_model(self) -> Transformer:
+        model = self.model if self.moving_average is None else self.moving_average.module
+        assert isinstance(model, Transformer)
+        return model
+
     def _evaluate(self) -> tuple[Report, list[dict[str, str]]]:
         """Scores on the validation pairs, and a few of their translations."""
         self.line.update(self.spent, f"step {self.progress.step:,}  validating …")
-        bundle = Bundle(self.recipe, self.model.eval(), self.data.source, self.data.target)
+        bundle = Bundle(self.recipe, self._validated_model().eval(), self.data.source, self.data.target)
         quick = {"beam_size": self.settings.validation_beam_size, "n_best": 1}
         translator = Translator(bundle, self.recipe.decoding.model_copy(update=quick), str(self.device))
         pairs = self.data.validation
@@ -237,7 +253,8 @@ class Trainer:
         self.progress.scaler = self.scaler.state_dict()
         generators = generator_states(self.ranks)
         if self.ranks.first:
-            save_checkpoint(self.run, self.progress, self.model, self.optimizer, generators)
+            average = self.moving_average and self.moving_average.module
+            save_checkpoint(self.run, self.progress, self.model, self.optimizer, generators, average)
             prune(self.run, self.progress.needed(self.settings.average) | {self.progress.step})
         self.ranks.wait()
 
@@ -256,5 +273,5 @@ class Trainer:
     def position(self) -> dict[str, float]:
         """Step, epoch (in fractions) and seconds, as every line of metrics.jsonl has them."""
         progress = self.progress
-        epoch = progress.epoch + progress.group / self.groups_per_epoch
+        epoch = progress.epoch + progress.group / self.batches.groups_per_epoch
         return {"step": progress.step, "epoch": round(epoch, 4), "seconds": round(progress.seconds, 2)}
