@@ -249,6 +249,7 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
     import torch
 
     from dragoman.model.build import build_model
+    from dragoman.training.batch_loss import BatchLoss
     from dragoman.training.checkpoint import Progress
     from dragoman.training.metrics import MetricsFile
     from dragoman.training.progress import ProgressLine
@@ -266,8 +267,10 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
         optimizer = build_optimizer(model, recipe.training)
         metrics = MetricsFile(run / "metrics.jsonl", after_step=0)
         torch.manual_seed(recipe.training.seed)
+        loss = BatchLoss(model, recipe.training, vocabulary.pad)
         average = keep_moving_average(model, recipe.training.ema_decay)
-        made.append(Trainer(recipe, run, prepared, model, optimizer, Progress(), metrics, ProgressLine(""), average))
+        line = ProgressLine("")
+        made.append(Trainer(recipe, run, prepared, model, loss, optimizer, Progress(), metrics, line, average))
         return made[-1]
 
     yield make

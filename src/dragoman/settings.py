@@ -204,10 +204,16 @@ def _one_budget(training: Training) -> str | None:
     return "give exactly one of epochs, steps and minutes" if given != 1 else None
 
 
+def _shards_are_trained_whole(training: Training) -> str | None:
+    if not training.shard or (training.ema_decay is None and training.scheduled_sampling != "stepwise"):
+        return None
+    return "shard does not go with ema_decay or scheduled_sampling = 'stepwise'"
+
+
 class Training(Settings):
     """How the model learns. Exactly one of epochs, steps and minutes is the budget."""
 
-    rules = (_one_budget,)
+    rules = (_one_budget, _shards_are_trained_whole)
     epochs: float | None = Field(None, gt=0, description="Budget in passes over the training pairs.")
     steps: int | None = Field(None, ge=1, description="Budget in optimizer steps.")
     minutes: float | None = Field(
@@ -294,6 +300,11 @@ class Training(Settings):
     seed: int = Field(1, ge=0, description="Seed of initial weights, order of the data, and dropout.")
     device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto takes a GPU if there is one.")
     threads: int | None = Field(None, ge=1, description="CPU threads; by default as many as there are cores.")
+    shard: bool = Field(
+        False,
+        description="With several processes: each keeps its share of weights, gradients and moments (FSDP), for models "
+        "too large for one GPU.",
+    )
 
 
 def _beam_holds_n_best(decoding: Decoding) -> str | None:

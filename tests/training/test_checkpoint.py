@@ -23,7 +23,9 @@ from dragoman.training.checkpoint import (
     newest_intact,
     prune,
     save_checkpoint,
+    snapshot,
 )
+from dragoman.training.distributed import ALONE
 from dragoman.training.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -46,6 +48,10 @@ def resume(trainer: Trainer) -> None:
     step = checkpoint_steps(trainer.run)[-1]
     progress = load_checkpoint(trainer.run, step, trainer.model, trainer.optimizer, average)
     trainer.progress = trainer.batches.progress = progress
+
+
+def save(trainer: Trainer, progress: Progress) -> None:
+    save_checkpoint(trainer.run, progress, snapshot(trainer.model, trainer.optimizer, ALONE))
 
 
 @pytest.fixture
@@ -136,7 +142,7 @@ def test_the_newest_intact_checkpoint_is_used_and_damaged_ones_are_named(
 ) -> None:
     complaints: list[str] = []
     for step in (2, 3):
-        save_checkpoint(saved.run, replace(saved.progress, step=step), saved.model, saved.optimizer, {})
+        save(saved, replace(saved.progress, step=step))
     assert newest_intact(saved.run, 1, complaints.append) == 3
     assert not complaints
     damage(checkpoint_path(saved.run, 3) / name)
@@ -158,9 +164,9 @@ def test_every_digit_of_the_state_is_guarded(saved: Trainer) -> None:
 
 def test_a_run_goes_back_to_before_a_damaged_checkpoint_that_its_end_needs(saved: Trainer) -> None:
     at = replace(saved.progress, validated=[1], best_step=1)
-    save_checkpoint(saved.run, at, saved.model, saved.optimizer, {})
-    save_checkpoint(saved.run, replace(at, step=3, validated=[1, 3]), saved.model, saved.optimizer, {})
-    save_checkpoint(saved.run, replace(at, step=5, validated=[1, 3, 5], best_step=5), saved.model, saved.optimizer, {})
+    save(saved, at)
+    save(saved, replace(at, step=3, validated=[1, 3]))
+    save(saved, replace(at, step=5, validated=[1, 3, 5], best_step=5))
     flip(checkpoint_path(saved.run, 3) / "model.safetensors")
     assert newest_intact(saved.run, 1, lambda text: None) == 5, "only the best is needed"
     assert newest_intact(saved.run, 2, lambda text: None) == 1, "5 would average the weights of 3 and 5"
@@ -171,7 +177,7 @@ def test_a_run_goes_back_to_before_a_damaged_checkpoint_that_its_end_needs(saved
 def test_average_is_the_mean_of_the_weights(saved: Trainer) -> None:
     progress = Progress(step=2)
     load_weights(saved.model, {name: 3 * value for name, value in saved.model.named_parameters()})
-    save_checkpoint(saved.run, progress, saved.model, saved.optimizer, {})
+    save(saved, progress)
     first, mean = average_weights(saved.run, [1]), average_weights(saved.run, [1, 2])
     assert first.keys() == mean.keys() == dict(saved.model.named_parameters()).keys()
     for name, weight in mean.items():
@@ -180,7 +186,7 @@ def test_average_is_the_mean_of_the_weights(saved: Trainer) -> None:
 
 def test_prune_keeps_what_it_is_told_and_whatever_is_no_checkpoint(saved: Trainer) -> None:
     for step in (2, 3, 123_456_789):
-        save_checkpoint(saved.run, Progress(step=step), saved.model, saved.optimizer, {})
+        save(saved, Progress(step=step))
     (saved.run / "checkpoints" / ".step-00000009.tmp-1").mkdir()
     (saved.run / "checkpoints" / "step-mine").mkdir()
     assert checkpoint_steps(saved.run) == [1, 2, 3, 123_456_789]
@@ -197,5 +203,5 @@ def test_full_disk_leaves_older_checkpoints_and_nothing_else(
         files_limited_to(100_000),
         pytest.raises(UserError, match=r"step-00000002: could not be saved: .*File too large"),
     ):
-        save_checkpoint(saved.run, Progress(step=2), saved.model, saved.optimizer, {})
+        save(saved, Progress(step=2))
     assert digests(saved.run) == before

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from dragoman.bundle import write_tensors
 from dragoman.errors import UserError
 from dragoman.files import atomic_directory, read_json, sha256
-from dragoman.training.distributed import Ranks
+from dragoman.training.distributed import Ranks, like, whole
 
 WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 MOVING_AVERAGE = "moving-average.safetensors"  # of the weights, in runs that have one
@@ -63,39 +63,27 @@ def checkpoint_steps(run: Path) -> list[int]:
     return sorted(int(match[1]) for match in found if match)
 
 
-def generator_states(ranks: Ranks) -> dict[str, Tensor]:
-    """The states of all ranks' random generators, by device and rank."""
-    states = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states["cuda"] = torch.cuda.get_rng_state()
-    return {
-        f"rng|{kind}|{rank}": of_rank
-        for kind, state in states.items()
-        for rank, of_rank in enumerate(ranks.gather(state))
+def snapshot(
+    model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks, moving_average: nn.Module | None = None
+) -> dict[str, dict[str, Tensor]]:
+    """All tensors of a checkpoint by file and name. Every rank must call this, and gets the whole of them."""
+    names = _names(model, optimizer)
+    moments = optimizer.state_dict()["state"]
+    state = {
+        f"{names[index]}|{key}": whole(value).contiguous()
+        for index, entry in moments.items()
+        for key, value in entry.items()
     }
+    files = {WEIGHTS: weights_of(model), OPTIMIZER: state | _generator_states(ranks)}
+    return files if moving_average is None else files | {MOVING_AVERAGE: weights_of(moving_average)}
 
 
-def save_checkpoint(
-    run: Path,
-    progress: Progress,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    generators: dict[str, Tensor],
-    moving_average: nn.Module | None = None,
-) -> None:
-    """Write a checkpoint as a whole.
+def save_checkpoint(run: Path, progress: Progress, files: dict[str, dict[str, Tensor]]) -> None:
+    """Write a checkpoint as a whole; `files` are those of `snapshot`.
 
     Raises:
         UserError: It cannot be written; older ones are untouched.
     """
-    names = _names(model, optimizer)
-    moments = optimizer.state_dict()["state"]
-    state = {
-        f"{names[index]}|{key}": value.contiguous() for index, entry in moments.items() for key, value in entry.items()
-    }
-    files = {WEIGHTS: _weights(model), OPTIMIZER: state | generators}
-    if moving_average is not None:
-        files[MOVING_AVERAGE] = _weights(moving_average)
     with atomic_directory(checkpoint_path(run, progress.step)) as directory:
         for name, tensors in files.items():
             write_tensors(directory / name, tensors)
@@ -143,13 +131,26 @@ def load_checkpoint(
     if moving_average is not None:
         load_weights(moving_average, _load(directory / MOVING_AVERAGE))
     _set_generators({name: state.pop(name) for name in list(state) if name.startswith("rng|")}, rank)
+    parameters = dict(model.named_parameters())
     indices = {name: index for index, name in enumerate(_names(model, optimizer))}
     moments: dict[int, dict[str, Tensor]] = {}
     for name, value in state.items():
         parameter, key = name.split("|")
-        moments.setdefault(indices[parameter], {})[key] = value
+        moments.setdefault(indices[parameter], {})[key] = like(value, parameters[parameter])
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
     return progress
+
+
+def _generator_states(ranks: Ranks) -> dict[str, Tensor]:
+    """The states of all ranks' random generators, by device and rank."""
+    states = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        states["cuda"] = torch.cuda.get_rng_state()
+    return {
+        f"rng|{kind}|{rank}": of_rank
+        for kind, state in states.items()
+        for rank, of_rank in enumerate(ranks.gather(state))
+    }
 
 
 def _set_generators(states: dict[str, Tensor], rank: int) -> None:
@@ -175,15 +176,16 @@ def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:
     return {name: value / len(steps) for name, value in total.items()}
 
 
-def _weights(model: nn.Module) -> dict[str, Tensor]:
-    return {name: value.detach() for name, value in model.named_parameters()}
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """The weights by name, put together from all ranks if they are sharded; then every rank must call this."""
+    return {name: whole(value.detach()) for name, value in model.named_parameters()}
 
 
 def load_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
     """Copy weights, by name, into a model of the same shape."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            parameter.copy_(weights[name])
+            parameter.copy_(like(weights[name], parameter))
 
 
 def prune(run: Path, keep: set[int]) -> None:

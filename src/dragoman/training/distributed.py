@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch import distributed as dist
+from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.nn.parallel import DistributedDataParallel
 
 T = TypeVar("T")
 
@@ -101,3 +104,46 @@ def join_ranks() -> Iterator[Ranks]:
         yield ranks
     finally:
         dist.destroy_process_group()
+
+
+def spread(loss: nn.Module, layers: Iterable[nn.Module], ranks: Ranks, *, shard: bool) -> nn.Module:
+    """The module to call so that its gradients are the mean over all ranks.
+
+    Args:
+        loss: The model and its loss.
+        layers: Parts of it that follow one another; their weights are gathered one after another when sharded.
+        ranks: The processes.
+        shard: Whether each rank keeps only its share of weights, gradients and moments.
+    """
+    if ranks.size == 1:
+        return loss
+    if not shard:
+        return DistributedDataParallel(loss, gradient_as_bucket_view=True)
+    for layer in layers:
+        fully_shard(layer)
+    fully_shard(loss)
+    return loss
+
+
+@contextmanager
+def synchronised(module: nn.Module, wanted: bool) -> Iterator[None]:
+    """Exchange gradients in backward passes within, or only add them up on each rank."""
+    if isinstance(module, FSDPModule):
+        module.set_requires_gradient_sync(wanted)
+    if isinstance(module, DistributedDataParallel) and not wanted:
+        with module.no_sync():
+            yield
+    else:
+        yield
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """The tensor, put together from all ranks if it is sharded; then every rank must call this."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def like(tensor: Tensor, parameter: Tensor) -> Tensor:
+    """The tensor, sharded if the parameter is and has its shape."""
+    if isinstance(parameter, DTensor) and tensor.shape == parameter.shape:
+        return distribute_tensor(tensor.to(parameter.device), parameter.device_mesh, parameter.placements)
+    return tensor

@@ -25,10 +25,11 @@ from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe, Training
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.training import load_tokenizer
+from dragoman.training.batch_loss import BatchLoss
 from dragoman.training.checkpoint import Progress, average_weights, load_checkpoint, load_weights, newest_intact
 from dragoman.training.curves import draw_curves
 from dragoman.training.device import choose_device, compute_dtype, keep_memory, use_threads
-from dragoman.training.distributed import Ranks, join_ranks
+from dragoman.training.distributed import Ranks, join_ranks, spread
 from dragoman.training.metrics import MetricsFile
 from dragoman.training.prepare import Prepared, prepare, read_pairs
 from dragoman.training.progress import ProgressLine, format_seconds
@@ -83,8 +84,10 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
         with closing(trainer.metrics):
             with _stop_on_signals(trainer):
                 finished = trainer.train()
-            if finished and ranks.first:
-                _finish(trainer, tests)
+            if finished:
+                model = trainer.deployable()
+                if ranks.first:
+                    _finish(trainer, model, tests)
         if ranks.first:
             _write_report(trainer)
         if not finished:
@@ -184,12 +187,14 @@ def _build_trainer(
 ) -> Trainer:
     sizes = len(data.source.vocabulary), len(data.target.vocabulary)
     model = build_model(recipe.model, *sizes, data.source.vocabulary.pad, recipe.training.seed).to(device)
+    loss = BatchLoss(model, recipe.training, data.target.vocabulary.pad)
+    spread_loss = spread(loss, (*model.encoder, *model.decoder), ranks, shard=recipe.training.shard)
     optimizer = build_optimizer(model, recipe.training)
-    step = newest_intact(run, recipe.training.average, line.note)
+    step: int | None = ranks.tell(newest_intact(run, recipe.training.average, line.note) if ranks.first else None)
     average = keep_moving_average(model, recipe.training.ema_decay)
     progress = Progress() if step is None else load_checkpoint(run, step, model, optimizer, average, ranks.rank)
     metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), progress.step)
-    trainer = Trainer(recipe, run, data, model, optimizer, progress, metrics, line, average, ranks)
+    trainer = Trainer(recipe, run, data, model, spread_loss, optimizer, progress, metrics, line, average, ranks)
     precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
     line.note(
         f"{parameter_counts(model)['total']:,} parameters; {len(data.train):,} pairs in "
@@ -231,14 +236,14 @@ def _read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[P
     return tests
 
 
-def _finish(trainer: Trainer, tests: dict[str, list[Pair]]) -> None:
+def _finish(trainer: Trainer, model: Transformer, tests: dict[str, list[Pair]]) -> None:
     """Choose the weights, score them on the test corpora, and save the bundle."""
     recipe, progress, line = trainer.recipe, trainer.progress, trainer.line
     chosen = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
-    load_weights(trainer.model, average_weights(trainer.run, chosen))
+    load_weights(model, average_weights(trainer.run, chosen))
     line.note(f"weights of step{'s' if len(chosen) > 1 else ''} {', '.join(f'{step:,}' for step in chosen)}")
     scores: dict[str, Any] = {}
-    bundle = Bundle(recipe, trainer.model.eval(), trainer.data.source, trainer.data.target, scores)
+    bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target, scores)
     translator = Translator(bundle, device=str(trainer.device))
     for name, pairs in tests.items():
         line.update(1.0, f"scoring {name} …")

@@ -5,24 +5,23 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import torch
-from torch.nn.parallel import DistributedDataParallel
+from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from dragoman.bundle import Bundle
 from dragoman.data.batch import Batch
 from dragoman.errors import UserError
 from dragoman.evaluation import Report, evaluate
+from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
-from dragoman.training.batch_loss import BatchLoss
 from dragoman.training.batches import BatchStream
-from dragoman.training.checkpoint import Progress, generator_states, prune, save_checkpoint
+from dragoman.training.checkpoint import Progress, load_weights, prune, save_checkpoint, snapshot, weights_of
 from dragoman.training.device import compute_dtype
-from dragoman.training.distributed import ALONE, Ranks
+from dragoman.training.distributed import ALONE, Ranks, synchronised, whole
 from dragoman.training.metrics import MetricsFile, StepLog
 from dragoman.training.prepare import Prepared
 from dragoman.training.progress import ProgressLine, format_seconds
@@ -41,6 +40,7 @@ class Trainer:
         run: The run's directory.
         data: Ids to learn from, texts to validate on.
         model: Its weights are trained in place.
+        loss: The BatchLoss of the model, as `spread` over the ranks.
         optimizer: Over all parameters of the model, in order.
         progress: Where to start from.
         metrics: Where numbers are logged.
@@ -55,6 +55,7 @@ class Trainer:
         run: Path,
         data: Prepared,
         model: Transformer,
+        loss: nn.Module,
         optimizer: torch.optim.Optimizer,
         progress: Progress,
         metrics: MetricsFile,
@@ -63,7 +64,7 @@ class Trainer:
         ranks: Ranks = ALONE,
     ) -> None:
         self.recipe, self.settings, self.run = recipe, recipe.training, run
-        self.data, self.model, self.optimizer = data, model, optimizer
+        self.data, self.model, self.loss, self.optimizer = data, model, loss, optimizer
         self.progress, self.metrics, self.line = progress, metrics, line
         self.moving_average, self.ranks = moving_average, ranks
         self.device = model.target_embedding.weight.device
@@ -72,8 +73,6 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=half)
         self.scaler.load_state_dict(progress.scaler or self.scaler.state_dict())
         self.batches = BatchStream(recipe, data, progress, ranks, self.device)
-        loss = BatchLoss(model, self.settings, data.target.vocabulary.pad)
-        self.loss = DistributedDataParallel(loss, gradient_as_bucket_view=True) if ranks.size > 1 else loss
         self.groups_at_once = self.settings.length_groups  # fewer once the memory has not sufficed
         self._log = StepLog()
 
@@ -131,7 +130,7 @@ class Trainer:
         while not self._find_gradients(batches):
             torch.cuda.empty_cache()
         self.scaler.unscale_(self.optimizer)
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm or math.inf)
+        norm = whole(nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm or math.inf))
         self.scaler.step(self.optimizer)
         self.scaler.update()
         if self.moving_average is not None:
@@ -150,7 +149,7 @@ class Trainer:
         self.optimizer.zero_grad()
         try:
             for number, part in enumerate(parts, start=1):
-                with nullcontext() if number == len(parts) else self._unsynchronised():
+                with synchronised(self.loss, number == len(parts)):
                     loss, nll = self.loss(part, self._teacher_forcing())
                     mean = loss / tokens * self.ranks.size  # the ranks' gradients are averaged
                     self.scaler.scale(mean).backward()
@@ -177,10 +176,6 @@ class Trainer:
             f"{self.settings.length_groups} groups at once, which is slower and learns the same"
         )
 
-    def _unsynchronised(self) -> AbstractContextManager[None]:
-        """Let gradients add up here first, that the ranks exchange them once a step."""
-        return self.loss.no_sync() if isinstance(self.loss, DistributedDataParallel) else nullcontext()
-
     def _teacher_forcing(self) -> float:
         """Probability of each input of the next batch being the reference's: 1 if it is teacher-forced."""
         progress = self.progress
@@ -197,7 +192,8 @@ class Trainer:
         progress, settings = self.progress, self.settings
         progress.validations = self._validations_due()
         progress.validated.append(progress.step)
-        report, samples = self._evaluate() if self.ranks.first else (None, [])
+        model = self.deployable()
+        report, samples = self._evaluate(model) if self.ranks.first else (None, [])
         score: float = self.ranks.tell(report and self._score(report))
         better = progress.best is None or score > progress.best
         if better:
@@ -226,15 +222,22 @@ class Trainer:
             f"{f', {share:.0%} of the batches teacher-forced' if forcing else ''}"
         )
 
-    def _validated_model(self) -> Transformer:
+    def deployable(self) -> Transformer:
+        """The model to validate or save; every rank must call this."""
         model = self.model if self.moving_average is None else self.moving_average.module
         assert isinstance(model, Transformer)
-        return model
+        if not self.settings.shard or self.ranks.size == 1:
+            return model
+        weights = weights_of(model)
+        sizes = len(self.data.source.vocabulary), len(self.data.target.vocabulary)
+        unsharded = build_model(self.recipe.model, *sizes, model.source_pad, self.settings.seed)
+        load_weights(unsharded, weights)
+        return unsharded.to(self.device)
 
-    def _evaluate(self) -> tuple[Report, list[dict[str, str]]]:
+    def _evaluate(self, model: Transformer) -> tuple[Report, list[dict[str, str]]]:
         """Scores on the validation pairs, and a few of their translations."""
         self.line.update(self.spent, f"step {self.progress.step:,}  validating …")
-        bundle = Bundle(self.recipe, self._validated_model().eval(), self.data.source, self.data.target)
+        bundle = Bundle(self.recipe, model.eval(), self.data.source, self.data.target)
         quick = {"beam_size": self.settings.validation_beam_size, "n_best": 1}
         translator = Translator(bundle, self.recipe.decoding.model_copy(update=quick), str(self.device))
         pairs = self.data.validation
@@ -251,10 +254,10 @@ class Trainer:
 
     def _checkpoint(self) -> None:
         self.progress.scaler = self.scaler.state_dict()
-        generators = generator_states(self.ranks)
+        average = self.moving_average and self.moving_average.module
+        files = snapshot(self.model, self.optimizer, self.ranks, average)
         if self.ranks.first:
-            average = self.moving_average and self.moving_average.module
-            save_checkpoint(self.run, self.progress, self.model, self.optimizer, generators, average)
+            save_checkpoint(self.run, self.progress, files)
             prune(self.run, self.progress.needed(self.settings.average) | {self.progress.step})
         self.ranks.wait()
 

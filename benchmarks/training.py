@@ -1,0 +1,178 @@
+"""How fast dragoman trains beside its peers, on one machine and in one run.
+
+Multi30k German to English, joint BPE of 10,000, 3+3 layers of 256 (4 heads, feed-forward 1,024), tied embeddings, label
+smoothing 0.1, dropout 0.1, Adam, 4,096 target tokens a batch. Counted are target tokens that are no padding, a second;
+memory is the largest resident size of the process. The peers read the same subwords, each in an environment of its own.
+
+make bench-training
+python benchmarks/training.py --peers dragoman marian tutorial --steps 40
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from dragoman.recipe import build_recipe, save_recipe
+from dragoman.settings import Recipe
+from dragoman.training.prepare import Prepared, prepare
+
+HERE = Path(__file__).parent
+PEERS = ("dragoman", "tutorial", "marian", "joeynmt", "eole")
+HALF = {"dragoman", "tutorial", "marian", "eole"}
+"""Those that train in bfloat16 on a CPU."""
+
+SOURCE_LAYER = 4 * 256**2 + 2 * 256 * 1024  # multiplications a token: four projections of attention, feed-forward
+TARGET_LAYER = 6 * 256**2 + 2 * 256 * 1024  # and the queries and outputs of attention to the source
+MEMORY_LAYER = 2 * 256**2  # keys and values of the source, once in each decoder layer
+LAYERS, D_MODEL = 3, 256
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did: target tokens a second, megabytes, and the share of tokens that are no padding (if it tells)."""
+
+    tokens_per_second: float
+    memory: float
+    real: float | None = None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS)
+    parser.add_argument("--precisions", nargs="+", choices=("float32", "bfloat16"), default=("float32", "bfloat16"))
+    parser.add_argument("--steps", type=int, default=60, help="of a run; the first third warms up")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--environments", type=Path, default=Path(".venv-peers"), help="one for each foreign peer")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        recipe = make_recipe(arguments.steps)
+        data = prepare(recipe, None, None, lambda text: None)
+        write_data(data, Path(place))
+        save_recipe(recipe, Path(place) / "recipe.toml")
+        for precision in arguments.precisions:
+            peers = [peer for peer in arguments.peers if precision == "float32" or peer in HALF]
+            outcomes: dict[str, list[Outcome]] = {peer: [] for peer in peers}
+            products = []
+            for _ in range(arguments.repeats):  # in turn, so that a slow minute hits them all
+                products.append(large_product(precision))
+                for peer in peers:
+                    outcomes[peer].append(run(peer, precision, Path(place), arguments))
+            tell(precision, outcomes, statistics.median(products), arithmetic(data))
+
+
+def make_recipe(steps: int) -> Recipe:
+    """The configuration above."""
+    return build_recipe(
+        {
+            "name": "benchmark",
+            "data": {
+                "source_language": "de",
+                "target_language": "en",
+                "train": ["multi30k:train"],
+                "validation": ["multi30k:val"],
+            },
+            "text": {"tokenizer": "bpe", "vocabulary_size": 10_000},
+            "model": {
+                "d_model": D_MODEL,
+                "heads": 4,
+                "d_ff": 1024,
+                "encoder_layers": LAYERS,
+                "decoder_layers": LAYERS,
+                "dropout": 0.1,
+            },
+            "training": {
+                "steps": steps,
+                "batch_tokens": 4096,
+                "label_smoothing": 0.1,
+                "validations": 1,
+                "validation_sentences": 1,
+                "log_every": 5,
+            },
+        }
+    )
+
+
+def write_data(data: Prepared, place: Path) -> None:
+    """Ids for peers that read arrays, subwords for those that read text."""
+    vocabulary = data.source.vocabulary
+    np.savez(
+        place / "ids.npz",
+        source=data.train.source.ids,
+        source_offsets=data.train.source.offsets,
+        target=data.train.target.ids,
+        target_offsets=data.train.target.offsets,
+        specials=np.array(vocabulary.special_ids),
+        size=np.array(len(vocabulary)),
+    )
+    for language, store in (("de", data.train.source), ("en", data.train.target)):
+        lines = (" ".join(vocabulary.tokens[index] for index in store[number]) for number in range(len(store)))
+        place.joinpath(f"train.{language}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    place.joinpath("vocabulary.txt").write_text("\n".join(vocabulary.tokens[4:]) + "\n", encoding="utf-8")
+
+
+def run(peer: str, precision: str, place: Path, arguments: argparse.Namespace) -> Outcome:
+    """Train with a peer in a process of its own."""
+    foreign = arguments.environments / peer / "bin" / "python"
+    python = str(foreign) if foreign.exists() else sys.executable
+    command = [python, str(HERE / "peers" / f"{peer}_training.py"), str(place), precision, str(arguments.steps)]
+    read, write = os.pipe()
+    with open(os.devnull, "w") as nowhere:
+        actions = [(os.POSIX_SPAWN_DUP2, write, 1), (os.POSIX_SPAWN_DUP2, nowhere.fileno(), 2)]
+        process = os.posix_spawn(python, command, os.environ, file_actions=actions)
+    os.close(write)
+    with os.fdopen(read) as output:
+        said = output.read().strip().splitlines()
+    _, status, usage = os.wait4(process, 0)
+    if status or not said:
+        sys.exit(f"{' '.join(command)} failed; run it by hand to see why")
+    result = json.loads(said[-1])
+    return Outcome(result["tokens_per_second"], usage.ru_maxrss / 1024, result.get("real"))
+
+
+def large_product(precision: str) -> float:
+    """Arithmetic of the machine's product of two large matrices, GFLOP/s."""
+    size = 4096
+    a, b = (torch.randn(size, size, dtype=getattr(torch, precision)) for _ in range(2))
+    seconds = []
+    for _ in range(5):
+        started = time.perf_counter()
+        a @ b
+        seconds.append(time.perf_counter() - started)
+    return 2 * size**3 / statistics.median(seconds) / 1e9
+
+
+def arithmetic(data: Prepared) -> float:
+    """Floating-point operations of training on one target token, attention's own products left out."""
+    ratio = len(data.train.source.ids) / len(data.train.target.ids)  # source tokens for each target token
+    source = LAYERS * (SOURCE_LAYER + MEMORY_LAYER) * ratio
+    target = LAYERS * TARGET_LAYER + D_MODEL * len(data.target.vocabulary)
+    return 3 * 2 * (source + target)  # forward, and twice as much backward; a multiplication and an addition
+
+
+def tell(precision: str, outcomes: dict[str, list[Outcome]], product: float, operations: float) -> None:
+    """Medians, and ratios to the fastest of the others."""
+    speeds = {peer: statistics.median(one.tokens_per_second for one in runs) for peer, runs in outcomes.items()}
+    print(f"\n{precision}: a large matrix product makes {product:.0f} GFLOP/s")
+    print(f"{'':10} tokens/s  ours is  of the product  memory  no padding")
+    for peer, speed in speeds.items():
+        memory = statistics.median(one.memory for one in outcomes[peer]) / 1024
+        real = outcomes[peer][0].real
+        print(
+            f"{peer:10} {speed:8,.0f}  {speeds.get('dragoman', speed) / speed:6.2f}x  "
+            f"{speed * operations / product / 1e9:14.0%}  {memory:3.1f} GB  {f'{real:.1%}' if real else '':>10}"
+        )
+
+
+if __name__ == "__main__":
+    main()
