@@ -182,6 +182,7 @@ def beam(
     *,
     n_best: int = 1,
     alpha: float = 1.0,
+    prefixes: Tensor | None = None,
     trace: BeamTrace | None = None,
 ) -> list[list[Hypothesis]]:
     """Beam search that never produces bos."""
@@ -196,12 +197,19 @@ def beam(
         max_lengths=torch.tensor(max_lengths),
         length_penalty=alpha,
         filters=[forbid([BOS])],
+        prefixes=prefixes,
         trace=trace,
     )
 
 
 @torch.inference_mode()
-def greedy(task: Task, sentences: Sequence[int], max_lengths: Sequence[int], alpha: float = 1.0) -> list[Hypothesis]:
+def greedy(
+    task: Task,
+    sentences: Sequence[int],
+    max_lengths: Sequence[int],
+    alpha: float = 1.0,
+    prefixes: Tensor | None = None,
+) -> list[Hypothesis]:
     """Greedy search that never produces bos."""
     step, cache = task.start(sentences)
     return follow(
@@ -213,6 +221,7 @@ def greedy(task: Task, sentences: Sequence[int], max_lengths: Sequence[int], alp
         max_lengths=torch.tensor(max_lengths),
         length_penalty=alpha,
         filters=[forbid([BOS])],
+        prefixes=prefixes,
     )
 
 

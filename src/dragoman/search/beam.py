@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dragoman.search.filters import Filter, apply_filters
+from dragoman.search.forcing import force, forced_tokens
 from dragoman.search.hypothesis import CacheType, Hypothesis, Step, finish
 from dragoman.search.hypothesis import length_penalty as penalty_of
 from dragoman.search.trace import BeamTrace
@@ -56,6 +57,7 @@ def beam_search(
     max_lengths: Tensor,
     length_penalty: float,
     filters: Sequence[Filter],
+    prefixes: Tensor | None = None,
     trace: BeamTrace | None = None,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each sentence, best first; finished sentences leave the batch.
@@ -74,6 +76,7 @@ def beam_search(
         max_lengths: Most tokens of each sentence's hypotheses, eos included, (sentences,), int64.
         length_penalty: Exponent of the length penalty.
         filters: Applied to the logits of each step.
+        prefixes: What each sentence's hypotheses begin with, see `forced_tokens`.
         trace: Is told what each step considered.
     """
     device = max_lengths.device
@@ -87,9 +90,12 @@ def beam_search(
     )
     tokens = torch.full((count,), bos, device=device)
     while len(beams.sentences):
-        logits = apply_filters(filters, step(tokens, cache))  # (sentences * width, vocabulary)
-        last = max_lengths[beams.sentences] <= beams.tokens.shape[2] + 1  # (sentences,)
-        candidates = _continue(beams, logits, beam_size, eos, last)
+        logits = step(tokens, cache)  # (sentences * width, vocabulary)
+        width, length = beams.tokens.shape[1:]
+        last = max_lengths[beams.sentences] <= length + 1  # (sentences,)
+        forced = forced_tokens(prefixes, beams.sentences, length, last, eos).repeat_interleave(width)
+        logits, totals = force(logits, apply_filters(filters, logits, beams.tokens.flatten(0, 1)), forced)
+        candidates = _continue(beams, logits, totals, beam_size)
         _collect(beams, candidates, finished, beam_size, eos, length_penalty)
         done = last | _settled(beams, candidates, finished, beam_size, n_best, max_lengths, length_penalty)
         before = beams
@@ -101,14 +107,9 @@ def beam_search(
     return [each.best(n_best) for each in finished]
 
 
-def _continue(beams: _Beams, logits: Tensor, beam_size: int, eos: int, last: Tensor) -> _Candidates:
+def _continue(beams: _Beams, logits: Tensor, totals: Tensor, beam_size: int) -> _Candidates:
     """The 2 * beam_size best continuations of each sentence: enough for beam_size live ones beside eos."""
     sentences, width = beams.scores.shape
-    totals = logits.logsumexp(dim=-1, keepdim=True)  # (rows, 1)
-    if bool(last.any()):
-        only_eos = torch.full_like(logits, -math.inf)
-        only_eos[:, eos] = logits[:, eos]
-        logits = torch.where(last.repeat_interleave(width)[:, None], only_eos, logits)
     # no hypothesis can contribute more than beam_size live continuations and eos
     values, tokens = logits.topk(min(beam_size + 1, logits.shape[1]), dim=-1)  # (rows, best)
     values = (values - totals).view(sentences, width, -1)  # (sentences, width, best)

@@ -1,4 +1,4 @@
-"""Filters change logits, (rows, vocabulary), before search chooses among them."""
+"""Filters change logits before search chooses among them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from torch import Tensor
 
 from dragoman.settings import Decoding
 
-Filter = Callable[[Tensor], Tensor]
+Filter = Callable[[Tensor, Tensor], Tensor]
+"""Logits, (rows, vocabulary), and the tokens of each row so far, (rows, length) -> logits."""
 
 
 def forbid(ids: Sequence[int]) -> Filter:
     """These ids are never chosen."""
     columns = torch.tensor(ids, dtype=torch.int64)
 
-    def apply(logits: Tensor) -> Tensor:
+    def apply(logits: Tensor, tokens: Tensor) -> Tensor:
         return logits.index_fill(1, columns.to(logits.device), -math.inf)
 
     return apply
@@ -25,13 +26,13 @@ def forbid(ids: Sequence[int]) -> Filter:
 
 def temper(temperature: float) -> Filter:
     """Flatten (above 1) or sharpen (below 1) the distribution."""
-    return lambda logits: logits / temperature
+    return lambda logits, tokens: logits / temperature
 
 
 def keep_top_k(k: int) -> Filter:
     """Only the k likeliest ids can be chosen (Fan et al. 2018)."""
 
-    def apply(logits: Tensor) -> Tensor:
+    def apply(logits: Tensor, tokens: Tensor) -> Tensor:
         lowest = logits.topk(min(k, logits.shape[1])).values[:, -1:]
         return logits.masked_fill(logits < lowest, -math.inf)
 
@@ -41,7 +42,7 @@ def keep_top_k(k: int) -> Filter:
 def keep_top_p(p: float) -> Filter:
     """Only the smallest set of likeliest ids whose probability reaches p can be chosen (Holtzman et al. 2020)."""
 
-    def apply(logits: Tensor) -> Tensor:
+    def apply(logits: Tensor, tokens: Tensor) -> Tensor:
         ordered, order = logits.sort(descending=True)
         probabilities = ordered.softmax(dim=-1)
         before = probabilities.cumsum(dim=-1) - probabilities  # probability of all likelier ids
@@ -50,9 +51,34 @@ def keep_top_p(p: float) -> Filter:
     return apply
 
 
-def build_filters(settings: Decoding, forbidden: Sequence[int]) -> list[Filter]:
+def keep_going(min_length: int, eos: int) -> Filter:
+    """A hypothesis cannot end before it has so many tokens."""
+    end = forbid([eos])
+    return lambda logits, tokens: end(logits, tokens) if tokens.shape[1] < min_length else logits
+
+
+def forbid_repeats(n: int) -> Filter:
+    """No n tokens in a row come twice in a hypothesis (Paulus et al. 2018, section 2.5)."""
+
+    def apply(logits: Tensor, tokens: Tensor) -> Tensor:
+        length = tokens.shape[1]
+        if length < n:
+            return logits
+        ngrams = tokens.unfold(1, n, 1)  # (rows, ngrams, n)
+        begun = (ngrams[:, :, :-1] == tokens[:, None, length - n + 1 :]).all(dim=-1)  # (rows, ngrams)
+        rows, places = begun.nonzero(as_tuple=True)
+        return logits.index_put((rows, ngrams[rows, places, -1]), logits.new_tensor(-math.inf))
+
+    return apply
+
+
+def build_filters(settings: Decoding, forbidden: Sequence[int], eos: int) -> list[Filter]:
     """The filters that any search asks for with these settings, in order of use."""
     filters = [forbid(forbidden)] if forbidden else []
+    if settings.min_length:
+        filters.append(keep_going(settings.min_length, eos))
+    if settings.no_repeat_ngram:
+        filters.append(forbid_repeats(settings.no_repeat_ngram))
     if settings.temperature != 1.0:
         filters.append(temper(settings.temperature))
     return filters
@@ -68,9 +94,9 @@ def build_sampling_filters(settings: Decoding) -> list[Filter]:
     return filters
 
 
-def apply_filters(filters: Sequence[Filter], logits: Tensor) -> Tensor:
+def apply_filters(filters: Sequence[Filter], logits: Tensor, tokens: Tensor) -> Tensor:
     """All filters, one after another, on float32 logits."""
     logits = logits.float()
     for each in filters:
-        logits = each(logits)
+        logits = each(logits, tokens)
     return logits

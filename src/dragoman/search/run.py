@@ -23,6 +23,7 @@ def search(
     eos: int,
     forbidden: Sequence[int],
     max_lengths: Tensor,
+    prefixes: Tensor | None = None,
     trace: BeamTrace | None = None,
 ) -> list[list[Hypothesis]]:
     """The n_best hypotheses of each sentence, best first.
@@ -35,9 +36,10 @@ def search(
         eos: Id that ends a hypothesis.
         forbidden: Ids that are never produced.
         max_lengths: Most tokens of each sentence's hypotheses, eos included, (sentences,), int64.
+        prefixes: What each sentence's hypotheses begin with, see `forced_tokens`.
         trace: Is told what each step of a beam search considered; greedy search is one with a beam of 1.
     """
-    filters = build_filters(settings, forbidden)
+    filters = build_filters(settings, forbidden, eos)
     alpha = settings.length_penalty
     if not settings.sampling and (settings.beam_size > 1 or trace is not None):
         return beam_search(
@@ -50,6 +52,7 @@ def search(
             max_lengths=max_lengths,
             length_penalty=alpha,
             filters=filters,
+            prefixes=prefixes,
             trace=trace,
         )
     copies = settings.n_best
@@ -60,6 +63,17 @@ def search(
         repeated = max_lengths.new_tensor(range(len(max_lengths))).repeat_interleave(copies)
         cache.select(repeated, repeated)
         max_lengths = max_lengths[repeated]
-    flat = follow(step, cache, choose, bos=bos, eos=eos, max_lengths=max_lengths, length_penalty=alpha, filters=filters)
+        prefixes = prefixes if prefixes is None else prefixes[repeated]
+    flat = follow(
+        step,
+        cache,
+        choose,
+        bos=bos,
+        eos=eos,
+        max_lengths=max_lengths,
+        length_penalty=alpha,
+        filters=filters,
+        prefixes=prefixes,
+    )
     groups = [flat[start : start + copies] for start in range(0, len(flat), copies)]
     return [sorted(group, key=lambda hypothesis: -hypothesis.score) for group in groups]
