@@ -88,6 +88,12 @@ class Text(Settings):
     vocabulary_size: int = Field(
         8000, ge=16, description="Entries of each subword vocabulary, specials included (bpe, unigram)."
     )
+    subword_pairs: int = Field(
+        1_000_000,
+        ge=1,
+        description="Most pairs that subwords are learnt from, spread evenly over the training text (bpe, unigram); "
+        "words are counted in all pairs.",
+    )
     joint: bool = Field(True, description="One vocabulary for both languages instead of one each.")
     minimum_frequency: int = Field(
         1, ge=1, description="Words (or BPE merges) seen less often in training are left out of the vocabulary."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,7 +46,7 @@ class Batch:
 
 
 def pad(
-    sentences: Sequence[NDArray[np.int32] | Sequence[int]], *, first: int | None, last: int | None, pad: int
+    sentences: Sequence[NDArray[np.integer[Any]] | Sequence[int]], *, first: int | None, last: int | None, pad: int
 ) -> Tensor:
     """Sentences as rows of one int64 tensor, (sentences, longest), with a first and last id if given."""
     extra = (first is not None) + (last is not None)

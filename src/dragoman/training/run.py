@@ -58,15 +58,15 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
             line.note(f"{output}: this run is finished; its bundle is {output / 'bundle'}")
             return True
         use_threads(recipe.training.threads)
-        keep_memory()
         try:
             device = choose_device(recipe.training.device)
-            data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note)
+            data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note, line.update)
             tests = _read_tests(recipe, data_directory)
         except BaseException:
             if made:  # what is at fault can be mended, and the same command given again
                 output.rmdir()
             raise
+        keep_memory()
         if not resume:
             save_recipe(recipe, output / "recipe.toml")
         _save_tokenizers(output, data)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.data.batch import Batch, make_batch
-from dragoman.data.buckets import Indices, plan_epoch
+from dragoman.data.buckets import Plan, plan_epoch
 from dragoman.evaluation import Report, evaluate
 from dragoman.model.masks import pack, pack_vectors
 from dragoman.model.transformer import Transformer
@@ -75,6 +75,7 @@ class Trainer:
         before = self.progress.seconds
         while not self.finished:
             self._step([next(groups) for _ in range(groups_per_step)])
+            self.data.train.forget()
             self.progress.step += 1
             self.progress.seconds = before + time.monotonic() - started
             if self.progress.step % self.settings.log_every == 0:
@@ -118,7 +119,7 @@ class Trainer:
         """Steps of the last validations, as many as there are to average."""
         return self.progress.validated[-self.settings.average :]
 
-    def _plan(self, epoch: int) -> list[Indices]:
+    def _plan(self, epoch: int) -> Plan:
         settings, groups = self.settings, self.settings.length_groups
         tokens = max(1, settings.batch_tokens // groups)
         sentences = settings.batch_sentences and max(1, settings.batch_sentences // groups)
