@@ -270,7 +270,9 @@ class Training(Settings):
     log_every: int = Field(50, ge=1, description="Steps between lines of metrics.jsonl.")
     seed: int = Field(1, ge=0, description="Seed of initial weights, order of the data, and dropout.")
     device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto takes a GPU if there is one.")
-    threads: int | None = Field(None, ge=1, description="CPU threads; by default as many as there are cores.")
+    threads: int | None = Field(
+        None, ge=1, description="CPU threads, and processes that prepare a large corpus; by default one for each core."
+    )
 
 
 def _beam_holds_n_best(decoding: Decoding) -> str | None:
