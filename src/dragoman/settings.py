@@ -94,6 +94,12 @@ class Text(Settings):
     vocabulary_size: int = Field(
         8000, ge=16, description="Entries of each subword vocabulary, specials included (bpe, unigram)."
     )
+    subword_pairs: int = Field(
+        1_000_000,
+        ge=1,
+        description="Most pairs that subwords are learnt from, spread evenly over the training text (bpe, unigram); "
+        "words are counted in all pairs.",
+    )
     joint: bool = Field(True, description="One vocabulary for both languages instead of one each.")
     minimum_frequency: int = Field(
         1, ge=1, description="Words (or BPE merges) seen less often in training are left out of the vocabulary."
@@ -299,7 +305,9 @@ class Training(Settings):
     log_every: int = Field(50, ge=1, description="Steps between lines of metrics.jsonl.")
     seed: int = Field(1, ge=0, description="Seed of initial weights, order of the data, and dropout.")
     device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto takes a GPU if there is one.")
-    threads: int | None = Field(None, ge=1, description="CPU threads; by default as many as there are cores.")
+    threads: int | None = Field(
+        None, ge=1, description="CPU threads, and processes that prepare a large corpus; by default one for each core."
+    )
     shard: bool = Field(
         False,
         description="With several processes: each keeps its share of weights, gradients and moments (FSDP), for models "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,7 +25,7 @@ def lengths() -> tuple[Indices, Indices]:
     return source, target
 
 
-def same(ours: list[Indices], theirs: list[Indices]) -> bool:
+def same(ours: Iterable[Indices], theirs: Iterable[Indices]) -> bool:
     return [batch.tolist() for batch in ours] == [batch.tolist() for batch in theirs]
 
 
@@ -85,8 +87,8 @@ def test_a_cut_keeps_the_order_and_fills_each_batch(lengths: tuple[Indices, Indi
 
 def test_nothing_makes_no_batches() -> None:
     nothing = np.zeros(0, dtype=np.int64)
-    assert cut(nothing, nothing, nothing, BUDGET) == []
-    assert plan_epoch(nothing, nothing, BUDGET, seed=1, epoch=0) == []
+    assert list(cut(nothing, nothing, nothing, BUDGET)) == []
+    assert list(plan_epoch(nothing, nothing, BUDGET, seed=1, epoch=0)) == []
 
 
 def words(path: Path) -> Indices:
@@ -110,3 +112,56 @@ def test_no_batch_has_more_sentences_than_asked_for(lengths: tuple[Indices, Indi
     assert sorted(np.concatenate(batches).tolist()) == list(range(500))
     for batch in batches:
         assert len(batch) == 1 or max(padded(side, batch) for side in lengths) <= BUDGET
+
+
+def plan_plainly(
+    source: Indices, target: Indices, batch_tokens: int, seed: int, epoch: int, most: int | None
+) -> list[Indices]:
+    """What `plan_epoch` is to give: one sort by three keys, and a walk from sentence to sentence."""
+    generator = np.random.Generator(np.random.PCG64([seed, epoch]))
+    longest, difference = np.maximum(source, target), source - target
+    difference = np.where(longest % 2, difference, -difference)
+    order = np.lexsort((generator.permutation(len(longest)), difference, longest))
+    batches = cut_plainly(longest, order, batch_tokens, most)
+    return [batches[index] for index in generator.permutation(len(batches))]
+
+
+def cut_plainly(longest: Indices, order: Indices, batch_tokens: int, most: int | None) -> list[Indices]:
+    batches: list[list[int]] = []
+    for index in order.tolist():
+        larger = [*batches[-1], index] if batches else [index]
+        fits = longest[larger].max() * len(larger) <= batch_tokens and len(larger) <= (most or len(order))
+        if batches and fits:
+            batches[-1] = larger
+        else:
+            batches.append([index])
+    return [np.array(batch) for batch in batches]
+
+
+@pytest.mark.parametrize("most", [None, 1, 4])
+@pytest.mark.parametrize("budget", [1, 20, 150, 10**6])
+@pytest.mark.parametrize("longest", [2, 12, 90, 100_000])
+def test_the_quick_plan_is_the_plain_one(longest: int, budget: int, most: int | None) -> None:
+    generator = np.random.default_rng(longest)
+    for epoch, pairs in enumerate((1, 2, 7, 60)):
+        source, target, order = *generator.integers(1, longest, (2, pairs)), generator.permutation(pairs)
+        assert same(
+            plan_epoch(source, target, budget, 3, epoch, most), plan_plainly(source, target, budget, 3, epoch, most)
+        )
+        assert same(
+            cut(source, target, order, budget, most),
+            cut_plainly(np.maximum(source, target), order, budget, most),
+        )
+
+
+def test_a_plan_is_small() -> None:
+    """Neither the plan nor planning takes many bytes a pair; a Python object takes 28 at the least."""
+    pairs = 500_000
+    lengths = np.random.default_rng(1).integers(1, 40, (2, pairs)).astype(np.int32)
+    tracemalloc.start()
+    plan = plan_epoch(lengths[0], lengths[1], 1024, seed=1, epoch=0)
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(plan) > 1
+    assert kept < 6 * pairs
+    assert peak < 28 * pairs

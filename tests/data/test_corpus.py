@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -309,6 +309,8 @@ def test_mistyped_references_are_refused_with_a_hint(reference: str, message: st
 
 
 class FakeRecords(list[dict[str, Any]]):
+    cache_files: ClassVar[list[dict[str, str]]] = [{"filename": "/hub/data.arrow"}]
+
     @property
     def column_names(self) -> list[str]:
         return list(self[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 from dragoman.data.store import PairStore
 from dragoman.text.vocabulary import Vocabulary
 
-Sentence = NDArray[np.int32] | Sequence[int]
+Sentence = NDArray[np.integer[Any]] | Sequence[int]
 Change = Callable[[Sentence], Sentence]
 
 

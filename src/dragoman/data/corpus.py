@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,27 @@ class Pair:
         return bool(self.source.strip() and self.target.strip())
 
 
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A corpus that was found but not read: `read` gives its pairs from the first on, as often as it is called."""
+
+    name: str
+    read: Callable[[], Iterator[Pair]]
+    files: tuple[Path, ...] = ()  # that hold the pairs; none if dragoman makes them itself
+
+
+def find_corpora(
+    references: Iterable[CorpusReference],
+    *,
+    source_language: str,
+    target_language: str,
+    data_directory: Path | None = None,
+) -> list[Corpus]:
+    """Several corpora, looked up but not read, see `read_corpus`."""
+    languages = (source_language, target_language)
+    return [_find_corpus(reference, languages, data_directory) for reference in references]
+
+
 def read_corpora(
     references: Iterable[CorpusReference],
     *,
@@ -44,16 +66,10 @@ def read_corpora(
     data_directory: Path | None = None,
 ) -> Iterator[Pair]:
     """The pairs of several corpora, one corpus after the other; all are looked up before the first pair."""
-    corpora = [
-        read_corpus(
-            reference,
-            source_language=source_language,
-            target_language=target_language,
-            data_directory=data_directory,
-        )
-        for reference in references
-    ]
-    return chain.from_iterable(corpora)
+    corpora = find_corpora(
+        references, source_language=source_language, target_language=target_language, data_directory=data_directory
+    )
+    return chain.from_iterable(corpus.read() for corpus in corpora)
 
 
 def read_corpus(
@@ -72,20 +88,23 @@ def read_corpus(
         UserError: At once if there is no such corpus or language, or a file is missing; while reading, with file and
             line, for files of different length, text that `read_lines` refuses, malformed rows, or no text at all.
     """
-    languages = (source_language, target_language)
+    return _find_corpus(reference, (source_language, target_language), data_directory).read()
+
+
+def _find_corpus(reference: CorpusReference, languages: tuple[str, str], data_directory: Path | None) -> Corpus:
     if isinstance(reference, FilePair):
-        return _read_aligned(_existing(reference.source), _existing(reference.target))
+        return _aligned(f"{reference.source} and {reference.target}", reference.source, reference.target)
     if "{lang}" in reference:
-        source, target = (_existing(reference.replace("{lang}", language)) for language in languages)
-        return _read_aligned(source, target)
+        return _aligned(reference, *(reference.replace("{lang}", language) for language in languages))
     for suffix, parse in ROW_FORMATS.items():
         if reference.endswith((suffix, f"{suffix}.gz")):
-            return _read_rows(_existing(reference), parse, languages)
+            path = _existing(reference)
+            return Corpus(reference, partial(_read_rows, path, parse, languages), (path,))
     if match := _HUB_SPLIT.fullmatch(reference):
         name, configuration, split = match.groups()
-        return _pair_records(load_hub(name, configuration, split), name, languages)
+        return _records(reference, load_hub(name, configuration, split), name, languages)
     if match := _CATALOG_SPLIT.fullmatch(reference):
-        return _read_named(find_dataset(match[1]), match[2], languages, data_directory)
+        return _find_named(find_dataset(match[1]), match[2], languages, data_directory)
     raise UserError(_unknown_reference(reference))
 
 
@@ -110,8 +129,13 @@ def describe(name: str, *, data_directory: Path | None = None) -> Description:
     present = {(file.split, file.language) for file, path in files if path is not None}
     examples: tuple[Pair, ...] = ()
     if dataset.built_in or all((split, language) in present for language in languages):
-        examples = tuple(islice(_read_named(dataset, split, languages, data_directory), 3))
+        examples = tuple(islice(_find_named(dataset, split, languages, data_directory).read(), 3))
     return Description(dataset, files, examples)
+
+
+def _aligned(name: str, source_path: str, target_path: str) -> Corpus:
+    source, target = _existing(source_path), _existing(target_path)
+    return Corpus(name, partial(_read_aligned, source, target), (source, target))
 
 
 def _read_aligned(source: Path, target: Path) -> Iterator[Pair]:
@@ -177,17 +201,15 @@ def _parse_rows(path: Path, parse: RowParser, languages: tuple[str, str]) -> Ite
             yield Pair(*parse(line, str(path), number, languages))
 
 
-def _read_named(
-    dataset: Dataset, split: str, languages: tuple[str, str], data_directory: Path | None
-) -> Iterator[Pair]:
+def _find_named(dataset: Dataset, split: str, languages: tuple[str, str], data_directory: Path | None) -> Corpus:
+    name = f"{dataset.name}:{split}"
     dataset.check(split, languages)
     if dataset.built_in:
-        return BUILT_IN[dataset.name](split, languages)
+        return Corpus(name, partial(BUILT_IN[dataset.name], split, languages))
     files = [dataset.file(split, language) for language in languages]
     if dataset.hub and any(find_file(file, data_directory) is None for file in files):
-        return _pair_records(obtain_hub(dataset, split, data_directory), dataset.hub, languages)
-    source, target = obtain(dataset, files, data_directory)
-    return _read_aligned(source, target)
+        return _records(name, obtain_hub(dataset, split, data_directory), dataset.hub, languages)
+    return _aligned(name, *map(str, obtain(dataset, files, data_directory)))
 
 
 def _read_captions(split: str, languages: tuple[str, str]) -> Iterator[Pair]:
@@ -208,6 +230,11 @@ BUILT_IN: dict[str, Callable[[str, tuple[str, str]], Iterator[Pair]]] = {
     "copy": _read_copying,
 }
 """Datasets that dragoman makes itself, by name."""
+
+
+def _records(name: str, records: Any, dataset: str, languages: tuple[str, str]) -> Corpus:
+    files = tuple(Path(file["filename"]) for file in records.cache_files)
+    return Corpus(name, partial(_pair_records, records, dataset, languages), files)
 
 
 def _pair_records(records: Any, name: str, languages: tuple[str, str]) -> Iterator[Pair]:

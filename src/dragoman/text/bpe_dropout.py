@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from dragoman.text.cleaning import MARK
 from dragoman.text.subword import SubwordTokenizer
 
-Ids = Sequence[int] | NDArray[np.int32]
+Ids = Sequence[int] | NDArray[np.integer[Any]]
 
 VARIANTS = 16
 """Segmentations drawn of each word; each time the word is met, one of them is taken."""

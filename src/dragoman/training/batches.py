@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from dragoman.data.batch import Batch, Change, keep, make_batch
-from dragoman.data.buckets import Indices, plan_epoch
+from dragoman.data.buckets import Indices, Plan, plan_epoch
 from dragoman.settings import Recipe
 from dragoman.text.bpe_dropout import BPEDropout
 from dragoman.text.subword import SubwordTokenizer
@@ -44,7 +44,7 @@ class BatchStream:
         self._bpe_dropout = [self._segmenter(tokenizer, recipe) for tokenizer in (data.source, data.target)]
         self._groups = self._next_groups()
 
-    def plan(self, epoch: int) -> list[Indices]:
+    def plan(self, epoch: int) -> Plan:
         """Groups of sentences of like length, in the order of an epoch."""
         settings, groups = self.settings, self.settings.length_groups
         tokens = max(1, settings.batch_tokens // groups)

@@ -34,19 +34,26 @@ def choose_device(name: str, ranks: Ranks) -> torch.device:
 
 
 def use_threads(threads: int | None, ranks: Ranks) -> None:
-    """Let torch compute on this many CPU threads, by default its share of the cores this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    torch.set_num_threads(threads or max(1, cores // ranks.local_size))
+    """Let torch compute on this many CPU threads, by default this process' share of the cores."""
+    torch.set_num_threads(threads or max(1, thread_count(None) // ranks.local_size))
+
+
+def thread_count(threads: int | None) -> int:
+    """This many, by default one for each core this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return threads or cores or 1
 
 
 def keep_memory() -> None:
     """Let glibc keep what this process frees, for the next step will need as much.
 
     By default it gives large blocks back to the system at once, which must then clear them anew: a tenth of
-    the time of a small model's training.
+    the time of a small model's training. What is free already, after preparing text, is given back first.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:  # glibc; the numbers are those of its malloc.h
+    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+    mallopt = getattr(libc, "mallopt", None)
+    if libc is not None and mallopt is not None:  # glibc; the numbers are those of its malloc.h
+        libc.malloc_trim(0)
         mallopt(-4, 0)  # M_MMAP_MAX: no blocks of their own
         mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD, bytes
         mallopt(-2, 2**26)  # M_TOP_PAD, bytes

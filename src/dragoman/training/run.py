@@ -67,15 +67,15 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
                 ranks.wait()
             return True
         use_threads(recipe.training.threads, ranks)
-        keep_memory()
         try:
             device = choose_device(recipe.training.device, ranks)
-            data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note)
+            data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note, line.update)
             tests = _read_tests(recipe, data_directory) if ranks.first else {}
         except BaseException:
             if made:  # what is at fault can be mended, and the same command given again
                 output.rmdir()
             raise
+        keep_memory()
         if ranks.first:
             _start_directory(recipe, output, data, resume)
             ranks.wait()

@@ -82,6 +82,7 @@ class Trainer:
         before = self.progress.seconds
         while not self.finished:
             self._step(self.batches.next_step())
+            self.data.train.forget()
             self.progress.step += 1
             now = time.monotonic()
             overdue = now - saved > 60 * self.settings.checkpoint_minutes
