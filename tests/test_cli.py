@@ -17,6 +17,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 import dragoman
+from dragoman.evaluation import evaluate
 from dragoman.recipe import save_recipe
 from dragoman.translator import Translator
 
@@ -28,6 +29,7 @@ VERBS = [
     ("train",),
     ("translate",),
     ("evaluate",),
+    ("score",),
     ("info",),
     ("data", "list"),
     ("data", "fetch"),
@@ -224,6 +226,21 @@ def test_evaluate_warns_of_long_lines_without_naming_code(finished_run: Path, pr
     outcome = process("evaluate", finished_run, "--source", tmp_path / "x", "--reference", tmp_path / "x")
     assert outcome.code == 0
     assert re.fullmatch(r"dragoman: warning: 1 of 1 texts were longer than the model's limit .*\n", outcome.error)
+
+
+def test_score_has_a_line_for_each_pair(
+    finished_run: Path, command: Command, corpus: Path, source: Path, translator: Translator
+) -> None:
+    files = ("--source", source, "--target", corpus / "test.en")
+    outcome = command("score", finished_run, *files, "--set", "decoding.length_penalty=0")
+    assert outcome.code == 0
+    lines = command("score", finished_run, *files, "--set", "decoding.length_penalty=0", "--json").out.splitlines()
+    sums = [sum(json.loads(line)["log_probabilities"]) for line in lines]
+    assert [float(line) for line in outcome.out.splitlines()] == pytest.approx(sums, abs=1e-4)
+    sides = (path.read_text("utf-8").splitlines() for path in (source, corpus / "test.en"))
+    report, _ = evaluate(translator, *sides)
+    tokens = sum(len(json.loads(line)["log_probabilities"]) for line in lines)
+    assert -sum(sums) / tokens == pytest.approx(report.loss, abs=1e-4), "the loss of evaluate, sentence by sentence"
 
 
 def test_info_of_recipe_run_and_bundle_agree(

@@ -196,6 +196,34 @@ def evaluate(
 
 
 @app.command()
+def score(
+    bundle: BundlePath,
+    source: Annotated[Path, typer.Option(help="File with one source sentence a line (or .gz).")],
+    target: Annotated[Path, typer.Option(help="File with the translation of each line to score.")],
+    overrides: Overrides = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line: tokens, log-probabilities, …")
+    ] = False,
+) -> None:
+    """Score given translations: one line for each, its log-probability over the length penalty.
+
+    Example: dragoman score runs/multi30k-de-en --source test.de --target other.en --set decoding.length_penalty=0
+    """
+    from dragoman.bundle import Bundle
+    from dragoman.data.corpus import read_corpus
+    from dragoman.scoring import score
+    from dragoman.settings import FilePair
+
+    loaded = Bundle.load(bundle)
+    alpha = _decoding(loaded.recipe, overrides or []).length_penalty
+    files = FilePair(source=str(source), target=str(target))
+    pairs = read_corpus(files, source_language="source", target_language="target")
+    with _open_output(None) as file:
+        for each in score(loaded, ((pair.source, pair.target) for pair in pairs), alpha):
+            file.write((_to_json(each) if as_json else f"{each.score:.5f}") + "\n")
+
+
+@app.command()
 def info(
     path: Annotated[Path, typer.Argument(metavar="BUNDLE|RUN|RECIPE")],
     as_json: AsJson = False,
