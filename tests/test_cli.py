@@ -237,8 +237,8 @@ def test_score_has_a_line_for_each_pair(
     lines = command("score", finished_run, *files, "--set", "decoding.length_penalty=0", "--json").out.splitlines()
     sums = [sum(json.loads(line)["log_probabilities"]) for line in lines]
     assert [float(line) for line in outcome.out.splitlines()] == pytest.approx(sums, abs=1e-4)
-    sides = (path.read_text("utf-8").splitlines() for path in (source, corpus / "test.en"))
-    report, _ = evaluate(translator, *sides)
+    sources, references = (path.read_text("utf-8").splitlines() for path in (source, corpus / "test.en"))
+    report, _ = evaluate(translator, sources, references)
     tokens = sum(len(json.loads(line)["log_probabilities"]) for line in lines)
     assert -sum(sums) / tokens == pytest.approx(report.loss, abs=1e-4), "the loss of evaluate, sentence by sentence"
 
