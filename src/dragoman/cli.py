@@ -271,7 +271,7 @@ def data_show(name: str, data_dir: DataDirectory = None) -> None:
 def export_bundle(
     bundle: BundlePath,
     directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where to; made, or an earlier export.")],
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="ctranslate2.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="ctranslate2, huggingface or onnx.")],
     compute_type: ComputeType = None,
     source: Annotated[
         Path | None, typer.Option(help="Sentences to compare translations of, line by line (default: random tokens).")
