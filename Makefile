@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench docs browser clean
+.PHONY: quickstart test check bench bench-decoding docs browser clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -23,6 +23,13 @@ check: .venv/installed
 bench: .venv/installed
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
 	@for benchmark in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
+
+# Ours, CTranslate2 and Hugging Face on one bundle: make bench-decoding BUNDLE=runs/mine CORPUS=multi30k:val
+BUNDLE ?= runs/quickstart
+CORPUS ?= captions:test
+bench-decoding: .venv/installed
+	test -e $(BUNDLE) || $(MAKE) quickstart
+	$(BIN)/python benchmarks/decoding.py $(BUNDLE) --corpus $(CORPUS)
 
 docs: .venv/installed
 	$(BIN)/python docs/generate_recipes.py
@@ -41,5 +48,5 @@ clean:
 	  echo "dragoman needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) --version 2>&1); try: make PYTHON=python3.11" >&2; \
 	  exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,spacy,ctranslate2,huggingface,onnx]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,spacy,ctranslate2,huggingface,onnx,argos]'
 	@touch $@

@@ -33,6 +33,7 @@ VERBS = [
     ("data", "fetch"),
     ("data", "show"),
     ("export",),
+    ("import", "huggingface"),
 ]
 
 
@@ -306,10 +307,11 @@ for verb in {VERBS}:
 
 def test_every_verb_is_helped_with(command: Command) -> None:
     """VERBS above must be all there are."""
-    for name, first in ((("data",), 2), ((), 1)):
+    groups = {verb[0] for verb in VERBS if len(verb) == 2}
+    for name in ((), *((group,) for group in groups)):
         listed = command(*name, "--help").out.split("Commands:")[1]
         shown = {line.split()[0] for line in listed.splitlines() if re.match(r"  \w", line)}
-        assert shown - {"data"} == {verb[-1] for verb in VERBS if len(verb) == first}
+        assert shown == {verb[len(name)] for verb in VERBS if verb[: len(name)] == name}
 
 
 def test_version_is_that_of_the_package(command: Command) -> None:

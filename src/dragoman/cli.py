@@ -28,6 +28,8 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="Named datasets: what there is, and where it lies.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
+import_app = typer.Typer(help="Models of other programs as bundles.", no_args_is_help=True)
+app.add_typer(import_app, name="import")
 
 BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle, or a run directory that holds one.")]
 Overrides = Annotated[
@@ -271,7 +273,7 @@ def data_show(name: str, data_dir: DataDirectory = None) -> None:
 def export_bundle(
     bundle: BundlePath,
     directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where to; made, or an earlier export.")],
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="ctranslate2, huggingface or onnx.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="ctranslate2, huggingface, onnx or argos.")],
     compute_type: ComputeType = None,
     source: Annotated[
         Path | None, typer.Option(help="Sentences to compare translations of, line by line (default: random tokens).")
@@ -288,6 +290,21 @@ def export_bundle(
 
     measured = export(Bundle.load(bundle), to, directory, compute_type or "float32", read_sample(source, reference))
     print(f"{measured}\n{directory}: {to}, the same translator")
+
+
+@import_app.command("huggingface")
+def import_huggingface(
+    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="A Marian model and its tokenizer.")],
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The bundle to write.")],
+) -> None:
+    """Make a bundle of a Marian model of Hugging Face, such as those of OPUS-MT, and check that it computes the same.
+
+    Example: dragoman import huggingface opus-mt-de-en imported
+    """
+    from dragoman.export.importing import import_marian
+
+    difference = import_marian(directory, output)
+    print(f"logits: largest difference {difference:.2g}\n{output}: a bundle with the same logits")
 
 
 def _open_translator(

@@ -128,7 +128,7 @@ def _torch_can_be_it(model: Model) -> str | None:
     reasons = {
         "qkv_bias = true": model.qkv_bias,
         "final_norm = true": model.final_norm,
-        "activation = 'relu' or 'gelu'": model.activation != "swiglu",
+        "activation = 'relu' or 'gelu'": model.activation in ("relu", "gelu"),
         "positions = 'sinusoidal' or 'learned'": model.positions != "rotary",
         "equal dropout, attention_dropout and activation_dropout": (
             model.dropout == model.attention_dropout == model.activation_dropout
@@ -165,7 +165,9 @@ class Model(Settings):
     embedding_init: Literal["normal", "xavier"] = Field(
         "normal", description="Initial embeddings: normal with deviation d_model^-0.5, or Xavier-uniform like the rest."
     )
-    activation: Literal["relu", "gelu", "swiglu"] = Field("relu", description="Activation of the feed-forward layers.")
+    activation: Literal["relu", "gelu", "silu", "swiglu"] = Field(
+        "relu", description="Activation of the feed-forward layers."
+    )
     positions: Literal["sinusoidal", "learned", "rotary"] = Field(
         "sinusoidal", description="How positions enter: added to the embeddings, or rotating queries and keys."
     )

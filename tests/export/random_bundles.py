@@ -37,7 +37,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "rotary, swiglu": {"model.positions": "rotary", "model.activation": "swiglu", "model.output_bias": True},
     "torch's layers": {"model.implementation": "torch"},
     "words": {"text.tokenizer": "whitespace", "text.joint": False, "model.tie": "none", "text.minimum_frequency": 2},
-    "unigram": {"text.tokenizer": "unigram"},
+    "unigram, silu": {"text.tokenizer": "unigram", "model.activation": "silu"},
     "split words": {"text.pre_tokenizer": "whitespace", "text.lowercase": True},
 }
 """Settings that differ from the tiny recipe's, by what they are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import count
+from typing import Any
 
 import numpy as np
 import onnx
@@ -33,7 +34,7 @@ class Graph:
         self._constants: dict[str, onnx.TensorProto] = {}
         self._names: Iterator[int] = count()
 
-    def op(self, kind: str, *inputs: str, **attributes: int | float | Sequence[int]) -> str:
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
         """One operation with one result."""
         name = f"{kind}_{next(self._names)}"
         self._nodes.append(helper.make_node(kind, inputs, [name], **attributes))
@@ -60,11 +61,11 @@ class Graph:
 
     def build(self, name: str, inputs: dict[str, tuple[int, Shape]], outputs: dict[str, tuple[int, Shape]]) -> bytes:
         """The finished graph, checked, as the bytes of a file."""
-        described = [
+        read, written = (
             [helper.make_tensor_value_info(each, kind, shape) for each, (kind, shape) in values.items()]
             for values in (inputs, outputs)
-        ]
-        graph = helper.make_graph(self._nodes, name, *described, initializer=list(self._constants.values()))
+        )
+        graph = helper.make_graph(self._nodes, name, read, written, initializer=list(self._constants.values()))
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="dragoman")
         model.ir_version = IR
         onnx.checker.check_model(model, full_check=True)
@@ -150,6 +151,8 @@ class Graph:
         if layer.activation == "swiglu":
             gate, value = self.split(hidden, 2)
             hidden = self.op("Mul", self.op("Mul", gate, self.op("Sigmoid", gate)), value)
+        elif layer.activation == "silu":
+            hidden = self.op("Mul", hidden, self.op("Sigmoid", hidden))
         else:
             hidden = self.op({"relu": "Relu", "gelu": "Gelu"}[layer.activation], hidden)
         return self.linear(hidden, layer.outer.weight, layer.outer.bias)

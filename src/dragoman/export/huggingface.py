@@ -72,7 +72,7 @@ def refusals(bundle: Bundle) -> list[str]:
         ),
         f"model.norm_epsilon = {model.norm_epsilon:g}: {kind} has 1e-05": model.norm_epsilon != 1e-5,
         f"model.activation = {model.activation!r}: {kind} has no gates": model.activation == "swiglu",
-        f"text.tokenizer = {text.tokenizer!r}: only subwords fit its tokenizers": not isinstance(
+        f"text.tokenizer = {text.tokenizer!r}: only subwords that dragoman learnt fit its tokenizers": not isinstance(
             bundle.source, SubwordTokenizer
         ),
         "text.pre_tokenizer = 'whitespace': its decoders cannot join words and punctuation as ours": (

@@ -13,7 +13,7 @@ from dragoman.export import parity
 from dragoman.export.parity import Exported, Parity, Sample
 from dragoman.files import atomic_directory, write_json
 
-FORMATS = ("ctranslate2", "huggingface", "onnx")
+FORMATS = ("ctranslate2", "huggingface", "onnx", "argos")
 """Formats by name; the module of that name in this room is a `Format`."""
 
 PARITY_FILE = "parity.json"

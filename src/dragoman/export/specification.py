@@ -24,7 +24,12 @@ FORBIDDEN = -1e4
 POSITIONS = 1024
 """Positions that a table of sinusoids has at least, as CTranslate2 cuts sources there unless told otherwise."""
 
-_ACTIVATIONS = {"relu": specs.Activation.RELU, "gelu": specs.Activation.GELU, "swiglu": specs.Activation.SWISH}
+_ACTIVATIONS = {
+    "relu": specs.Activation.RELU,
+    "gelu": specs.Activation.GELU,
+    "silu": specs.Activation.SWISH,
+    "swiglu": specs.Activation.SWISH,
+}
 
 
 def specify(bundle: Bundle) -> specs.TransformerSpec:
