@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench crash-test docs browser clean
+.PHONY: quickstart test check bench bench-decoding bench-training crash-test docs browser clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -15,7 +15,7 @@ quickstart: .venv/installed
 test: check
 	$(BIN)/python -m pytest
 
-check: .venv/installed
+check: .venv/extras
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy src tests docs $(wildcard benchmarks/*.py)
@@ -27,6 +27,13 @@ bench: .venv/installed
 # Kills a run two hundred times, at random moments and while it saves, and damages its files.
 crash-test: .venv/installed
 	$(BIN)/python -m pytest -s tests/training/test_crashes.py --kills=200 --kill-seed=$$(date +%s)
+
+# Ours, CTranslate2 and Hugging Face on one bundle: make bench-decoding BUNDLE=runs/mine CORPUS=multi30k:val
+BUNDLE ?= runs/quickstart
+CORPUS ?= captions:test
+bench-decoding: .venv/extras
+	test -e $(BUNDLE) || $(MAKE) quickstart
+	$(BIN)/python benchmarks/decoding.py $(BUNDLE) --corpus $(CORPUS)
 
 docs: .venv/installed
 	$(BIN)/python docs/generate_recipes.py
@@ -46,4 +53,9 @@ clean:
 	  exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,spacy]'
+	@touch $@
+
+# What exports and engines need.
+.venv/extras: .venv/installed
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[ctranslate2,huggingface,onnx,argos]'
 	@touch $@

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -28,6 +28,8 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="Named datasets: what there is, and where it lies.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
+import_app = typer.Typer(help="Models of other programs as bundles.", no_args_is_help=True)
+app.add_typer(import_app, name="import")
 
 BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle, or a run directory that holds one.")]
 Overrides = Annotated[
@@ -39,6 +41,10 @@ DataDirectory = Annotated[
     typer.Option("--data-dir", help="Directory of datasets to read before downloading (default: $DRAGOMAN_DATA)."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ComputeType = Annotated[
+    Literal["float32", "int8"] | None,
+    typer.Option(help="Arithmetic of CTranslate2 (default: float32); int8 is smaller, and a little less exact."),
+]
 
 
 def main() -> None:
@@ -137,6 +143,11 @@ def translate(
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a line: text, tokens, log-probabilities, score, …")
     ] = False,
+    engine: Annotated[
+        Literal["ctranslate2", "torch"] | None,
+        typer.Option(help="What searches (default: ctranslate2 if it is installed and can do it, else torch)."),
+    ] = None,
+    compute_type: ComputeType = None,
 ) -> None:
     """Translate texts, a file, or standard input: one line out for each line in.
 
@@ -150,7 +161,7 @@ def translate(
         raise UserError("give texts or --input, not both")
     if output and source and output.resolve() == source.resolve():
         raise UserError(f"{output}: is also the input")
-    translator = _load(bundle, overrides)
+    translator = _open_translator(bundle, overrides, engine, compute_type)
     lines: Iterable[str] = texts or (read_lines(source) if source else decode_lines(sys.stdin.buffer, "standard input"))
     truncated = 0
     with _open_output(output) as file:
@@ -284,6 +295,55 @@ def data_show(name: str, data_dir: DataDirectory = None) -> None:
         print(f"  {file.path}: {path or 'not on this machine' + (', at ' + file.url if file.url else '')}")
     for pair in found.examples:
         print(f"\n  {pair.source}\n  {pair.target}")
+
+
+@app.command("export")
+def export_bundle(
+    bundle: BundlePath,
+    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where to; made, or an earlier export.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="ctranslate2, huggingface, onnx or argos.")],
+    compute_type: ComputeType = None,
+    source: Annotated[
+        Path | None, typer.Option(help="Sentences to compare translations of, line by line (default: random tokens).")
+    ] = None,
+    reference: Annotated[Path | None, typer.Option(help="Their right translations, to compare BLEU too.")] = None,
+) -> None:
+    """Write a translator in another program's format, and check that it still is the same translator.
+
+    Example: dragoman export runs/multi30k-de-en exported --to ctranslate2 --source test.de --reference test.en
+    """
+    from dragoman.bundle import Bundle
+    from dragoman.export.parity import read_sample
+    from dragoman.export.run import export
+
+    measured = export(Bundle.load(bundle), to, directory, compute_type or "float32", read_sample(source, reference))
+    print(f"{measured}\n{directory}: {to}, the same translator")
+
+
+@import_app.command("huggingface")
+def import_huggingface(
+    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="A Marian model and its tokenizer.")],
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The bundle to write.")],
+) -> None:
+    """Make a bundle of a Marian model of Hugging Face, such as those of OPUS-MT, and check that it computes the same.
+
+    Example: dragoman import huggingface opus-mt-de-en imported
+    """
+    from dragoman.export.importing import import_marian
+
+    difference = import_marian(directory, output)
+    print(f"logits: largest difference {difference:.2g}\n{output}: a bundle with the same logits")
+
+
+def _open_translator(
+    bundle: Path, overrides: list[str] | None, engine: str | None, compute_type: str | None
+) -> Translator:
+    from dragoman.bundle import Bundle, find_bundle
+    from dragoman.export.converted import open_translator
+
+    loaded = Bundle.load(bundle)
+    decoding = _decoding(loaded.recipe, overrides or [])
+    return open_translator(loaded, find_bundle(bundle), decoding, engine, compute_type)
 
 
 def _load(bundle: Path, overrides: list[str] | None) -> Translator:

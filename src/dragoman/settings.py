@@ -145,7 +145,7 @@ def _torch_can_be_it(model: Model) -> str | None:
     reasons = {
         "qkv_bias = true": model.qkv_bias,
         "final_norm = true": model.final_norm,
-        "activation = 'relu' or 'gelu'": model.activation != "swiglu",
+        "activation = 'relu' or 'gelu'": model.activation in ("relu", "gelu"),
         "positions = 'sinusoidal' or 'learned'": model.positions != "rotary",
         "equal dropout, attention_dropout and activation_dropout": (
             model.dropout == model.attention_dropout == model.activation_dropout
@@ -187,7 +187,9 @@ class Model(Settings):
         description="Initial query, key and value projections: three Xavier-uniform matrices, or parts of one, smaller "
         "by the square root of 2, as torch.nn.MultiheadAttention has them.",
     )
-    activation: Literal["relu", "gelu", "swiglu"] = Field("relu", description="Activation of the feed-forward layers.")
+    activation: Literal["relu", "gelu", "silu", "swiglu"] = Field(
+        "relu", description="Activation of the feed-forward layers."
+    )
     positions: Literal["sinusoidal", "learned", "rotary"] = Field(
         "sinusoidal", description="How positions enter: added to the embeddings, or rotating queries and keys."
     )

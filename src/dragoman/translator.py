@@ -12,6 +12,7 @@ from typing import overload
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.data.batch import pad
@@ -98,11 +99,22 @@ class Translator:
         lengths = np.array([len(sentence) + 1 for sentence in limited], dtype=np.int64)
         order = np.argsort(lengths, kind="stable")
         order = order[lengths[order] > 1]  # nothing to translate in empty texts
-        for batch in reversed(cut(lengths, lengths, order, self.decoding.batch_tokens)):
-            found = self._search([limited[index] for index in batch])
+        batches = list(reversed(cut(lengths, lengths, order, self.decoding.batch_tokens)))
+        searched = self._search_all([[limited[index] for index in batch] for batch in batches])
+        for batch, found in zip(batches, searched, strict=True):
             for index, hypotheses in zip(batch.tolist(), found, strict=True):
                 results[index] = self._translation(hypotheses, truncated=len(ids[index]) > self.source_limit)
         return results
+
+    def _search_all(self, batches: Sequence[list[list[int]]]) -> Iterable[list[list[Hypothesis]]]:
+        """The hypotheses of every sentence of every batch; other engines may search several batches at once."""
+        return map(self._search, batches)
+
+    def _limits(self, lengths: Tensor) -> Tensor:
+        """Most tokens of the translations of sources of these lengths, all with eos, (sentences,)."""
+        settings = self.decoding
+        limits = (lengths * settings.max_length_ratio).long() + settings.max_length_offset
+        return limits.clamp(max=min(settings.max_length, self.bundle.recipe.model.max_length))
 
     @torch.inference_mode()
     def _search(self, sentences: list[list[int]]) -> list[list[Hypothesis]]:
@@ -110,14 +122,13 @@ class Translator:
         source, target = self.bundle.source.vocabulary, self.bundle.target.vocabulary
         ids = pad(sentences, first=None, last=source.eos, pad=source.pad).to(self.device)
         lengths = (ids != source.pad).sum(dim=1)  # (sentences,)
-        limits = (lengths * settings.max_length_ratio).long() + settings.max_length_offset
         find = partial(
             search,
             settings=settings,
             bos=target.bos,
             eos=target.eos,
             forbidden=(target.unk, target.pad, target.bos),
-            max_lengths=limits.clamp(max=min(settings.max_length, self.bundle.recipe.model.max_length)),
+            max_lengths=self._limits(lengths),
         )
         return find(model.step, model.start(ids)) if settings.cache else find(PrefixStep(model), PrefixCache(ids))
 

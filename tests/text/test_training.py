@@ -28,7 +28,7 @@ def stored(kind: str) -> dict[str, Any]:
 
 def test_every_tokenizer_of_the_settings_can_be_trained_and_loaded() -> None:
     names = get_args(Text.model_fields["tokenizer"].annotation)
-    assert set(names) == set(TRAIN) == set(LOAD)
+    assert set(names) == set(TRAIN) == set(LOAD) - {"sentencepiece"}, "that is only imported"
 
 
 @pytest.mark.parametrize("kind", TRAIN)

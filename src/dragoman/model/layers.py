@@ -13,6 +13,8 @@ from dragoman.model.dropout import dropout
 from dragoman.model.masks import Mask
 from dragoman.settings import Model
 
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+
 
 class FeedForward(nn.Module):
     """Two linear maps with an activation between, the same at every position (section 3.3).
@@ -34,7 +36,7 @@ class FeedForward(nn.Module):
             gate, value = hidden.chunk(2, dim=-1)
             hidden = F.silu(gate) * value  # (batch, length, d_ff)
         else:
-            hidden = F.relu(hidden) if self.activation == "relu" else F.gelu(hidden)
+            hidden = ACTIVATIONS[self.activation](hidden)
         output: Tensor = self.outer(dropout(hidden, self.dropout, self.training))
         return output
 

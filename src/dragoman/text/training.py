@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from dragoman.errors import UserError, nearest
 from dragoman.settings import Text
+from dragoman.text.pieces import load_pieces
 from dragoman.text.subword import load_subwords
 from dragoman.text.subword_training import train_subwords
 from dragoman.text.tokenizer import Tokenizer
@@ -28,6 +29,7 @@ LOAD: dict[str, Callable[[dict[str, Any]], Tokenizer]] = {
     "unigram": load_subwords,
     "whitespace": load_words,
     "spacy": load_words,
+    "sentencepiece": load_pieces,
 }
 
 

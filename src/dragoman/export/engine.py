@@ -1,0 +1,138 @@
+"""Translating with CTranslate2: the same search as ours on the same weights, by another engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import ctranslate2
+import torch
+
+from dragoman.bundle import Bundle
+from dragoman.errors import UserError
+from dragoman.search.hypothesis import Hypothesis, finish, length_penalty
+from dragoman.settings import Decoding
+from dragoman.translator import Translator
+
+Sentence = list[int]
+
+_BATCH_TOKENS = 1024  # small enough for every worker to get some batches of a long text
+_NO_PENALTY = 1e-6  # with 0 the engine would end the search by another rule than ours
+
+
+def impossible(decoding: Decoding) -> list[str]:
+    """What these settings ask of CTranslate2 that it cannot do as we do."""
+    reasons = {
+        "decoding.sampling = true": decoding.sampling,
+        f"decoding.temperature = {decoding.temperature:g}": decoding.temperature != 1.0,
+        "decoding.cache = false": not decoding.cache,
+    }
+    return [setting for setting, asked in reasons.items() if asked]
+
+
+class CTranslate2Translator(Translator):
+    """A translator whose search CTranslate2 runs, one single-threaded worker a core.
+
+    Beams grow and end there by our rules. Its length penalty is another, so it is left out there, and ours is applied
+    here to all hypotheses of a sentence that ended. Where more than `beam_size` of them end at once, the engine keeps
+    the likeliest. Those it drops are no longer and no likelier than one that it keeps, so the best of all is kept;
+    an alternative may be missing. It cannot force the end of a translation that reaches its limit: such a sentence
+    is searched again by torch.
+    """
+
+    def __init__(
+        self, bundle: Bundle, converted: Path, decoding: Decoding | None = None, compute_type: str = "float32"
+    ) -> None:
+        """Open a converted bundle.
+
+        Args:
+            bundle: The original, whose tokenizers and settings are used.
+            converted: What the bundle became in CTranslate2's format.
+            decoding: Settings of the search, instead of the bundle's own.
+            compute_type: 'float32' or 'int8'.
+
+        Raises:
+            UserError: The settings ask for what CTranslate2 cannot do, or its files are broken.
+        """
+        super().__init__(bundle, decoding)
+        if reasons := impossible(self.decoding):
+            raise UserError(f"CTranslate2 cannot translate with {', '.join(reasons)}; use the engine torch")
+        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        try:
+            self._engine = ctranslate2.Translator(
+                str(converted), compute_type=compute_type, inter_threads=workers, intra_threads=1
+            )
+        except (RuntimeError, ValueError) as error:
+            raise UserError(f"{converted}: CTranslate2 cannot read it: {error}") from error
+
+    def score(self, sources: Sequence[Sentence], targets: Sequence[Sentence]) -> list[list[float]]:
+        """Log-probabilities of the tokens of given translations, and of their ends."""
+        source, target = self.bundle.source.vocabulary.tokens, self.bundle.target.vocabulary.tokens
+        scored = self._engine.score_batch(
+            [[source[token] for token in sentence] for sentence in sources],
+            [[target[token] for token in sentence] for sentence in targets],
+            max_batch_size=_BATCH_TOKENS,
+            batch_type="tokens",
+            max_input_length=0,
+        )
+        return [result.log_probs for result in scored]
+
+    def _search_all(self, batches: Sequence[list[Sentence]]) -> Iterator[list[list[Hypothesis]]]:
+        """Give the engine all batches at once, that no worker waits."""
+        limits = [self._limits(torch.tensor([len(sentence) + 1 for sentence in batch])).tolist() for batch in batches]
+        pending = [self._submit(batch, max(limit)) for batch, limit in zip(batches, limits, strict=True)]
+        found = [
+            [self._best(result.result(), most) for result, most in zip(results, limit, strict=True)]
+            for results, limit in zip(pending, limits, strict=True)
+        ]
+        scored = iter(self._score_found(batches, found))
+        for batch, best in zip(batches, found, strict=True):
+            unsettled = [sentence for sentence, targets in zip(batch, best, strict=True) if not targets]
+            again = iter(self._search(unsettled) if unsettled else [])
+            yield [self._finish(targets, scored) if targets else next(again) for targets in best]
+
+    def _submit(self, batch: list[Sentence], limit: int) -> list[ctranslate2.AsyncTranslationResult]:
+        tokens, beam_size = self.bundle.source.vocabulary.tokens, self.decoding.beam_size
+        submitted: list[ctranslate2.AsyncTranslationResult] = self._engine.translate_batch(
+            [[tokens[token] for token in sentence] for sentence in batch],
+            max_batch_size=_BATCH_TOKENS,
+            batch_type="tokens",
+            asynchronous=True,
+            beam_size=beam_size,
+            num_hypotheses=beam_size,
+            length_penalty=_NO_PENALTY,
+            max_decoding_length=max(1, limit),
+            min_decoding_length=0,
+            max_input_length=0,
+            return_scores=True,
+            return_end_token=True,
+        )
+        return submitted
+
+    def _best(self, result: ctranslate2.TranslationResult, limit: int) -> list[Sentence]:
+        """The tokens of the n_best hypotheses, best first; none if the search came to the limit."""
+        ids, alpha = self.bundle.target.vocabulary.ids, self.decoding.length_penalty
+        lengths = [len(tokens) for tokens in result.hypotheses]  # eos counts
+        if max(lengths) >= limit:
+            return []
+        totals = [score * length**_NO_PENALTY for score, length in zip(result.scores, lengths, strict=True)]
+        scores = [total / length_penalty(length, alpha) for total, length in zip(totals, lengths, strict=True)]
+        order = sorted(range(len(scores)), key=lambda index: -scores[index])[: self.decoding.n_best]
+        return [[ids[token] for token in result.hypotheses[index][:-1]] for index in order]
+
+    def _score_found(
+        self, batches: Sequence[list[Sentence]], found: Sequence[list[list[Sentence]]]
+    ) -> list[list[float]]:
+        pairs = [
+            (sentence, tokens)
+            for sentence, targets in zip(chain.from_iterable(batches), chain.from_iterable(found), strict=True)
+            for tokens in targets
+        ]
+        return self.score([sentence for sentence, _ in pairs], [tokens for _, tokens in pairs]) if pairs else []
+
+    def _finish(self, targets: list[Sentence], scored: Iterator[list[float]]) -> list[Hypothesis]:
+        alpha = self.decoding.length_penalty
+        hypotheses = [finish(tokens, next(scored), alpha) for tokens in targets]
+        return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)

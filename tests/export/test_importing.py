@@ -1,0 +1,129 @@
+"""Marian models as bundles: the same logits, the same tokens, and what cannot be expressed is refused."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sentencepiece
+import torch
+from random_bundles import sentences
+
+from dragoman.bundle import Bundle
+from dragoman.data.captions import captions
+from dragoman.errors import UserError
+from dragoman.export.importing import import_marian
+from dragoman.export.parity import Sample
+from dragoman.export.run import export
+from dragoman.translator import Translator
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+transformers = pytest.importorskip("transformers")
+
+CONFIG: dict[str, Any] = {
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 24,
+    "max_position_embeddings": 60,
+    "scale_embedding": True,
+    "activation_function": "swish",
+}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "as OPUS-MT": {},
+    "untied": {"share_encoder_decoder_embeddings": False, "tie_word_embeddings": False, "activation_function": "gelu"},
+    "target tied": {"share_encoder_decoder_embeddings": False, "activation_function": "relu"},
+    "output of its own": {"tie_word_embeddings": False},
+}
+
+
+@pytest.fixture(scope="module")
+def spm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    directory = tmp_path_factory.mktemp("spm")
+    for side, texts in zip(("source", "target"), zip(*islice(captions("train"), 300), strict=True), strict=True):
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(texts), model_prefix=str(directory / side), vocab_size=200, minloglevel=2
+        )
+    return directory / "source.model", directory / "target.model"
+
+
+def save_marian(directory: Path, spm: tuple[Path, Path], **options: Any) -> None:
+    """A Marian model of random weights, as OPUS-MT's are saved: one vocabulary, padding last and to start with."""
+    directory.mkdir()
+    pieces: dict[str, int] = {}
+    for path, side in zip(spm, ("source", "target"), strict=True):
+        (directory / f"{side}.spm").write_bytes(path.read_bytes())
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        for token in ("</s>", "<unk>", ">>fra<<", *(processor.id_to_piece(index) for index in range(3, 200))):
+            pieces.setdefault(token, len(pieces))
+    pieces["<pad>"] = pad = len(pieces)
+    (directory / "vocab.json").write_text(json.dumps(pieces))
+    specials = {"pad_token_id": pad, "decoder_start_token_id": pad, "eos_token_id": 0, "forced_eos_token_id": 0}
+    config = transformers.MarianConfig(**{**CONFIG, "vocab_size": pad + 1, **specials, **options})
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = transformers.MarianMTModel(config)
+        for parameter in (*model.parameters(), model.final_logits_bias):
+            if parameter.requires_grad or parameter is model.final_logits_bias:
+                parameter.data.add_(torch.randn_like(parameter) * 0.2)
+    model.save_pretrained(directory)
+    (directory / "tokenizer_config.json").write_text(json.dumps({"source_lang": "de", "target_lang": "en"}))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_logits_are_the_same(variant: str, spm: tuple[Path, Path], tmp_path: Path) -> None:
+    save_marian(tmp_path / "marian", spm, **VARIANTS[variant])
+    assert import_marian(tmp_path / "marian", tmp_path / "bundle") < 1e-4
+    bundle = Bundle.load(tmp_path / "bundle")
+    assert (bundle.recipe.data.source_language, bundle.recipe.data.target_language) == ("de", "en")
+    assert bundle.model.output.bias is not None
+    assert bundle.model.output.bias.abs().max() > 0
+
+
+@pytest.mark.filterwarnings("ignore:Recommended")
+def test_tokens_and_texts_are_the_same(spm: tuple[Path, Path], tmp_path: Path) -> None:
+    save_marian(tmp_path / "marian", spm)
+    import_marian(tmp_path / "marian", tmp_path / "bundle")
+    ours = Bundle.load(tmp_path / "bundle")
+    theirs = transformers.MarianTokenizer.from_pretrained(tmp_path / "marian")
+    texts = [*sentences(), ">>fra<< Ein Hund.", "Xylophon Ω"]
+    tokens = ours.source.vocabulary.tokens
+    for text, ids in zip(texts, ours.source.encode(texts), strict=True):
+        assert [tokens[index] for index in ids] == theirs.convert_ids_to_tokens(theirs(text)["input_ids"])[:-1]
+    reloaded = Translator(ours)(texts[:3])
+    assert all(translation.tokens for translation in reloaded)
+    spelled = ours.target.encode(["A small dog runs."])[0]
+    assert ours.target.decode(spelled) == "A small dog runs."
+
+
+def test_an_imported_bundle_can_be_exported(spm: tuple[Path, Path], tmp_path: Path) -> None:
+    save_marian(tmp_path / "marian", spm)
+    import_marian(tmp_path / "marian", tmp_path / "bundle")
+    bundle = Bundle.load(tmp_path / "bundle")
+    for name in ("ctranslate2", "argos"):
+        assert export(bundle, name, tmp_path / name, sample=Sample(sentences()[:3])).largest_difference < 1e-4
+
+
+def test_what_cannot_be_expressed_is_refused_by_name_and_together(
+    spm: tuple[Path, Path], tmp_path: Path, command: Command
+) -> None:
+    save_marian(tmp_path / "marian", spm, scale_embedding=False, decoder_ffn_dim=8, activation_function="tanh")
+    outcome = command("import", "huggingface", tmp_path / "marian", tmp_path / "bundle")
+    assert outcome.code == 2
+    for reason in ("scale_embedding = False", "encoder_ffn_dim = 24: must be 8", "activation_function = 'tanh'"):
+        assert reason in outcome.error
+    assert not (tmp_path / "bundle").exists()
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(UserError, match=r"no model\.safetensors, source\.spm, target\.spm, vocab\.json"):
+        import_marian(tmp_path, tmp_path / "bundle")
