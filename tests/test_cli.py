@@ -75,6 +75,28 @@ def test_files_go_to_files(
     assert (tmp_path / "out").read_text().splitlines() == expected
 
 
+def test_translations_begin_as_a_file_says(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    tmp_path.joinpath("in").write_text("Ein Hund läuft.\nZwei Frauen lesen.\n")
+    tmp_path.joinpath("prefixes").write_text("Three\n\n")
+    arguments = ("translate", finished_run, "--input", tmp_path / "in", "--prefixes")
+    outcome = command(*arguments, tmp_path / "prefixes")
+    first, second = outcome.out.splitlines()
+    assert first.startswith("Three")
+    assert second == command("translate", finished_run, "Zwei Frauen lesen.").out.rstrip("\n")
+    tmp_path.joinpath("few").write_text("Three\n")
+    outcome = command(*arguments, tmp_path / "few")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "fewer prefixes than texts" in outcome.error
+
+
+def test_an_ensemble_translates(finished_run: Path, command: Command) -> None:
+    alone = command("translate", finished_run, "Ein Hund läuft.")
+    outcome = command("translate", finished_run, "Ein Hund läuft.", "--ensemble", finished_run)
+    assert (outcome.code, outcome.out) == (0, alone.out)
+    outcome = command("translate", finished_run, "x", "--ensemble", finished_run, "--engine", "ctranslate2")
+    assert outcome.code == 2
+
+
 def test_no_lines_give_no_lines(finished_run: Path, command: Command, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("")
     assert command("translate", finished_run).out == ""

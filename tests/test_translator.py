@@ -11,8 +11,13 @@ import pytest
 import torch
 
 import dragoman
+from dragoman.bundle import Bundle
+from dragoman.errors import UserError
+from dragoman.minimum_bayes_risk import by_expected_chrf
+from dragoman.scoring import score
 from dragoman.search.hypothesis import length_penalty
 from dragoman.settings import Decoding
+from dragoman.training.run import train
 from dragoman.translator import Translation, Translator
 
 if TYPE_CHECKING:
@@ -163,3 +168,66 @@ def test_load_takes_settings_of_the_search(finished_run: Path, make_recipe: Reci
     loaded = dragoman.load(str(finished_run), greedy)
     assert loaded.decoding == greedy
     assert max(len(each.log_probabilities) for each in loaded(texts)) == 5
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_translation_begins_as_it_is_told_to(beam_size: int, translator: Translator) -> None:
+    texts = ["Ein Hund läuft.", "Zwei Frauen lesen ein Buch.", "Ein Kind schläft."]
+    forced = Translator(translator.bundle, translator.decoding.model_copy(update={"beam_size": beam_size}))
+    found = forced(texts, ["Three", "", "A small dog"])
+    assert found[0].text.startswith("Three")
+    assert found[2].text.startswith("A small dog")
+    assert found[1].text == forced(texts[1]).text
+    (scored,) = score(translator.bundle, [(texts[2], found[2].text)], translator.decoding.length_penalty)
+    if scored.tokens == found[2].tokens:
+        assert scored.log_probabilities == pytest.approx(found[2].log_probabilities, abs=2e-2)
+    assert forced("Ein Hund läuft.", "Three").text == found[0].text
+
+
+def test_its_own_beginning_does_not_change_a_translation(translator: Translator) -> None:
+    greedy = Translator(translator.bundle, translator.decoding.model_copy(update={"beam_size": 1}))
+    for text in ("Ein kleiner Junge spielt im Park.", "Zwei Frauen lesen ein Buch."):
+        free = greedy(text)
+        first = " ".join(free.text.split()[:2])
+        tokens = translator.bundle.target.encode([first])[0]
+        if [translator.bundle.target.vocabulary.tokens[token] for token in tokens] == free.tokens[: len(tokens)]:
+            assert greedy(text, first).tokens == free.tokens
+
+
+def test_prefixes_are_one_a_text_and_not_too_long(translator: Translator) -> None:
+    with pytest.raises(UserError, match="fewer prefixes than texts"):
+        translator(["Ein Hund.", "Ein Kind."], ["A"])
+    with pytest.raises(UserError, match="more prefixes than texts"):
+        translator(["Ein Hund."], ["A", ""])
+    with pytest.raises(UserError, match="has more than the 129 tokens of a translation"):
+        translator(["Ein Hund."], ["dog " * 200])
+
+
+def test_minimum_bayes_risk_takes_the_sample_that_is_most_like_the_others(translator: Translator) -> None:
+    text = "Ein kleiner Junge spielt im Park mit einem Hund."
+    drawing = translator.decoding.model_copy(update={"sampling": True, "beam_size": 1, "n_best": 12, "seed": 3})
+    drawn = Translator(translator.bundle, drawing)(text)
+    samples = [drawn.text, *(other.text for other in drawn.alternatives)]
+    expected = [samples[index] for index, _ in by_expected_chrf(samples)]
+    assert len(set(samples)) > 3
+    consensus = translator.decoding.model_copy(update={"mbr_samples": 12, "seed": 3, "n_best": 2})
+    best = Translator(translator.bundle, consensus)(text)
+    assert [best.text, *(other.text for other in best.alternatives)] == expected[:2]
+
+
+def test_an_ensemble_of_one_model_is_that_model(translator: Translator) -> None:
+    texts = ["Ein Hund läuft.", "Zwei Frauen lesen ein Buch."]
+    twice = Translator(translator.bundle, ensemble=[translator.bundle])
+    for one, other in zip(translator(texts), twice(texts), strict=True):
+        assert one.text == other.text
+        # what the search forbids has next to no probability, which is left out before or after the mean
+        assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-3)
+
+
+def test_an_ensemble_needs_the_same_tokenizers(
+    translator: Translator, make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
+    recipe = make_recipe("training.steps=1", "training.validations=1", "text.vocabulary_size=380", "data.test=[]")
+    assert train(recipe, tmp_path / "run")
+    with pytest.raises(UserError, match="tiny has other tokenizers than tiny: no ensemble"):
+        Translator(translator.bundle, ensemble=[Bundle.load(tmp_path / "run")])

@@ -148,6 +148,13 @@ def translate(
         typer.Option(help="What searches (default: ctranslate2 if it is installed and can do it, else torch)."),
     ] = None,
     compute_type: ComputeType = None,
+    ensemble: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="BUNDLE", help="Average the predictions with those of this bundle; may be given again."),
+    ] = None,
+    prefixes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What each translation is to begin with, line by line.")
+    ] = None,
 ) -> None:
     """Translate texts, a file, or standard input: one line out for each line in.
 
@@ -161,11 +168,11 @@ def translate(
         raise UserError("give texts or --input, not both")
     if output and source and output.resolve() == source.resolve():
         raise UserError(f"{output}: is also the input")
-    translator = _open_translator(bundle, overrides, engine, compute_type)
+    translator = _open_translator(bundle, overrides, engine, compute_type, ensemble or [])
     lines: Iterable[str] = texts or (read_lines(source) if source else decode_lines(sys.stdin.buffer, "standard input"))
     truncated = 0
     with _open_output(output) as file:
-        for translation in translator.stream(lines):
+        for translation in translator.stream(lines, read_lines(prefixes) if prefixes else None):
             truncated += translation.truncated
             file.write((_to_json(translation) if as_json else _to_line(translation)) + "\n")
     if truncated:
@@ -336,13 +343,18 @@ def import_huggingface(
 
 
 def _open_translator(
-    bundle: Path, overrides: list[str] | None, engine: str | None, compute_type: str | None
+    bundle: Path, overrides: list[str] | None, engine: str | None, compute_type: str | None, ensemble: list[Path]
 ) -> Translator:
     from dragoman.bundle import Bundle, find_bundle
     from dragoman.export.converted import open_translator
+    from dragoman.translator import Translator
 
     loaded = Bundle.load(bundle)
     decoding = _decoding(loaded.recipe, overrides or [])
+    if ensemble:
+        if engine == "ctranslate2" or compute_type:
+            raise UserError("the engine ctranslate2 cannot translate with --ensemble; torch can")
+        return Translator(loaded, decoding, ensemble=[Bundle.load(path) for path in ensemble])
     return open_translator(loaded, find_bundle(bundle), decoding, engine, compute_type)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import islice
+from itertools import islice, repeat, zip_longest
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -17,10 +16,15 @@ from torch import Tensor
 from dragoman.bundle import Bundle
 from dragoman.data.batch import pad
 from dragoman.data.buckets import cut
+from dragoman.errors import UserError
+from dragoman.minimum_bayes_risk import by_expected_chrf
+from dragoman.model.ensemble import EnsembleCache, EnsembleStep
 from dragoman.model.prefix import PrefixCache, PrefixStep
-from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.forcing import ANY
+from dragoman.search.hypothesis import Hypothesis, Step
 from dragoman.search.run import search
 from dragoman.settings import Decoding
+from dragoman.text.tokenizer import Tokenizer
 
 WINDOW = 4096  # texts sorted together by length when streaming
 
@@ -52,27 +56,57 @@ class Translator:
     >>> translator("Ein Hund läuft.").text
     """
 
-    def __init__(self, bundle: Bundle, decoding: Decoding | None = None, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        bundle: Bundle,
+        decoding: Decoding | None = None,
+        device: str = "cpu",
+        ensemble: Sequence[Bundle] = (),
+    ) -> None:
+        """Make a translator.
+
+        Args:
+            bundle: What translates.
+            decoding: Settings of the search, instead of the bundle's own.
+            device: 'cpu', 'cuda', ….
+            ensemble: More bundles, with the same tokenizers, whose predictions are averaged with its own.
+
+        Raises:
+            UserError: The tokenizers of the ensemble differ.
+        """
         self.bundle = bundle
         self.decoding = decoding or bundle.recipe.decoding
         self.device = torch.device(device)
-        bundle.model.to(self.device)
+        self.bundles = (bundle, *ensemble)
+        for other in self.bundles:
+            if any(one.to_json() != its.to_json() for one, its in zip(_sides(bundle), _sides(other), strict=True)):
+                raise UserError(f"{other.recipe.name} has other tokenizers than {bundle.recipe.name}: no ensemble")
+            other.model.to(self.device)
 
     @overload
-    def __call__(self, texts: str) -> Translation: ...  # type: ignore[overload-overlap]  # a str iterates over str
+    def __call__(self, texts: str, prefixes: str = "") -> Translation: ...  # type: ignore[overload-overlap]
 
     @overload
-    def __call__(self, texts: Iterable[str]) -> list[Translation]: ...
+    def __call__(self, texts: Iterable[str], prefixes: Iterable[str] | None = None) -> list[Translation]: ...
 
-    def __call__(self, texts: str | Iterable[str]) -> Translation | list[Translation]:
+    def __call__(
+        self, texts: str | Iterable[str], prefixes: str | Iterable[str] | None = None
+    ) -> Translation | list[Translation]:
         """The translation of a text, or a list of those of several, in their order.
 
         A text without words translates to an empty one. A text longer than the model's limit is
         translated in part, with a warning that counts such texts.
+
+        Args:
+            texts: What to translate.
+            prefixes: What each translation begins with, spelled in the subwords that the prefix has by itself.
+
+        Raises:
+            UserError: A prefix is longer than a translation may be.
         """
         if isinstance(texts, str):
-            return self([texts])[0]
-        translations = list(self.stream(texts))
+            return self([texts], [str(prefixes or "")])[0]
+        translations = list(self.stream(texts, prefixes))
         if cut_short := sum(translation.truncated for translation in translations):
             warnings.warn(
                 f"{cut_short} of {len(translations)} texts were longer than the model's limit of "
@@ -86,29 +120,39 @@ class Translator:
         """Most source tokens the model can read, end of sentence not counted."""
         return self.bundle.recipe.model.max_length - 1
 
-    def stream(self, texts: Iterable[str], window: int = WINDOW) -> Iterator[Translation]:
+    def stream(
+        self, texts: Iterable[str], prefixes: Iterable[str] | None = None, window: int = WINDOW
+    ) -> Iterator[Translation]:
         """Translate any number of texts in constant memory, in order; `window` texts are batched together."""
-        texts = iter(texts)
-        while group := list(islice(texts, window)):
-            yield from self._translate(group)
+        pairs = zip(texts, repeat("")) if prefixes is None else _pair(texts, prefixes)
+        while group := list(islice(pairs, window)):
+            yield from self._translate([text for text, _ in group], [prefix for _, prefix in group])
 
-    def _translate(self, texts: Sequence[str]) -> list[Translation]:
-        ids = self.bundle.source.encode(texts)
+    def _translate(self, texts: Sequence[str], prefixes: Sequence[str]) -> list[Translation]:
+        ids, beginnings = self.bundle.source.encode(texts), self.bundle.target.encode(prefixes)
+        most = self.bundle.recipe.model.max_length - 1
+        if too_long := [prefix for prefix, tokens in zip(prefixes, beginnings, strict=True) if len(tokens) > most]:
+            raise UserError(f"the prefix {too_long[0][:40]!r} … has more than the {most:,} tokens of a translation")
         results = [Translation("", alternatives=[]) for _ in texts]
         limited = [sentence[: self.source_limit] for sentence in ids]
         lengths = np.array([len(sentence) + 1 for sentence in limited], dtype=np.int64)
         order = np.argsort(lengths, kind="stable")
         order = order[lengths[order] > 1]  # nothing to translate in empty texts
-        batches = list(reversed(cut(lengths, lengths, order, self.decoding.batch_tokens)))
-        searched = self._search_all([[limited[index] for index in batch] for batch in batches])
+        batches = list(cut(lengths, lengths, order, self.decoding.batch_tokens))[::-1]
+        searched = self._search_all(
+            [[limited[index] for index in batch] for batch in batches],
+            [[beginnings[index] for index in batch] for batch in batches],
+        )
         for batch, found in zip(batches, searched, strict=True):
             for index, hypotheses in zip(batch.tolist(), found, strict=True):
                 results[index] = self._translation(hypotheses, truncated=len(ids[index]) > self.source_limit)
         return results
 
-    def _search_all(self, batches: Sequence[list[list[int]]]) -> Iterable[list[list[Hypothesis]]]:
+    def _search_all(
+        self, batches: Sequence[list[list[int]]], prefixes: Sequence[list[list[int]]]
+    ) -> Iterable[list[list[Hypothesis]]]:
         """The hypotheses of every sentence of every batch; other engines may search several batches at once."""
-        return map(self._search, batches)
+        return map(self._search, batches, prefixes)
 
     def _limits(self, lengths: Tensor) -> Tensor:
         """Most tokens of the translations of sources of these lengths, all with eos, (sentences,)."""
@@ -117,33 +161,69 @@ class Translator:
         return limits.clamp(max=min(settings.max_length, self.bundle.recipe.model.max_length))
 
     @torch.inference_mode()
-    def _search(self, sentences: list[list[int]]) -> list[list[Hypothesis]]:
-        model, settings = self.bundle.model, self.decoding
+    def _search(self, sentences: list[list[int]], prefixes: list[list[int]] | None = None) -> list[list[Hypothesis]]:
         source, target = self.bundle.source.vocabulary, self.bundle.target.vocabulary
         ids = pad(sentences, first=None, last=source.eos, pad=source.pad).to(self.device)
-        lengths = (ids != source.pad).sum(dim=1)  # (sentences,)
-        find = partial(
-            search,
-            settings=settings,
+        limits, forced = self._limits((ids != source.pad).sum(dim=1)), None  # (sentences,)
+        if prefixes and any(prefixes):
+            limits = torch.maximum(limits, torch.tensor([len(prefix) + 1 for prefix in prefixes], device=self.device))
+            forced = pad(prefixes, first=None, last=None, pad=ANY).to(self.device)  # (sentences, longest)
+        return search(
+            *self._start(ids),
+            settings=self._search_settings,
             bos=target.bos,
             eos=target.eos,
             forbidden=(target.unk, target.pad, target.bos),
-            max_lengths=self._limits(lengths),
+            max_lengths=limits,
+            prefixes=forced,
         )
-        return find(model.step, model.start(ids)) if settings.cache else find(PrefixStep(model), PrefixCache(ids))
+
+    def _start(self, ids: Tensor) -> tuple[Step[Any], Any]:
+        """The step of the model or the ensemble, and its cache for sources, (sentences, source)."""
+        steps: list[tuple[Step[Any], Any]] = [
+            (bundle.model.step, bundle.model.start(ids))
+            if self.decoding.cache
+            else (PrefixStep(bundle.model), PrefixCache(ids))
+            for bundle in self.bundles
+        ]
+        if len(steps) == 1:
+            return steps[0]
+        return EnsembleStep([step for step, _ in steps]), EnsembleCache([cache for _, cache in steps])
+
+    @property
+    def _search_settings(self) -> Decoding:
+        """The settings of the search; minimum Bayes risk draws samples."""
+        if not self.decoding.mbr_samples:
+            return self.decoding
+        return self.decoding.model_copy(update={"sampling": True, "n_best": self.decoding.mbr_samples})
 
     def _translation(self, hypotheses: list[Hypothesis], truncated: bool) -> Translation:
+        texts = [self.bundle.target.decode(hypothesis.tokens) for hypothesis in hypotheses]
+        order = list(range(len(texts)))
+        if self.decoding.mbr_samples:
+            order = [index for index, _ in by_expected_chrf(texts)[: self.decoding.n_best]]
         first, *others = (
             Translation(
-                text=self.bundle.target.decode(hypothesis.tokens),
-                tokens=[self.bundle.target.vocabulary.tokens[token] for token in hypothesis.tokens],
-                log_probabilities=hypothesis.log_probabilities,
-                score=hypothesis.score,
+                text=texts[index],
+                tokens=[self.bundle.target.vocabulary.tokens[token] for token in hypotheses[index].tokens],
+                log_probabilities=hypotheses[index].log_probabilities,
+                score=hypotheses[index].score,
                 truncated=truncated,
             )
-            for hypothesis in hypotheses
+            for index in order
         )
         return Translation(first.text, first.tokens, first.log_probabilities, first.score, truncated, others)
+
+
+def _pair(texts: Iterable[str], prefixes: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for text, prefix in zip_longest(texts, prefixes):
+        if text is None or prefix is None:
+            raise UserError(f"there are {'more' if text is None else 'fewer'} prefixes than texts: one for each")
+        yield text, prefix
+
+
+def _sides(bundle: Bundle) -> tuple[Tokenizer, Tokenizer]:
+    return bundle.source, bundle.target
 
 
 def load(path: str | Path, decoding: Decoding | None = None, device: str = "cpu") -> Translator:

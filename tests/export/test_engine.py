@@ -51,9 +51,9 @@ class Counting(CTranslate2Translator):
 
     searched_by_torch = 0
 
-    def _search(self, sentences: list[list[int]]) -> list[list[Hypothesis]]:
+    def _search(self, sentences: list[list[int]], prefixes: list[list[int]] | None = None) -> list[list[Hypothesis]]:
         self.searched_by_torch += len(sentences)
-        return super()._search(sentences)
+        return super()._search(sentences, prefixes)
 
 
 def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
@@ -164,3 +164,9 @@ def test_without_a_place_to_write_torch_translates(
     assert type(open_translator(bundle, saved, decoding)) is Translator
     with pytest.raises(UserError, match="could not be saved"):
         open_translator(bundle, saved, decoding, "ctranslate2")
+
+
+def test_beginnings_are_kept_whatever_the_engine(bundle: Bundle, converted_bundle: Path) -> None:
+    texts, prefixes = ["Ein Hund läuft.", "Zwei Frauen lesen."], ["A", ""]
+    torch_found = Translator(bundle)(texts, prefixes)
+    assert_alike(torch_found, CTranslate2Translator(bundle, converted_bundle)(texts, prefixes))

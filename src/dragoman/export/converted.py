@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dragoman import __version__
 from dragoman.bundle import Bundle
+from dragoman.data.download import cache_directory
 from dragoman.errors import UserError
 from dragoman.files import atomic_directory, read_json, sha256, write_json
 from dragoman.settings import Decoding
@@ -73,7 +74,7 @@ def converted(bundle: Bundle, path: Path, compute_type: str) -> Path:
     """
     origin = sha256(path / "bundle.json")  # which has the SHA-256 of the weights and tokenizers
     name = f"ctranslate2-{compute_type}"
-    places = [path / name, _user_cache() / origin[:16] / name]
+    places = [path / name, cache_directory() / "converted" / origin[:16] / name]
     made_of = {"bundle": origin, "dragoman": __version__}
     for place in places:
         if (place / _MADE_OF).is_file() and read_json(place / _MADE_OF) == made_of:
@@ -99,7 +100,3 @@ def _convert(bundle: Bundle, place: Path, compute_type: str, made_of: dict[str, 
     with atomic_directory(place) as directory:
         write(bundle, directory, compute_type)
         write_json(directory / _MADE_OF, made_of)
-
-
-def _user_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dragoman"

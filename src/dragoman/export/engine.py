@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -28,6 +28,9 @@ def impossible(decoding: Decoding) -> list[str]:
         "decoding.sampling = true": decoding.sampling,
         f"decoding.temperature = {decoding.temperature:g}": decoding.temperature != 1.0,
         "decoding.cache = false": not decoding.cache,
+        f"decoding.min_length = {decoding.min_length}": decoding.min_length > 0,
+        f"decoding.no_repeat_ngram = {decoding.no_repeat_ngram}": decoding.no_repeat_ngram > 0,
+        f"decoding.mbr_samples = {decoding.mbr_samples}": decoding.mbr_samples > 0,
     }
     return [setting for setting, asked in reasons.items() if asked]
 
@@ -79,8 +82,15 @@ class CTranslate2Translator(Translator):
         )
         return [result.log_probs for result in scored]
 
-    def _search_all(self, batches: Sequence[list[Sentence]]) -> Iterator[list[list[Hypothesis]]]:
-        """Give the engine all batches at once, that no worker waits."""
+    def _search_all(
+        self, batches: Sequence[list[Sentence]], prefixes: Sequence[list[Sentence]]
+    ) -> Iterable[list[list[Hypothesis]]]:
+        """Give the engine all batches at once, that no worker waits; torch searches where beginnings are given."""
+        if any(map(any, prefixes)):
+            return super()._search_all(batches, prefixes)
+        return self._search_freely(batches)
+
+    def _search_freely(self, batches: Sequence[list[Sentence]]) -> Iterator[list[list[Hypothesis]]]:
         limits = [self._limits(torch.tensor([len(sentence) + 1 for sentence in batch])).tolist() for batch in batches]
         pending = [self._submit(batch, max(limit)) for batch, limit in zip(batches, limits, strict=True)]
         found = [
