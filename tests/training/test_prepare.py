@@ -103,6 +103,12 @@ def test_settings_that_leave_nothing_are_refused(override: str, message: str, ma
         prepare_quietly(make_recipe(override))
 
 
+def test_validation_without_a_whole_pair_is_refused(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    (tmp_path / "halves.tsv").write_text("eins\t\n\ttwo\n")
+    with pytest.raises(UserError, match=r"data\.validation: no pair has text on both sides"):
+        prepare_quietly(make_recipe(f'data.validation=["{tmp_path}/halves.tsv"]'))
+
+
 def test_one_pair_is_too_few_to_train_and_validate_on(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     (tmp_path / "one.tsv").write_text("eins\tone\n")
     with pytest.raises(UserError, match="1 pairs are too few"):

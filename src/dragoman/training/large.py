@@ -118,7 +118,7 @@ class LargeText:
             "max_tokens": data.max_tokens,
             "library": self._library(),
         }
-        parts = self._path("parts", identity)
+        parts = self._path("parts", [identity, PART_PAIRS])
 
         def make(directory: Path) -> dict[str, Any]:
             paths = self._encode(split, tokenizers, parts)

@@ -74,21 +74,28 @@ def prepare(
     """
     data = recipe.data
     validation = read_pairs(data.validation, data, data_directory)
+    if data.validation and not validation:
+        raise UserError("data.validation: no pair has text on both sides")
     large, pairs = _read_training(recipe, data_directory, note, update)
     if pairs is None:
         return _prepare_large(large, validation, tokenizers, note)
-    count = len(pairs)
-    note(f"read {count:,} training pairs")
-    pairs, held = _select(recipe, pairs)
-    if not pairs or not (held or validation):
-        raise UserError(f"data.train: {count:,} pairs are too few to train and validate on")
+    return _prepare_small(recipe, pairs, validation, tokenizers, note)
+
+
+def _prepare_small(
+    recipe: Recipe, read: list[Pair], validation: list[Pair], tokenizers: Tokenizers | None, note: Note
+) -> Prepared:
+    note(f"read {len(read):,} training pairs")
+    pairs, held = _select(recipe, read)
+    if not pairs:
+        raise UserError(f"data.train: {len(read):,} pairs are too few to train and validate on")
     source, target = tokenizers or _learn(recipe, pairs)
     note(_about_vocabularies(source, target))
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    train = encode_pairs(sources, targets, source, target, data.max_tokens)
+    train = encode_pairs(sources, targets, source, target, recipe.data.max_tokens)
     if not len(train):
-        raise UserError(f"data.max_tokens = {data.max_tokens}: no training pair is that short")
-    return Prepared(source, target, train, validation or held, count - len(train) - len(held))
+        raise UserError(f"data.max_tokens = {recipe.data.max_tokens}: no training pair is that short")
+    return Prepared(source, target, train, validation or held, len(read) - len(train) - len(held))
 
 
 def _prepare_large(large: LargeText, validation: list[Pair], tokenizers: Tokenizers | None, note: Note) -> Prepared:
