@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import shutil
@@ -10,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from dragoman.errors import UserError
 from dragoman.files import atomic_directory, read_json, sha256, write_json
@@ -76,15 +77,17 @@ def locked(path: Path, note: Callable[[str], None]) -> Iterator[None]:
     Raises:
         UserError: The place cannot be written to.
     """
+    lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            note("waiting for another process that prepares the same text")
+            lock.acquire()
     except OSError as error:
         raise UserError(f"{path}: cannot be made: {error.strerror}") from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            note("waiting for another process that prepares the same text")
-            fcntl.flock(file, fcntl.LOCK_EX)
+    try:
         yield
+    finally:
+        lock.release()

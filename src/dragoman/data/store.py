@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -57,7 +57,7 @@ class PairStore:
 
     source: IdStore
     target: IdStore
-    maps: tuple[mmap, ...] = ()  # of files that hold the arrays, unless they are in memory
+    maps: tuple[mmap.mmap, ...] = ()  # of files that hold the arrays, unless they are in memory
 
     def __len__(self) -> int:
         return len(self.source)
@@ -67,9 +67,9 @@ class PairStore:
 
         All that is read would else count as memory of this process, in the end the whole store.
         """
-        if sum(map(len, self.maps)) > MAPPED_BYTES:
+        if sum(map(len, self.maps)) > MAPPED_BYTES and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
             for mapped in self.maps:
-                mapped.madvise(MADV_DONTNEED)
+                mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def save_part(path: Path, pairs: PairStore, entries: int) -> None:
@@ -121,11 +121,11 @@ def open_pairs(directory: Path) -> PairStore:
     return PairStore(IdStore(*arrays[:2]), IdStore(*arrays[2:]), maps)
 
 
-def _map(path: Path) -> tuple[NDArray[Any], mmap]:
+def _map(path: Path) -> tuple[NDArray[Any], mmap.mmap]:
     with path.open("rb") as file:
         assert np.lib.format.read_magic(file) == (1, 0)
         (length,), _, kind = np.lib.format.read_array_header_1_0(file)
-        mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         return np.frombuffer(mapped, kind, length, file.tell()), mapped
 
 
