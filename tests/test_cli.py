@@ -97,6 +97,20 @@ def test_an_ensemble_translates(finished_run: Path, command: Command) -> None:
     assert outcome.code == 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is needed")
+def test_the_number_and_rate_of_lines_is_shown_in_a_terminal(finished_run: Path, source: Path, tmp_path: Path) -> None:
+    import pty
+
+    arguments = ["translate", str(finished_run), "--input", str(source), "--output", str(tmp_path / "out")]
+    ours, theirs = pty.openpty()
+    subprocess.run([sys.executable, "-m", "dragoman", *arguments], stderr=theirs, check=True)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert "30 lines" in shown
+    assert len((tmp_path / "out").read_text("utf-8").splitlines()) == 30
+
+
 def test_no_lines_give_no_lines(finished_run: Path, command: Command, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("")
     assert command("translate", finished_run).out == ""

@@ -172,7 +172,8 @@ def translate(
     lines: Iterable[str] = texts or (read_lines(source) if source else decode_lines(sys.stdin.buffer, "standard input"))
     truncated = 0
     with _open_output(output) as file:
-        for translation in translator.stream(lines, read_lines(prefixes) if prefixes else None):
+        found = translator.stream(lines, read_lines(prefixes) if prefixes else None)
+        for translation in _watch(found, shown=sys.stderr.isatty() and not (texts or file.isatty())):
             truncated += translation.truncated
             file.write((_to_json(translation) if as_json else _to_line(translation)) + "\n")
     if truncated:
@@ -387,6 +388,16 @@ def _open_output(path: Path | None) -> Iterator[IO[str]]:
 
     with atomic_text_file(path) as file:
         yield file
+
+
+def _watch(translations: Iterable[Translation], shown: bool) -> Iterator[Translation]:
+    """The same translations; how many there are, and at what rate they come, is shown on standard error."""
+    from rich.console import Console
+    from rich.progress import Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.completed:,.0f} lines"), TaskProgressColumn(show_speed=True), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as progress:
+        yield from progress.track(translations)
 
 
 def _to_line(translation: Translation) -> str:
