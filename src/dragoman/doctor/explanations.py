@@ -1,0 +1,112 @@
+"""Of every code of a finding: how bad it is, what usually causes it and how to mend it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.doctor.finding import Explanation, Finding, Severity
+
+MODEL: dict[str, Explanation] = {
+    "future-leak": Explanation(
+        "error",
+        "the causal mask is missing, thrown away (scores.masked_fill(...) returns a new tensor and changes nothing "
+        "in place), off by one, or means the opposite of what the attention takes it for",
+        "give the decoder's self-attention a mask under which position i sees 0 to i only, and use what masked_fill "
+        "returns; torch.nn.MultiheadAttention wants True = may not attend, scaled_dot_product_attention the opposite",
+    ),
+    "source-padding-leak": Explanation(
+        "error",
+        "padding of the source is attended to: the encoder's self-attention or, more often, the decoder's attention to "
+        "the source has no padding mask, or padding counts in a mean or a norm",
+        "mask source == pad_id in both places (torch.nn.Transformer: src_key_padding_mask and "
+        "memory_key_padding_mask), in training and in translation alike",
+    ),
+    "target-padding-leak": Explanation(
+        "error",
+        "padding after the end of a target changes what is predicted before it: padding and causal mask are joined "
+        "with the wrong one of 'and' and 'or', or something counts the width of the batch",
+        "may attend = causal and not padding; compute nothing from target.shape[1] but the causal mask",
+    ),
+    "batch-leak": Explanation(
+        "error",
+        "sentences of a batch see each other: batch and time axis are exchanged (torch's modules take time first "
+        "unless batch_first=True), batch normalisation is used, or one row's mask is used for all",
+        "attend within a sentence only; use layer norm; give every row a mask of its own",
+    ),
+    "source-ignored": Explanation(
+        "error",
+        "the decoder's attention to the source is missing, gets the target as its memory, or is masked where there "
+        "is text; or what the encoder returns is not passed on",
+        "pass the encoder's output to every decoder layer as keys and values, and see that the mask of the source is "
+        "not turned round",
+    ),
+    "position-blind": Explanation(
+        "error",
+        "positions are never added, are the same everywhere, or are computed and not used, so a sentence is a bag of "
+        "words",
+        "add the position encoding to the embeddings (x = x + positions[:length], over the time axis, not the batch), "
+        "or rotate queries and keys in every layer",
+    ),
+    "not-deterministic": Explanation(
+        "error",
+        "dropout is on while translating: model.eval() was not called, or dropout is applied as a function without "
+        "training=self.training",
+        "call model.eval() before validating and translating; F.dropout(x, p, self.training)",
+    ),
+    "not-logits": Explanation(
+        "error",
+        "the model ends with a softmax, but cross-entropy applies one itself; with two of them the loss cannot fall "
+        "far and gradients are tiny",
+        "return the last projection as it is, and let torch.nn.functional.cross_entropy do the softmax",
+    ),
+    "bad-initial-loss": Explanation(
+        "warning",
+        "the initial logits are too large: embeddings drawn with deviation 1 (the default of nn.Embedding) are used "
+        "as the output projection, or a matrix was initialised for another width",
+        "draw embeddings that are also the output with deviation d_model ** -0.5, other matrices Xavier-uniform; an "
+        "untrained model should be about as wrong as guessing, a loss of log(vocabulary size)",
+    ),
+    "no-gradient": Explanation(
+        "error",
+        "these parameters do not take part in the output (a layer that is built but not called), or the way back to "
+        "them is cut by detach(), .data, no_grad() or an argmax",
+        "call what is built, or do not build it; take detach() and no_grad() out of the forward pass",
+    ),
+    "cannot-overfit": Explanation(
+        "error",
+        "the model cannot learn even four short sentences by heart: its output is squeezed (tanh, sigmoid, "
+        "normalised), the way from target to logits is broken, or what it is fed is not what it is scored on",
+        "feed bos + target and score target + eos; look at what happens to the logits after the last projection",
+    ),
+    "overflow": Explanation(
+        "error",
+        "a number is too large for its type, or a softmax has nothing left to attend to: masks of -1e9 in half "
+        "precision, -inf in a whole row, a norm without epsilon, exp() without subtracting the maximum",
+        "mask with torch.finfo(scores.dtype).min or scaled_dot_product_attention; keep softmax and norms in float32",
+    ),
+    "length-limit": Explanation(
+        "warning",
+        "the table of positions has no more rows, or a mask has a fixed size",
+        "make the table as long as the longest sentence you will meet, or cut sentences with a warning first",
+    ),
+}
+"""Codes of `examine`."""
+
+
+def found(
+    code: str, message: str, *, severity: Severity | None = None, cause: str | None = None, **measured: Any
+) -> Finding:
+    """A finding of this code.
+
+    Args:
+        code: A key of the tables.
+        message: What was found, in a sentence.
+        severity: Instead of the code's usual one.
+        cause: Instead of the code's usual one.
+        measured: The numbers that show it.
+    """
+    known = ALL[code]
+    return Finding(code, severity or known.severity, message, measured, cause or known.cause, known.fix)
+
+
+ALL: dict[str, Explanation] = MODEL
