@@ -16,6 +16,7 @@ import typer
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
+    from dragoman.doctor import Finding
     from dragoman.settings import Decoding
     from dragoman.translator import Translation, Translator
 
@@ -28,6 +29,8 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="Named datasets: what there is, and where it lies.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
+doctor_app = typer.Typer(help="Find what is wrong with a model, data or translations.", no_args_is_help=True)
+app.add_typer(doctor_app, name="doctor")
 
 BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle, or a run directory that holds one.")]
 Overrides = Annotated[
@@ -307,3 +310,35 @@ def _print_tree(data: dict[str, Any], indent: str = "") -> None:
             _print_tree(value, indent + "  ")
         else:
             print(f"{indent}{key}: {value:,}" if type(value) is int else f"{indent}{key}: {value}")
+
+
+@doctor_app.command("model")
+def doctor_model(
+    model: Annotated[
+        str, typer.Argument(metavar="BUNDLE|MODULE:FACTORY", help="A bundle, or a function that makes a model.")
+    ],
+    overfit: Annotated[bool, typer.Option("--overfit", help="Also let it learn a small batch by heart.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Examine a model: leaks of the future, padding and batch, an ignored source, numbers, gradients.
+
+    MODULE:FACTORY names a function without arguments that returns a dictionary: forward, and the arguments of
+    dragoman.doctor.examine. Exits with 1 if anything is found that spoils translations.
+
+    Example: dragoman doctor model runs/quickstart
+    """
+    from dragoman.doctor.loading import examine_named
+
+    _tell(examine_named(model, overfit=overfit), as_json)
+
+
+def _tell(findings: list[Finding], as_json: bool) -> None:
+    """Print what was found; exit with 1 if an error is among it."""
+    from dragoman.doctor import is_healthy
+
+    if as_json:
+        print(json.dumps([finding.to_dict() for finding in findings], ensure_ascii=False, indent=2))
+    else:
+        print("\n\n".join(map(str, findings)) or "healthy: nothing was found")
+    if not is_healthy(findings):
+        raise typer.Exit(1)

@@ -62,7 +62,8 @@ MODEL: dict[str, Explanation] = {
     "bad-initial-loss": Explanation(
         "warning",
         "the initial logits are too large: embeddings drawn with deviation 1 (the default of nn.Embedding) are used "
-        "as the output projection, or a matrix was initialised for another width",
+        "as the output projection, a deep pre-norm stack has no final norm, or a matrix was initialised for another "
+        "width",
         "draw embeddings that are also the output with deviation d_model ** -0.5, other matrices Xavier-uniform; an "
         "untrained model should be about as wrong as guessing, a loss of log(vocabulary size)",
     ),
@@ -74,7 +75,7 @@ MODEL: dict[str, Explanation] = {
     ),
     "cannot-overfit": Explanation(
         "error",
-        "the model cannot learn even four short sentences by heart: its output is squeezed (tanh, sigmoid, "
+        "the model cannot learn even two short sentences by heart: its output is squeezed (tanh, sigmoid, "
         "normalised), the way from target to logits is broken, or what it is fed is not what it is scored on",
         "feed bos + target and score target + eos; look at what happens to the logits after the last projection",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -34,8 +35,14 @@ class Finding:
         return f"{self.severity}: {self.code}: {self.message}\n  cause: {self.cause}\n  fix: {self.fix}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
+        """Plain data for JSON, which has no infinity."""
+        data = asdict(self)
+        finite = {key: None if _is_infinite(value) else value for key, value in self.measured.items()}
+        return data | {"measured": finite}
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def is_healthy(findings: Iterable[Finding]) -> bool:

@@ -14,8 +14,8 @@ from dragoman.doctor.probe import BY_PRECISION, Probe, Tolerance, compare
 IGNORED = 1e-7  # of the spread of log-probabilities; in equal shapes what is ignored changes nothing at all
 SOURCE_BLIND = 0.003  # effect of another order over that of other words; 0.04 and more in sound models
 ABSOLUTE = 1e-4  # of the spread; at least 0.02 where positions are added to the embeddings
-TARGET_BLIND = 0.03  # at 48 ids and more: at most 0.015 without positions, at least 0.1 with relative ones
-LONG, SHORTEST = 128, 48
+TARGET_BLIND = 0.015  # at 128 ids: at most 0.007 without positions, at least 0.024 with relative ones
+LONG, SHORTEST = 128, 96
 
 
 def source_ignored(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]:
@@ -76,7 +76,7 @@ def target_position_blind(probe: Probe, tolerance: Tolerance) -> Iterator[Findin
     length = min(LONG, probe.subject.max_length)
     if length < SHORTEST or tolerance != BY_PRECISION[torch.float32]:
         return
-    rows = 4
+    rows = 8
     source = probe.source(rows, SOURCE)
     words = probe.target(rows, 4)
     filler, other = words[:, 1:2], probe.changed(words[:, 1:2], probe.words)

@@ -60,6 +60,7 @@ def bad_initial_loss(probe: Probe) -> Iterator[Finding]:
     predictions = probe.predict(source, target).flatten(0, 1)  # (tokens, vocabulary)
     absent = torch.ones(predictions.shape[-1], dtype=torch.bool)
     absent[torch.cat([source.flatten(), target.flatten()]).clamp(max=len(absent) - 1)] = False
+    absent[[probe.subject.pad_id, probe.subject.bos_id, probe.subject.eos_id]] = False  # may be ruled out on purpose
     if int(absent.sum()) < 2:
         return
     loss = float(-predictions[:, absent].log_softmax(dim=-1).mean())

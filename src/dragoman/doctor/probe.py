@@ -115,8 +115,9 @@ class Probe:
     def predict(self, source: Tensor, target: Tensor) -> Tensor:
         """Log-probabilities of each next token in float64, (batch, target, vocabulary)."""
         if self.alone:
-            rows = zip(source.split(1), target.split(1), strict=True)
-            return torch.cat([self.normalise(self.raw(*row)) for row in rows])
+            return torch.cat(
+                [self.normalise(self.raw(source[row, None], target[row, None])) for row in range(len(source))]
+            )
         return self.normalise(self.raw(source, target))
 
     def normalise(self, raw: Tensor) -> Tensor:
