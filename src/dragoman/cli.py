@@ -332,9 +332,43 @@ def doctor_model(
     _tell(examine_named(model, overfit=overfit), as_json)
 
 
+@doctor_app.command("data")
+def doctor_data(
+    corpus: Annotated[
+        list[Path], typer.Argument(metavar="RECIPE|SOURCE TARGET", help="A recipe, or two line-aligned files.")
+    ],
+    test: Annotated[
+        tuple[Path, Path] | None, typer.Option(metavar="SOURCE TARGET", help="Two files that training must not see.")
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the training pairs without what is wrong, and a list.")
+    ] = None,
+    as_json: AsJson = False,
+    data_dir: DataDirectory = None,
+) -> None:
+    """Check parallel text: misaligned, exchanged, copied, repeated, damaged; and test sentences in training.
+
+    Exits with 1 if anything is found that spoils what is learnt or measured.
+
+    Example: dragoman doctor data my/train.de my/train.en --test my/test.de my/test.en --write clean
+    """
+    from dragoman.doctor.data import corpora_of, corpora_of_files, diagnose
+    from dragoman.recipe import load_recipe
+
+    if len(corpus) > 2:
+        raise UserError(f"give a recipe or two files, not {len(corpus)}")
+    if len(corpus) == 2:
+        checked = corpora_of_files(corpus[0], corpus[1], test)
+    elif test:
+        raise UserError("--test is for two files; a recipe names its own")
+    else:
+        checked = corpora_of(load_recipe(corpus[0]).data, data_dir)
+    _tell(diagnose(checked, write), as_json)
+
+
 def _tell(findings: list[Finding], as_json: bool) -> None:
     """Print what was found; exit with 1 if an error is among it."""
-    from dragoman.doctor import is_healthy
+    from dragoman.doctor.finding import is_healthy
 
     if as_json:
         print(json.dumps([finding.to_dict() for finding in findings], ensure_ascii=False, indent=2))

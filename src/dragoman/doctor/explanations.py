@@ -93,6 +93,77 @@ MODEL: dict[str, Explanation] = {
 }
 """Codes of `examine`."""
 
+DATA: dict[str, Explanation] = {
+    "line-counts-differ": Explanation(
+        "error",
+        "a line was lost, or broken in two, on one side: often a line break inside a sentence, or an export cut short",
+        "find where the sides part (a misaligned stretch that reaches to the end begins there), mend it, export again",
+    ),
+    "misaligned": Explanation(
+        "error",
+        "a line is missing on one side and another one further on, so that what is between is paired wrongly; or the "
+        "lines were sorted or shuffled on one side only",
+        "compare both sides around the first and the last line told; take the missing line in, or leave the stretch "
+        "out with --write",
+    ),
+    "swapped-sides": Explanation(
+        "error",
+        "source and target were exchanged, in the recipe or in a part of the corpus that came from elsewhere",
+        "exchange data.source_language and data.target_language, or the two files, or the columns of that part",
+    ),
+    "test-overlap": Explanation(
+        "error",
+        "sentences to test with are also trained on, so that scores are too good",
+        "leave them out of training (--write does), or hold out whole documents",
+    ),
+    "duplicates": Explanation(
+        "warning",
+        "the same pairs came from several places, or a text repeats itself, as menus and headers do",
+        "keep one of each (--write does), unless what is frequent should count more",
+    ),
+    "wrong-script": Explanation(
+        "warning",
+        "a side was not translated, is transliterated, or is in another language",
+        "look at the examples; names and commands may stay, sentences should go",
+    ),
+    "copied-source": Explanation(
+        "warning",
+        "these were not translated; the model learns from them to copy",
+        "leave them out (--write does)",
+    ),
+    "length-ratio": Explanation(
+        "warning",
+        "one side holds more, or less, than the other says: sentences joined, cut or not translated",
+        "leave them out (--write does); if there are many, the sentences were split wrongly",
+    ),
+    "encoding-damage": Explanation(
+        "warning",
+        "UTF-8 was read as Windows-1252 or Latin-1 and saved again ('Ã¤' for 'ä'), or replaced by U+FFFD",
+        "go back to the undamaged file; ftfy mends what holds no U+FFFD",
+    ),
+    "invalid-utf8": Explanation(
+        "error",
+        "the file, or a part that was appended to it, is in another encoding",
+        "convert it: iconv -f latin1 -t utf-8",
+    ),
+    "control-characters": Explanation(
+        "error",
+        "binary data, UTF-16, or remains of another program's formatting",
+        "convert the file, or replace these characters by spaces",
+    ),
+    "over-long": Explanation(
+        "warning",
+        "whole paragraphs, or a table without line breaks; training leaves out what is longer than data.max_tokens",
+        "split them into sentences, on both sides alike",
+    ),
+    "empty-side": Explanation(
+        "warning",
+        "nothing was translated there; training skips such pairs",
+        "none is needed",
+    ),
+}
+"""Codes of `dragoman.doctor.data.diagnose`."""
+
 
 def found(
     code: str, message: str, *, severity: Severity | None = None, cause: str | None = None, **measured: Any
@@ -110,4 +181,4 @@ def found(
     return Finding(code, severity or known.severity, message, measured, cause or known.cause, known.fix)
 
 
-ALL: dict[str, Explanation] = MODEL
+ALL: dict[str, Explanation] = MODEL | DATA
