@@ -366,6 +366,30 @@ def doctor_data(
     _tell(diagnose(checked, write), as_json)
 
 
+@doctor_app.command("output")
+def doctor_output(
+    bundle: BundlePath,
+    source: Annotated[Path, typer.Option(help="File to translate, line by line (or .gz).")],
+    reference: Annotated[Path, typer.Option(help="File with the right translation of each line.")],
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check translations: collapse, loops, emptiness, copies, length, and a source that does not matter.
+
+    Exits with 1 if anything is found that makes them useless.
+
+    Example: dragoman doctor output runs/quickstart --source my/test.de --reference my/test.en
+    """
+    from dragoman.data.corpus import read_corpus
+    from dragoman.doctor.output import diagnose_output
+    from dragoman.settings import FilePair
+
+    files = FilePair(source=str(source), target=str(reference))
+    pairs = list(read_corpus(files, source_language="source", target_language="target"))
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    _tell(diagnose_output(_load(bundle, overrides), sources, references), as_json)
+
+
 def _tell(findings: list[Finding], as_json: bool) -> None:
     """Print what was found; exit with 1 if an error is among it."""
     from dragoman.doctor.finding import is_healthy

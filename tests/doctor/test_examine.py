@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from models import BOS, EOS, HUGGING_FACE, IDS, PAD, SIZE, TorchModel, ours, torch_transformer
+from sound_models import BOS, EOS, HUGGING_FACE, IDS, PAD, SIZE, TorchModel, ours, torch_transformer
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -17,7 +17,7 @@ from dragoman.doctor import Finding, examine, is_healthy
 from dragoman.doctor.explanations import MODEL
 from dragoman.errors import UserError
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*nested.tensor")  # what nn.Transformer says of itself
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # what nn.Transformer says of itself
 PRECISIONS = [torch.float32, torch.bfloat16]
 OURS: dict[str, dict[str, Any]] = {
     "pre": {},
@@ -308,6 +308,12 @@ def test_measures_say_where() -> None:
     (promised,) = examined(broken(FewPositions), max_length=60)
     assert promised.severity == "error"
     assert not examined(broken(FewPositions), max_length=50)
+
+
+def test_short_models_are_examined_within_their_limits() -> None:
+    for limit in (10, 11, 20, 60):
+        assert not codes(examined(ours(max_length=limit), max_length=limit))
+        assert codes(examined(ours(max_length=limit))) == {"length-limit"}
 
 
 def test_a_trained_model_may_be_surprised_by_random_words() -> None:

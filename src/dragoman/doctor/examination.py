@@ -94,6 +94,7 @@ def _checks(probe: Probe, *, fresh: bool, promised: bool, overfit: bool) -> Iter
     if not is_finite(raw):
         yield found("overflow", "ordinary sentences give NaN or infinity", input="ordinary")
         return
+    yield from length_limit(probe, promised)
     yield from not_logits(probe, raw)
     noise = list(not_deterministic(probe, source, target))
     yield from noise
@@ -101,7 +102,6 @@ def _checks(probe: Probe, *, fresh: bool, promised: bool, overfit: bool) -> Iter
         yield from _comparisons(probe, raw)
     if fresh and not probe.probabilities:
         yield from bad_initial_loss(probe)
-    yield from length_limit(probe, promised)
     yield from overflow(probe)
     if probe.subject.parameters:
         unreached = list(no_gradient(probe))
@@ -134,17 +134,15 @@ def _first_answer(probe: Probe, source: Tensor, target: Tensor) -> Tensor:
     Raises:
         UserError: It fails, or returns something else than logits.
     """
-    sizes = f"source ids {tuple(source.shape)} and target ids {tuple(target.shape)}"
-    try:
-        with torch.no_grad():
-            raw = probe.raw(source, target)
-    except Exception as error:  # whatever a black box raises
-        raise UserError(f"the model fails on {sizes}: {type(error).__name__}: {error}") from error
+    with torch.no_grad():
+        raw = probe.raw(source, target)
     expected = (*target.shape, probe.subject.vocabulary_size)
     if not isinstance(raw, Tensor):
         raise UserError(f"the model returns {type(raw).__name__}, not a tensor of logits {expected}")
     if tuple(raw.shape) != expected:
-        raise UserError(f"for {sizes} the model returns {tuple(raw.shape)}, not logits {expected}")
+        raise UserError(
+            f"for target ids {tuple(target.shape)} the model returns {tuple(raw.shape)}, not logits {expected}"
+        )
     if not raw.is_floating_point():
         raise UserError(f"the model returns {raw.dtype}, not logits")
     return raw

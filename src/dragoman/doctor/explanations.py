@@ -164,6 +164,57 @@ DATA: dict[str, Explanation] = {
 }
 """Codes of `dragoman.doctor.data.diagnose`."""
 
+OUTPUT: dict[str, Explanation] = {
+    "collapsed": Explanation(
+        "error",
+        "the model has learnt one likely sentence and no more: training has only begun or has diverged (a learning "
+        "rate too high, a warm-up too short), or the source does not reach the decoder",
+        "look at the training loss: if it stands still above 4 nats, take a third of the learning rate and a longer "
+        "warm-up; dragoman doctor model finds a source that is cut off",
+    ),
+    "empty-output": Explanation(
+        "error",
+        "the end of the sentence is the likeliest first token: empty targets were trained on, short hypotheses win "
+        "without a length penalty, or eos and bos are exchanged",
+        "dragoman doctor data finds empty targets; set decoding.length_penalty to 1; begin targets with bos",
+    ),
+    "repetition": Explanation(
+        "error",
+        "the decoder has not learnt to go on by itself: a leak of the future while training (it learnt to copy the "
+        "next word), too little training, or too little text",
+        "dragoman doctor model finds leaks; else train longer",
+    ),
+    "copying": Explanation(
+        "warning",
+        "untranslated pairs in the training text teach to copy",
+        "dragoman doctor data --write leaves them out",
+    ),
+    "output-length": Explanation(
+        "warning",
+        "hypotheses end too early: no length penalty, training pairs cut short, or decoding.max_length too small",
+        "raise decoding.length_penalty for longer translations; check decoding.max_length and max_length_ratio",
+    ),
+    "exposure-gap": Explanation(
+        "error",
+        "while training, the model saw the word that it was to predict, or targets were not shifted by one (the input "
+        "must begin with bos, the output end with eos); if not so, it has only ever seen right beginnings",
+        "dragoman doctor model finds a leak; shift targets; else try training.scheduled_sampling",
+    ),
+    "unknown-tokens": Explanation(
+        "warning",
+        "the text has words or characters that the training text lacks: another subject, other normalisation, words "
+        "as tokens, or a vocabulary too small",
+        "use subwords with text.byte_fallback, or train on text like this",
+    ),
+    "translations-ignore-source": Explanation(
+        "error",
+        "the decoder has become a language model: its attention to the source is cut off or never learnt, or the "
+        "training pairs are not translations of each other",
+        "dragoman doctor model finds a source that is cut off, dragoman doctor data lines that came apart",
+    ),
+}
+"""Codes of `dragoman.doctor.output`."""
+
 
 def found(
     code: str, message: str, *, severity: Severity | None = None, cause: str | None = None, **measured: Any
@@ -181,4 +232,4 @@ def found(
     return Finding(code, severity or known.severity, message, measured, cause or known.cause, known.fix)
 
 
-ALL: dict[str, Explanation] = MODEL | DATA
+ALL: dict[str, Explanation] = MODEL | DATA | OUTPUT

@@ -73,7 +73,7 @@ def target_position_blind(probe: Probe, tolerance: Tolerance) -> Iterator[Findin
     moves by one place near the end of a long target. Without any, the causal mask alone tells a little of the order,
     the less the longer the target is.
     """
-    length = min(LONG, probe.subject.max_length)
+    length = min(LONG, probe.longest["target"])
     if length < SHORTEST or tolerance != BY_PRECISION[torch.float32]:
         return
     rows = 8

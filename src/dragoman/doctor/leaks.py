@@ -76,8 +76,11 @@ def source_padding_leak(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]
     """Add padding to sources, beside a neighbour that is longer."""
     source, target = probe.source(3, SOURCE), probe.target(3, TARGET)
     base = probe.predict(source, target)
-    leaks: dict[int, Difference] = {}
+    leaks: dict[int, Difference] = {0: Difference(0.0, 0.0)}
     for padding in (1, PADDING):
+        padding = min(padding, probe.longest["source"] - SOURCE)
+        if padding <= 0:
+            break
         width = SOURCE + padding
         batch = torch.cat([probe.padded(source[:2], width), probe.source(1, width)])
         leaks[padding] = compare(base[:2], probe.predict(batch, target)[:2])
@@ -101,7 +104,8 @@ def target_padding_leak(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]
     leak = compare(base[:, :half], replaced[:, :half])
     leaks = SAME_SHAPE.exceeded_by(leak)
     if not leaks and not probe.seed:  # with fixed random numbers, other shapes draw others
-        leak = compare(base, probe.predict(source, probe.padded(target, TARGET + PADDING))[:, :TARGET])
+        width = min(TARGET + PADDING, probe.longest["target"])
+        leak = compare(base, probe.predict(source, probe.padded(target, width))[:, :TARGET])
         leaks = tolerance.exceeded_by(leak)
     if leaks:
         yield found(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 
 import torch
@@ -13,6 +12,7 @@ from dragoman.doctor.explanations import found
 from dragoman.doctor.finding import Finding
 from dragoman.doctor.leaks import SOURCE, TARGET
 from dragoman.doctor.probe import SAME_SHAPE, Probe, compare
+from dragoman.errors import UserError
 
 TOO_LARGE = 2.5  # times the loss of guessing; sound initialisations give at most 2.2
 
@@ -125,9 +125,10 @@ def length_limit(probe: Probe, promised: bool) -> Iterator[Finding]:
                 middle = (low + high) // 2
                 works = isinstance(_attempt(probe, *ids(middle)), Tensor)
                 low, high = (middle, high) if works else (low, middle)
+            probe.longest[side] = low
             yield found(
                 "length-limit",
-                f"a {side} of more than {low} ids fails: {type(raw).__name__}: {str(raw).splitlines()[0][:120]}",
+                f"a {side} of more than {low} ids fails: {type(raw).__name__}: {str(raw)[:120]}",
                 severity="error" if promised else "warning",
                 side=side,
                 limit=low,
@@ -140,8 +141,7 @@ def length_limit(probe: Probe, promised: bool) -> Iterator[Finding]:
 def _attempt(probe: Probe, source: Tensor, target: Tensor, gradients: bool = False) -> Tensor | Exception:
     """What the model returns, or how it fails."""
     try:
-        with torch.set_grad_enabled(gradients), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with torch.set_grad_enabled(gradients):
             return probe.raw(source, target).detach()
-    except Exception as error:  # whatever a black box raises is what we want to know
-        return error
+    except UserError as failed:
+        return failed.__cause__ if isinstance(failed.__cause__, Exception) else failed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -71,6 +72,7 @@ class Probe:
         self.seed = False  # fix torch's random numbers before each call
         self.alone = False  # one sentence a call
         self.probabilities = False  # the subject returns probabilities
+        self.longest = {"source": subject.max_length, "target": subject.max_length}  # ids that it takes
         specials = {subject.pad_id, subject.bos_id, subject.eos_id}
         self.words, self.source_words = (
             torch.tensor([index for index in range(size) if index not in specials])
@@ -105,11 +107,20 @@ class Probe:
         return torch.nn.functional.pad(ids, (0, width - ids.shape[1]), value=self.subject.pad_id)
 
     def raw(self, source: Tensor, target: Tensor) -> Tensor:
-        """What the subject returns, (batch, target, vocabulary)."""
-        with torch.random.fork_rng(enabled=self.seed):
+        """What the subject returns, (batch, target, vocabulary).
+
+        Raises:
+            UserError: It fails; the cause is its own exception.
+        """
+        with torch.random.fork_rng(enabled=self.seed), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # whoever uses the model sees its warnings without us
             if self.seed:
                 torch.manual_seed(1)
-            return self.subject.forward(source.to(self.device), target.to(self.device))
+            try:
+                return self.subject.forward(source.to(self.device), target.to(self.device))
+            except Exception as error:  # whatever a black box raises
+                shapes = f"source ids {tuple(source.shape)} and target ids {tuple(target.shape)}"
+                raise UserError(f"the model fails on {shapes}: {type(error).__name__}: {error}") from error
 
     @torch.no_grad()
     def predict(self, source: Tensor, target: Tensor) -> Tensor:
