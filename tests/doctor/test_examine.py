@@ -52,6 +52,7 @@ def test_sound_models_are_healthy(name: str, precision: torch.dtype) -> None:
     findings = examined(SOUND[name]().to(precision), overfit=precision == torch.float32)
     assert not codes(findings), findings
     assert is_healthy(findings)
+    assert not findings or name.startswith("nn.") or name == "torch", "torch's own gives NaN where all is padding"
 
 
 def test_sound_with_other_vocabularies_and_ids() -> None:

@@ -92,31 +92,34 @@ def _check(
 ) -> Iterator[Finding]:
     """All checks of one corpus, which is read once more for its examples and for the cleaned copy."""
     yield from tell_lines(reader)
+    yield from tell_languages(reader, wrong_languages(survey, reader.source_language, reader.target_language))
     stretches = misaligned(survey.source_lengths, survey.target_lengths)
-    wrong = wrong_languages(survey, reader.source_language, reader.target_language)
-    yield from tell_languages(reader, wrong)
+    marks = _marks(survey, stretches, earlier)
+    if reader.source_language == reader.target_language or _copies(survey):
+        del marks["copied-source"]
+    tongues = Tongues(survey.source_words, survey.target_words)
+    examples, exchanged = Examples(), [np.zeros(0, np.bool_)]
+    for chunk in reader.chunks():
+        place = slice(chunk.first - 1, chunk.first - 1 + len(chunk.sources))
+        here = {code: values[place] for code, values in marks.items()}
+        here["swapped-sides"] = tongues.exchanged(chunk.sources, chunk.targets)
+        exchanged.append(here["swapped-sides"])
+        examples.add(chunk, here)
+        if copy is not None and overlap is not None:
+            copy.add(reader.name, chunk, here | {"test-overlap": overlap[place]})
+    marks["swapped-sides"] = np.concatenate(exchanged)
+    yield from tell_pairs(reader, marks, stretches, examples)
+
+
+def _marks(survey: Survey, stretches: Sequence[Stretch], earlier: Digests) -> dict[str, Marks]:
+    """What is wrong with each pair, but for what only its words tell."""
     apart = _in_stretches(stretches, len(survey))
-    marks = survey.marks | {
+    return survey.marks | {
         "duplicates": duplicates(survey, earlier),
         "length-ratio": unusual_ratios(survey) & ~apart,
         "wrong-script": wrong_scripts(survey),
         "misaligned": apart,
     }
-    tongues = Tongues(survey.source_words, survey.target_words)
-    if reader.source_language == reader.target_language or _copies(survey):
-        del marks["copied-source"]
-    examples, exchanged = Examples(reader.name), []
-    for chunk in reader.chunks():
-        here = {code: values[chunk.first - 1 : chunk.first - 1 + len(chunk.sources)] for code, values in marks.items()}
-        here["swapped-sides"] = tongues.exchanged(chunk.sources, chunk.targets)
-        exchanged.append(here["swapped-sides"])
-        examples.add(chunk, here)
-        if copy is not None:
-            begin = chunk.first - 1
-            assert overlap is not None, "only training corpora are cleaned"
-            copy.add(reader.name, chunk, here | {"test-overlap": overlap[begin : begin + len(chunk.sources)]})
-    marks["swapped-sides"] = np.concatenate([np.zeros(0, np.bool_), *exchanged])
-    yield from tell_pairs(reader, marks, stretches, examples)
 
 
 def _in_stretches(stretches: Sequence[Stretch], size: int) -> Marks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
+from torch import Tensor
 
 from dragoman.doctor.explanations import found
 from dragoman.doctor.finding import Finding
@@ -15,7 +16,8 @@ IGNORED = 1e-7  # of the spread of log-probabilities; in equal shapes what is ig
 SOURCE_BLIND = 0.003  # effect of another order over that of other words; 0.04 and more in sound models
 ABSOLUTE = 1e-4  # of the spread; at least 0.02 where positions are added to the embeddings
 TARGET_BLIND = 0.015  # at 128 ids: at most 0.007 without positions, at least 0.024 with relative ones
-LONG, SHORTEST = 128, 96
+LONG, SHORTEST = 128, 96  # ids
+ROWS = 8
 
 
 def source_ignored(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]:
@@ -33,12 +35,7 @@ def source_ignored(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]:
             probability=effect.probability,
         )
         return
-    one = source.clone()
-    one.fill_diagonal_(0).add_(torch.diag(changed.diagonal()))
-    one[-1] = source[-1]
-    one[-1, -1] = probe.source_words[0]  # in place of eos
-    after = probe.predict(one, target)
-    places = [place for place in range(SOURCE) if compare(base[place], after[place]).relative <= IGNORED]
+    places = _ignored_places(probe, source, changed, target, base)
     if places and tolerance == BY_PRECISION[torch.float32]:  # less precision rounds small effects away
         yield found(
             "source-ignored",
@@ -46,6 +43,16 @@ def source_ignored(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]:
             cause="the mask of the source is shifted or too short, or the source is cut",
             places=places,
         )
+
+
+def _ignored_places(probe: Probe, source: Tensor, changed: Tensor, target: Tensor, base: Tensor) -> list[int]:
+    """At which places another id changes nothing; row i of the batch is to have its id i changed."""
+    one = source.clone()
+    one.fill_diagonal_(0).add_(torch.diag(changed.diagonal()))
+    one[-1] = source[-1]
+    one[-1, -1] = probe.source_words[0]  # in place of eos
+    after = probe.predict(one, target)
+    return [place for place in range(SOURCE) if compare(base[place], after[place]).relative <= IGNORED]
 
 
 def source_position_blind(probe: Probe) -> Iterator[Finding]:
@@ -67,35 +74,16 @@ def source_position_blind(probe: Probe) -> Iterator[Finding]:
 
 
 def target_position_blind(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]:
-    """Look for absolute positions in a target of one word only, then for relative ones with one other word in it.
-
-    In the first, all positions are alike but for what is added to them. Relative positions show when the other word
-    moves by one place near the end of a long target. Without any, the causal mask alone tells a little of the order,
-    the less the longer the target is.
-    """
+    """Look for absolute positions in a target of one word only, then for relative ones with one other word in it."""
     length = min(LONG, probe.longest["target"])
     if length < SHORTEST or tolerance != BY_PRECISION[torch.float32]:
         return
-    rows = 8
-    source = probe.source(rows, SOURCE)
-    words = probe.target(rows, 4)
-    filler, other = words[:, 1:2], probe.changed(words[:, 1:2], probe.words)
-    another = torch.where(words[:, 3:] == filler, other, words[:, 3:])
-    another = torch.where(another == other, probe.changed(another, probe.words), another)
-    same = probe.predict(source, filler.expand(rows, TARGET))
+    source = probe.source(ROWS, SOURCE)
+    words = torch.stack([probe.words[torch.randperm(len(probe.words), generator=probe.generator)[:3]] for _ in source])
+    same = probe.predict(source, words[:, :1].expand(ROWS, TARGET))
     if compare(same[:, 1:], same[:, :-1]).relative > ABSOLUTE:
-        return
-    target = filler.repeat(1, length)
-    target[:, 0] = probe.subject.bos_id
-
-    def at_end(word: torch.Tensor, before_end: int) -> torch.Tensor:
-        changed = target.clone()
-        changed[:, length - 1 - before_end] = word[:, 0]
-        return probe.predict(source, changed)[:, -1]
-
-    base = at_end(other, 2)
-    replaced = compare(base, at_end(another, 2)).relative
-    share = max(compare(base, at_end(other, place)).relative for place in (1, 3)) / max(replaced, 1e-12)
+        return  # all positions are alike but for what is added to them
+    share = _share_of_place(probe, source, words, length)
     if share < TARGET_BLIND:
         yield found(
             "position-blind",
@@ -104,3 +92,28 @@ def target_position_blind(probe: Probe, tolerance: Tolerance) -> Iterator[Findin
             side="target",
             share=share,
         )
+
+
+def _share_of_place(probe: Probe, source: Tensor, words: Tensor, length: int) -> float:
+    """What moving one word among many equal ones does to the last prediction, over what exchanging it does.
+
+    Relative positions show when the word moves by one place near the end. Without any, the causal mask alone tells
+    a little of the order, the less the longer the target is.
+
+    Args:
+        probe: Asks the model.
+        source: Sources, (rows, source).
+        words: The equal words, the one among them and the one to exchange it for, (rows, 3).
+        length: Ids of the target.
+    """
+
+    def last_prediction(word: int, before_end: int) -> Tensor:
+        target = words[:, :1].repeat(1, length)
+        target[:, 0] = probe.subject.bos_id
+        target[:, length - 1 - before_end] = words[:, word]
+        return probe.predict(source, target)[:, -1]
+
+    base = last_prediction(1, 2)
+    exchanged = compare(base, last_prediction(2, 2)).relative
+    moved = max(compare(base, last_prediction(1, place)).relative for place in (1, 3))
+    return moved / max(exchanged, 1e-12)

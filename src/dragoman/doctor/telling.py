@@ -34,8 +34,7 @@ WHAT = {
 class Examples:
     """The first few pairs of each code."""
 
-    def __init__(self, corpus: str) -> None:
-        self.corpus = corpus
+    def __init__(self) -> None:
         self.pairs: dict[str, list[dict[str, Any]]] = {}
 
     def add(self, chunk: Chunk, marks: Mapping[str, Marks]) -> None:
