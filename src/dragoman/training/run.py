@@ -14,6 +14,7 @@ import torch
 
 from dragoman.bundle import SOURCE, TARGET, Bundle
 from dragoman.data.corpus import Pair
+from dragoman.doctor.watch import check_start
 from dragoman.errors import UserError
 from dragoman.evaluation import evaluate
 from dragoman.files import read_json, write_text
@@ -73,6 +74,9 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
         torch.manual_seed(recipe.training.seed)
         trainer = _build_trainer(recipe, output, data, device, line)
         with closing(trainer.metrics):
+            if not resume:
+                vocabularies = data.source.vocabulary, data.target.vocabulary
+                trainer.warn(check_start(recipe, data_directory, len(data.train), trainer.model, *vocabularies))
             with _stop_on_signals(trainer):
                 finished = trainer.train()
             if finished:

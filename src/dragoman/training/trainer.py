@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import torch
@@ -13,6 +13,8 @@ from torch import Tensor
 from dragoman.bundle import Bundle
 from dragoman.data.batch import Batch, make_batch
 from dragoman.data.buckets import Indices, plan_epoch
+from dragoman.doctor.finding import Finding
+from dragoman.doctor.watch import check_validation
 from dragoman.evaluation import Report, evaluate
 from dragoman.model.masks import pack, pack_vectors
 from dragoman.model.transformer import Transformer
@@ -65,6 +67,7 @@ class Trainer:
         self.scaler.load_state_dict(progress.scaler or self.scaler.state_dict())
         self.lengths = data.train.source.lengths + 1, data.train.target.lengths + 1  # eos counts
         self.groups_per_epoch = len(self._plan(0))
+        self.warned: set[str] = set()  # codes of findings
         self._log = _Log()
 
     def train(self) -> bool:
@@ -212,7 +215,17 @@ class Trainer:
             f"chrF {report.chrf:.2f} ({report.decoding}){', the best so far' if better else ''}"
             f"{f', {share:.0%} of the batches teacher-forced' if forcing else ''}"
         )
+        self.warn(check_validation(self.data.validation, translations, report, self.spent))
         self._log = _Log()
+
+    def warn(self, findings: Iterable[Finding]) -> None:
+        """Tell a person and the report of what the doctor has found, of each code once."""
+        for finding in findings:
+            if finding.severity != "note" and finding.code not in self.warned:
+                self.warned.add(finding.code)
+                message = f"{finding.severity}: {finding.code}: {finding.message}"
+                self.line.note(f"{message}\n  fix: {finding.fix}")
+                self.metrics.write("event", **self.position(), message=message)
 
     def _evaluate(self) -> tuple[Report, list[str]]:
         bundle = Bundle(self.recipe, self.model.eval(), self.data.source, self.data.target)
