@@ -16,6 +16,7 @@ import typer
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
+    from dragoman.doctor import Finding
     from dragoman.settings import Decoding
     from dragoman.translator import Translation, Translator
 
@@ -30,6 +31,8 @@ data_app = typer.Typer(help="Named datasets: what there is, and where it lies.",
 app.add_typer(data_app, name="data")
 import_app = typer.Typer(help="Models of other programs as bundles.", no_args_is_help=True)
 app.add_typer(import_app, name="import")
+doctor_app = typer.Typer(help="Find what is wrong with a model, data or translations.", no_args_is_help=True)
+app.add_typer(doctor_app, name="doctor")
 
 BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle, or a run directory that holds one.")]
 Overrides = Annotated[
@@ -418,3 +421,93 @@ def _print_tree(data: dict[str, Any], indent: str = "") -> None:
             _print_tree(value, indent + "  ")
         else:
             print(f"{indent}{key}: {value:,}" if type(value) is int else f"{indent}{key}: {value}")
+
+
+@doctor_app.command("model")
+def doctor_model(
+    model: Annotated[
+        str, typer.Argument(metavar="BUNDLE|MODULE:FACTORY", help="A bundle, or a function that makes a model.")
+    ],
+    overfit: Annotated[bool, typer.Option("--overfit", help="Also let it learn a small batch by heart.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Examine a model: leaks of the future, padding and batch, an ignored source, numbers, gradients.
+
+    MODULE:FACTORY names a function without arguments that returns a dictionary: forward, and the arguments of
+    dragoman.doctor.examine. Exits with 1 if anything is found that spoils translations.
+
+    Example: dragoman doctor model runs/quickstart
+    """
+    from dragoman.doctor.loading import examine_named
+
+    _tell(examine_named(model, overfit=overfit), as_json)
+
+
+@doctor_app.command("data")
+def doctor_data(
+    corpus: Annotated[
+        list[Path], typer.Argument(metavar="RECIPE|SOURCE TARGET", help="A recipe, or two line-aligned files.")
+    ],
+    test: Annotated[
+        tuple[Path, Path] | None, typer.Option(metavar="SOURCE TARGET", help="Two files that training must not see.")
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the training pairs without what is wrong, and a list.")
+    ] = None,
+    as_json: AsJson = False,
+    data_dir: DataDirectory = None,
+) -> None:
+    """Check parallel text: misaligned, exchanged, copied, repeated, damaged; and test sentences in training.
+
+    Exits with 1 if anything is found that spoils what is learnt or measured.
+
+    Example: dragoman doctor data my/train.de my/train.en --test my/test.de my/test.en --write clean
+    """
+    from dragoman.doctor.data import corpora_of, corpora_of_files, diagnose
+    from dragoman.recipe import load_recipe
+
+    if len(corpus) > 2:
+        raise UserError(f"give a recipe or two files, not {len(corpus)}")
+    if len(corpus) == 2:
+        checked = corpora_of_files(corpus[0], corpus[1], test)
+    elif test:
+        raise UserError("--test is for two files; a recipe names its own")
+    else:
+        checked = corpora_of(load_recipe(corpus[0]).data, data_dir)
+    _tell(diagnose(checked, write), as_json)
+
+
+@doctor_app.command("output")
+def doctor_output(
+    bundle: BundlePath,
+    source: Annotated[Path, typer.Option(help="File to translate, line by line (or .gz).")],
+    reference: Annotated[Path, typer.Option(help="File with the right translation of each line.")],
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check translations: collapse, loops, emptiness, copies, length, and a source that does not matter.
+
+    Exits with 1 if anything is found that makes them useless.
+
+    Example: dragoman doctor output runs/quickstart --source my/test.de --reference my/test.en
+    """
+    from dragoman.data.corpus import read_corpus
+    from dragoman.doctor.output import diagnose_output
+    from dragoman.settings import FilePair
+
+    files = FilePair(source=str(source), target=str(reference))
+    pairs = list(read_corpus(files, source_language="source", target_language="target"))
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    _tell(diagnose_output(_load(bundle, overrides), sources, references), as_json)
+
+
+def _tell(findings: list[Finding], as_json: bool) -> None:
+    """Print what was found; exit with 1 if an error is among it."""
+    from dragoman.doctor.finding import is_healthy
+
+    if as_json:
+        print(json.dumps([finding.to_dict() for finding in findings], ensure_ascii=False, indent=2))
+    else:
+        print("\n\n".join(map(str, findings)) or "healthy: nothing was found")
+    if not is_healthy(findings):
+        raise typer.Exit(1)

@@ -71,7 +71,8 @@ def test_training_looks_splendid_and_translations_repeat_themselves(make_recipe:
         "training.log_every=50",
     )
     assert train(recipe, tmp_path / "run")
-    (validation,) = (line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if line["kind"] == "validation")
+    lines = read_metrics(tmp_path / "run" / "metrics.jsonl")
+    (validation,) = (line for line in lines if line["kind"] == "validation")
     assert validation["perplexity"] < 1.5
     assert validation["teacher_forced_bleu"] > 80
     assert validation["bleu"] < 5
@@ -80,3 +81,6 @@ def test_training_looks_splendid_and_translations_repeat_themselves(make_recipe:
         first == second for one in dragoman.load(tmp_path / "run")(sources) for first, second in pairwise(one.tokens)
     ]
     assert sum(repeated) / len(repeated) > 0.5, "pool pool pool"
+    warnings = [line["message"] for line in lines if line["kind"] == "event"]
+    assert any("future-leak" in warning for warning in warnings), "found before the first step"
+    assert any("exposure-gap" in warning for warning in warnings), "found at the validation"

@@ -108,6 +108,32 @@ def _find_corpus(reference: CorpusReference, languages: tuple[str, str], data_di
     raise UserError(_unknown_reference(reference))
 
 
+def aligned_files(
+    reference: CorpusReference, *, source_language: str, target_language: str, data_directory: Path | None = None
+) -> tuple[Path, Path] | None:
+    """The two line-aligned files of a corpus, or None if its pairs are kept otherwise: rows, the hub, built in.
+
+    Raises:
+        UserError: If there is no such corpus or language, or a file is missing.
+    """
+    languages = (source_language, target_language)
+    if isinstance(reference, FilePair):
+        return _existing(reference.source), _existing(reference.target)
+    if "{lang}" in reference:
+        source, target = (_existing(reference.replace("{lang}", language)) for language in languages)
+        return source, target
+    match = _CATALOG_SPLIT.fullmatch(reference)
+    if match is None:
+        return None
+    dataset = find_dataset(match[1])
+    dataset.check(match[2], languages)
+    files = [dataset.file(match[2], language) for language in languages] if not dataset.built_in else []
+    if not files or (dataset.hub and any(find_file(file, data_directory) is None for file in files)):
+        return None
+    source, target = obtain(dataset, files, data_directory)
+    return source, target
+
+
 @dataclass(frozen=True, slots=True)
 class Description:
     """What `describe` found: a dataset, where its files lie on this machine (None: nowhere), its first pairs."""

@@ -41,7 +41,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask, dropout_probability: flo
             return attend(q.float(), k.float(), v.float(), mask, dropout_probability, fused).to(q.dtype)
     scores = (q * (1.0 / math.sqrt(q.shape[-1]))) @ k.transpose(-2, -1)  # (batch, heads, target, source)
     if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)  # -inf in a whole row would be NaN
     weights = dropout(scores.softmax(dim=-1), dropout_probability, training=dropout_probability > 0)
     return weights @ v
 

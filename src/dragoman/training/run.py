@@ -16,6 +16,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from dragoman.bundle import SOURCE, TARGET, Bundle
 from dragoman.data.corpus import Pair
+from dragoman.doctor.watch import check_start
 from dragoman.errors import UserError
 from dragoman.evaluation import evaluate
 from dragoman.files import is_leftover, read_json, remove_leftovers, write_text
@@ -29,7 +30,7 @@ from dragoman.training.batch_loss import BatchLoss
 from dragoman.training.checkpoint import Progress, average_weights, load_checkpoint, load_weights, newest_intact
 from dragoman.training.curves import draw_curves
 from dragoman.training.device import choose_device, compute_dtype, keep_memory, use_threads
-from dragoman.training.distributed import Ranks, join_ranks, spread
+from dragoman.training.distributed import ALONE, Ranks, join_ranks, spread
 from dragoman.training.metrics import MetricsFile
 from dragoman.training.prepare import Prepared, prepare, read_pairs
 from dragoman.training.progress import ProgressLine, format_seconds
@@ -82,6 +83,8 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
         torch.manual_seed(recipe.training.seed + ranks.rank)
         trainer = _build_trainer(recipe, output, data, device, line, ranks)
         with closing(trainer.metrics):
+            if ranks == ALONE and not resume:
+                _ask_the_doctor(trainer, data_directory)
             with _stop_on_signals(trainer):
                 finished = trainer.train()
             if finished:
@@ -93,6 +96,14 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
         if not finished:
             line.note(f"stopped after step {trainer.progress.step:,}; go on with --resume")
         return finished
+
+
+def _ask_the_doctor(trainer: Trainer, data_directory: Path | None) -> None:
+    """Warn of what is wrong before the first step; the random numbers of training stay as they are."""
+    data = trainer.data
+    vocabularies = data.source.vocabulary, data.target.vocabulary
+    with torch.random.fork_rng(devices=[]):
+        trainer.warn(check_start(trainer.recipe, data_directory, len(data.train), trainer.model, *vocabularies))
 
 
 def _check_ranks(training: Training, ranks: Ranks) -> None:

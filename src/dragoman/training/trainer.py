@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
@@ -13,6 +13,8 @@ from torch.optim.swa_utils import AveragedModel
 
 from dragoman.bundle import Bundle
 from dragoman.data.batch import Batch
+from dragoman.doctor.finding import Finding
+from dragoman.doctor.watch import check_validation
 from dragoman.errors import UserError
 from dragoman.evaluation import Report, evaluate
 from dragoman.model.build import build_model
@@ -74,6 +76,7 @@ class Trainer:
         self.scaler.load_state_dict(progress.scaler or self.scaler.state_dict())
         self.batches = BatchStream(recipe, data, progress, ranks, self.device)
         self.groups_at_once = self.settings.length_groups  # fewer once the memory has not sufficed
+        self.warned: set[str] = set()  # codes of findings
         self._log = StepLog()
 
     def train(self) -> bool:
@@ -194,7 +197,7 @@ class Trainer:
         progress.validations = self._validations_due()
         progress.validated.append(progress.step)
         model = self.deployable()
-        report, samples = self._evaluate(model) if self.ranks.first else (None, [])
+        report, translations = self._evaluate(model) if self.ranks.first else (None, [])
         score: float = self.ranks.tell(report and self._score(report))
         better = progress.best is None or score > progress.best
         if better:
@@ -203,7 +206,8 @@ class Trainer:
             progress.stale += 1
             progress.stopped_early = progress.stale == settings.early_stopping
         if report:
-            self._write_validation(report, samples, better)
+            self._write_validation(report, translations, better)
+            self.warn(check_validation(self.data.validation, translations, report, self.spent))
         progress.batches = progress.forced = 0
         self._log = StepLog()
 
@@ -211,7 +215,11 @@ class Trainer:
         """What picks the best checkpoint; higher is better."""
         return -report.loss if self.settings.best_by == "loss" else float(getattr(report, self.settings.best_by))
 
-    def _write_validation(self, report: Report, samples: list[dict[str, str]], better: bool) -> None:
+    def _write_validation(self, report: Report, translations: list[str], better: bool) -> None:
+        samples = [
+            {"source": pair.source, "reference": pair.target, "translation": translation}
+            for pair, translation in zip(self.data.validation, translations[:SAMPLES], strict=False)
+        ]
         share = self.progress.forced / max(1, self.progress.batches)
         forcing = {} if self.settings.scheduled_sampling == "none" else {"teacher_forced": round(share, 4)}
         self.metrics.write("validation", **self.position(), **report.to_dict(), **forcing, best=better, samples=samples)
@@ -222,6 +230,15 @@ class Trainer:
             f"chrF {report.chrf:.2f} ({report.decoding}){', the best so far' if better else ''}"
             f"{f', {share:.0%} of the batches teacher-forced' if forcing else ''}"
         )
+
+    def warn(self, findings: Iterable[Finding]) -> None:
+        """Tell a person and the report of what the doctor has found, of each code once."""
+        for finding in findings:
+            if finding.severity != "note" and finding.code not in self.warned:
+                self.warned.add(finding.code)
+                message = f"{finding.severity}: {finding.code}: {finding.message}"
+                self.line.note(f"{message}\n  fix: {finding.fix}")
+                self.metrics.write("event", **self.position(), message=message)
 
     def deployable(self) -> Transformer:
         """The model to validate or save; every rank must call this."""
@@ -235,23 +252,19 @@ class Trainer:
         load_weights(unsharded, weights)
         return unsharded.to(self.device)
 
-    def _evaluate(self, model: Transformer) -> tuple[Report, list[dict[str, str]]]:
-        """Scores on the validation pairs, and a few of their translations."""
+    def _evaluate(self, model: Transformer) -> tuple[Report, list[str]]:
+        """Scores on the validation pairs, and the translations."""
         self.line.update(self.spent, f"step {self.progress.step:,}  validating …")
         bundle = Bundle(self.recipe, model.eval(), self.data.source, self.data.target)
         quick = {"beam_size": self.settings.validation_beam_size, "n_best": 1}
         translator = Translator(bundle, self.recipe.decoding.model_copy(update=quick), str(self.device))
         pairs = self.data.validation
-        report, translations = evaluate(
+        return evaluate(
             translator,
             [pair.source for pair in pairs],
             [pair.target for pair in pairs],
             translate_at_most=self.settings.validation_sentences,
         )
-        return report, [
-            {"source": pair.source, "reference": pair.target, "translation": translation}
-            for pair, translation in zip(pairs, translations[:SAMPLES], strict=False)
-        ]
 
     def _checkpoint(self) -> None:
         self.progress.scaler = self.scaler.state_dict()

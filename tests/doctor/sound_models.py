@@ -1,0 +1,111 @@
+"""Sound models of several makers to examine, each as `examine` takes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.model.build import build_model
+from dragoman.settings import Model
+
+PAD, BOS, EOS, SIZE = 1, 2, 3, 50
+IDS: dict[str, Any] = {"vocabulary_size": SIZE, "pad_id": PAD, "bos_id": BOS, "eos_id": EOS}
+OURS: dict[str, Any] = {"d_model": 32, "heads": 4, "d_ff": 64, "encoder_layers": 2, "decoder_layers": 2}
+
+
+def ours(**options: Any) -> nn.Module:
+    """Our Transformer, freshly initialised."""
+    return build_model(Model.model_validate({**OURS, "max_length": 140, **options}), SIZE, SIZE, PAD, seed=1).eval()
+
+
+class TorchModel(nn.Module):
+    """torch.nn.Transformer between embeddings and a projection, as tutorials put it together."""
+
+    def __init__(self, norm_first: bool = False) -> None:
+        super().__init__()
+        self.source = nn.Embedding(SIZE, 32, padding_idx=PAD)
+        self.target = nn.Embedding(SIZE, 32, padding_idx=PAD)
+        self.transformer = nn.Transformer(32, 4, 2, 2, 64, dropout=0.1, batch_first=True, norm_first=norm_first)
+        self.output = nn.Linear(32, SIZE)
+
+    def place(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+        """Scaled embeddings plus sinusoidal positions, (batch, length, 32)."""
+        x: Tensor = embedding(ids) * math.sqrt(32)
+        rates = torch.exp(torch.arange(0, 32, 2) * (-math.log(10000.0) / 32))
+        angles = torch.arange(ids.shape[1])[:, None] * rates  # (length, 16)
+        return x + torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1).to(x)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        padding = source == PAD
+        future = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
+        hidden = self.transformer(
+            self.place(source, self.source),
+            self.place(target, self.target),
+            tgt_mask=future,
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+        )
+        logits: Tensor = self.output(hidden)
+        return logits
+
+
+class HuggingFaceModel(nn.Module):
+    """A sequence-to-sequence model of Hugging Face behind the two arguments that examine gives."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        logits: Tensor = self.inner(
+            input_ids=source, attention_mask=(source != PAD).long(), decoder_input_ids=target, use_cache=False
+        ).logits
+        return logits
+
+
+def torch_transformer(norm_first: bool) -> nn.Module:
+    torch.manual_seed(1)
+    return TorchModel(norm_first).eval()
+
+
+def hugging_face(name: str, **options: Any) -> nn.Module:
+    """MarianMTModel, T5ForConditionalGeneration or BartForConditionalGeneration from random initialisation."""
+    import transformers
+
+    common: dict[str, Any] = {
+        "vocab_size": SIZE,
+        "pad_token_id": PAD,
+        "eos_token_id": EOS,
+        "bos_token_id": BOS,
+    } | options
+    widths: dict[str, Any] = {
+        "d_model": 32,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 64,
+        "decoder_ffn_dim": 64,
+        "decoder_start_token_id": BOS,
+        "forced_eos_token_id": None,
+    }
+    if name == "t5":
+        widths = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4}
+    config, model = {
+        "marian": (transformers.MarianConfig, transformers.MarianMTModel),
+        "bart": (transformers.BartConfig, transformers.BartForConditionalGeneration),
+        "t5": (transformers.T5Config, transformers.T5ForConditionalGeneration),
+    }[name]
+    torch.manual_seed(1)
+    return HuggingFaceModel(model(config(**common, **widths))).eval()
+
+
+HUGGING_FACE: Mapping[str, Callable[[], nn.Module]] = {
+    "marian": lambda: hugging_face("marian"),
+    "bart": lambda: hugging_face("bart"),
+    "t5": lambda: hugging_face("t5"),
+}

@@ -1,0 +1,90 @@
+"""dragoman doctor model: bundles and factories, what it prints, and the codes it exits with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+
+FACTORY = """
+import torch
+
+def sound():
+    from dragoman.model.build import build_model
+    from dragoman.settings import Model
+    settings = Model(d_model=32, heads=4, d_ff=64, encoder_layers=1, decoder_layers=1, max_length=140)
+    model = build_model(settings, 50, 50, source_pad=1, seed=1).eval()
+    ids = {"vocabulary_size": 50, "pad_id": 1, "bos_id": 2, "eos_id": 3}
+    return {"forward": model, "parameters": model.named_parameters(), **ids}
+
+def leaking():
+    made = sound()
+    model = made["forward"]
+    made["forward"] = lambda source, target: model(source, target) + model(source, target.flip(1)).flip(1)
+    return made
+
+def mistyped():
+    return {**sound(), "vocabulary_sise": 3}
+
+def wrong():
+    return torch.zeros(3)
+
+def failing():
+    raise ValueError("no data")
+
+number = 3
+"""
+
+
+@pytest.fixture
+def factory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    name = f"mine_{tmp_path.name}".replace("-", "_")
+    (tmp_path / f"{name}.py").write_text(FACTORY, encoding="utf-8")
+    return name
+
+
+def test_a_trained_bundle_is_healthy(command: Command, finished_run: Path) -> None:
+    outcome = command("doctor", "model", finished_run, "--json")
+    assert outcome.code == 0, outcome.error
+    assert all(finding["severity"] == "note" for finding in json.loads(outcome.out))
+
+
+def test_a_sound_factory_is_healthy(command: Command, factory: str) -> None:
+    outcome = command("doctor", "model", f"{factory}:sound", "--overfit")
+    assert outcome.code == 0, outcome.out
+
+
+def test_a_leak_is_told_with_cause_and_fix_and_exits_with_1(command: Command, factory: str) -> None:
+    outcome = command("doctor", "model", f"{factory}:leaking")
+    assert outcome.code == 1
+    assert outcome.out.startswith("error: future-leak: ")
+    assert "\n  cause: " in outcome.out
+    assert "\n  fix: " in outcome.out
+    found = json.loads(command("doctor", "model", f"{factory}:leaking", "--json").out)
+    assert found[0]["code"] == "future-leak"
+    assert found[0]["measured"]["probability"] > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("mistyped", "unknown key 'vocabulary_sise'; did you mean 'vocabulary_size'?"),
+        ("wrong", "must return a mapping"),
+        ("failing", "the factory fails: ValueError: no data"),
+        ("number", "has no function 'number'"),
+        ("soundd", "did you mean 'sound'?"),
+    ],
+)
+def test_what_is_no_factory_is_refused(command: Command, factory: str, name: str, message: str) -> None:
+    outcome = command("doctor", "model", f"{factory}:{name}")
+    assert outcome.code == 2
+    assert message in outcome.error
+
+
+def test_what_is_no_bundle_and_no_module_is_refused(command: Command, tmp_path: Path) -> None:
+    assert "no such bundle" in command("doctor", "model", tmp_path / "none").error
+    assert "cannot be imported" in command("doctor", "model", "no_such_module_anywhere:make").error
