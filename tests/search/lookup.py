@@ -20,6 +20,7 @@ from dragoman.search.beam import beam_search
 from dragoman.search.filters import forbid
 from dragoman.search.greedy import follow, likeliest
 from dragoman.search.hypothesis import Hypothesis, Step
+from dragoman.search.trace import BeamTrace
 from dragoman.settings import Model
 
 BOS, EOS, VOCABULARY = 0, 1, 5
@@ -181,6 +182,7 @@ def beam(
     *,
     n_best: int = 1,
     alpha: float = 1.0,
+    trace: BeamTrace | None = None,
 ) -> list[list[Hypothesis]]:
     """Beam search that never produces bos."""
     step, cache = task.start(sentences)
@@ -194,6 +196,7 @@ def beam(
         max_lengths=torch.tensor(max_lengths),
         length_penalty=alpha,
         filters=[forbid([BOS])],
+        trace=trace,
     )
 
 

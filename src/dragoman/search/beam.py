@@ -12,6 +12,7 @@ from torch import Tensor
 from dragoman.search.filters import Filter, apply_filters
 from dragoman.search.hypothesis import CacheType, Hypothesis, Step, finish
 from dragoman.search.hypothesis import length_penalty as penalty_of
+from dragoman.search.trace import BeamTrace
 
 
 @dataclass
@@ -55,6 +56,7 @@ def beam_search(
     max_lengths: Tensor,
     length_penalty: float,
     filters: Sequence[Filter],
+    trace: BeamTrace | None = None,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each sentence, best first; finished sentences leave the batch.
 
@@ -72,6 +74,7 @@ def beam_search(
         max_lengths: Most tokens of each sentence's hypotheses, eos included, (sentences,), int64.
         length_penalty: Exponent of the length penalty.
         filters: Applied to the logits of each step.
+        trace: Is told what each step considered.
     """
     device = max_lengths.device
     count = len(max_lengths)
@@ -89,7 +92,10 @@ def beam_search(
         candidates = _continue(beams, logits, beam_size, eos, last)
         _collect(beams, candidates, finished, beam_size, eos, length_penalty)
         done = last | _settled(beams, candidates, finished, beam_size, n_best, max_lengths, length_penalty)
+        before = beams
         beams, rows, kept = _advance(beams, candidates, beam_size, eos, ~done)
+        if trace is not None:
+            _record(trace, before, candidates, beams, finished)
         cache.select(rows, kept if bool(done.any()) else None)
         tokens = beams.tokens[:, :, -1].flatten()
     return [each.best(n_best) for each in finished]
@@ -170,3 +176,19 @@ def _advance(
         log_probabilities=torch.cat((beams.log_probabilities.flatten(0, 1)[rows], values), dim=2),
     )
     return advanced, rows.flatten(), kept
+
+
+def _record(
+    trace: BeamTrace, before: _Beams, candidates: _Candidates, after: _Beams, finished: list[_Finished]
+) -> None:
+    """Tell the trace what a step considered, and what became of it."""
+    kept: dict[int, list[list[int]]] = {
+        sentence: tokens[scores > -math.inf].tolist()
+        for sentence, tokens, scores in zip(after.sentences.tolist(), after.tokens, after.scores, strict=True)
+    }
+    for index, sentence in enumerate(before.sentences.tolist()):
+        prefixes = before.tokens[index, candidates.origins[index]]  # (candidates, length)
+        tokens = torch.cat((prefixes, candidates.tokens[index][:, None]), dim=1).tolist()
+        values, scores = candidates.log_probabilities[index].tolist(), candidates.scores[index].tolist()
+        possible = [each for each in zip(tokens, values, scores, strict=True) if each[2] > -math.inf]
+        trace.add(sentence, possible, kept.get(sentence, []), finished[sentence].hypotheses)

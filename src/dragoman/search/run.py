@@ -10,6 +10,7 @@ from dragoman.search.beam import beam_search
 from dragoman.search.filters import build_filters, build_sampling_filters
 from dragoman.search.greedy import Choose, follow, likeliest, sampler
 from dragoman.search.hypothesis import CacheType, Hypothesis, Step
+from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
 
 
@@ -22,6 +23,7 @@ def search(
     eos: int,
     forbidden: Sequence[int],
     max_lengths: Tensor,
+    trace: BeamTrace | None = None,
 ) -> list[list[Hypothesis]]:
     """The n_best hypotheses of each sentence, best first.
 
@@ -33,10 +35,11 @@ def search(
         eos: Id that ends a hypothesis.
         forbidden: Ids that are never produced.
         max_lengths: Most tokens of each sentence's hypotheses, eos included, (sentences,), int64.
+        trace: Is told what each step of a beam search considered; greedy search is one with a beam of 1.
     """
     filters = build_filters(settings, forbidden)
     alpha = settings.length_penalty
-    if not settings.sampling and settings.beam_size > 1:
+    if not settings.sampling and (settings.beam_size > 1 or trace is not None):
         return beam_search(
             step,
             cache,
@@ -47,6 +50,7 @@ def search(
             max_lengths=max_lengths,
             length_penalty=alpha,
             filters=filters,
+            trace=trace,
         )
     copies = settings.n_best
     choose: Choose = likeliest

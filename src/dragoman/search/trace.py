@@ -1,0 +1,77 @@
+"""What a beam search considered, kept and dropped, for those who want to watch it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from dragoman.search.hypothesis import Hypothesis
+
+Fate = Literal["kept", "ended", "dropped"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One continuation of a hypothesis that a step considered.
+
+    `tokens` are all since bos, eos included where that is the last; `log_probability` is that of the last
+    token, `score` the sum of all. A kept candidate is continued in the next step, an ended one is a
+    finished hypothesis with `final`, its score over the length penalty, and a dropped one is neither: others
+    were better, or the search was over.
+    """
+
+    tokens: tuple[int, ...]
+    log_probability: float
+    score: float
+    fate: Fate
+    final: float | None = None
+
+
+class BeamTrace:
+    """Records a search: `steps` are those of each sentence, by its index, with the candidates best first.
+
+    Of each hypothesis that the step before kept, the beam_size + 1 best continuations are looked at; the
+    2 * beam_size best of all these are the candidates of the step. The parent of a candidate is the one whose
+    tokens are its own but for the last.
+    """
+
+    def __init__(self, eos: int) -> None:
+        self.eos = eos
+        self.steps: defaultdict[int, list[list[Candidate]]] = defaultdict(list)
+
+    def add(
+        self,
+        sentence: int,
+        candidates: Iterable[tuple[list[int], float, float]],
+        kept: Iterable[list[int]],
+        ended: Iterable[Hypothesis],
+    ) -> None:
+        """Record a step of a sentence.
+
+        Args:
+            sentence: Its index in the batch.
+            candidates: Tokens, log-probability of the last and sum of all, best first.
+            kept: Tokens of the hypotheses that the next step continues.
+            ended: The sentence's hypotheses that have ended, in this step or before.
+        """
+        alive = set(map(tuple, kept))
+        finals = {tuple(each.tokens): each.score for each in ended}
+        step = []
+        for tokens, log_probability, score in candidates:
+            whole = tuple(tokens)
+            # eos ends what it follows once, so if that has ended it was in this step
+            final = finals.get(whole[:-1]) if whole[-1] == self.eos else None
+            fate: Fate = "kept" if whole in alive else "dropped" if final is None else "ended"
+            step.append(Candidate(whole, log_probability, score, fate, final))
+        self.steps[sentence].append(step)
+
+    def winner(self, sentence: int) -> Hypothesis:
+        """The best hypothesis that ended."""
+        steps = self.steps[sentence]
+        values = {each.tokens: each.log_probability for step in steps for each in step}
+        finals = [(each.final, each.tokens) for step in steps for each in step if each.final is not None]
+        final, tokens = max(finals, key=lambda pair: pair[0])
+        lengths = range(1, len(tokens) + 1)
+        return Hypothesis(list(tokens[:-1]), [values[tokens[:length]] for length in lengths], final)
