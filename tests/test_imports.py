@@ -22,6 +22,7 @@ ORDER = (
     {"model"},
     {"search"},
     {"bundle"},
+    {"attention_map"},
     {"translator"},
     {"evaluation"},
     {"training", "inspection", "doctor", "export", "serving", "reference"},

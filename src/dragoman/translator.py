@@ -12,15 +12,21 @@ from typing import overload
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from dragoman.attention_map import AttentionMap, map_attention
 from dragoman.bundle import Bundle
 from dragoman.data.batch import pad
 from dragoman.data.buckets import cut
+from dragoman.errors import UserError
 from dragoman.model.prefix import PrefixCache, PrefixStep
+from dragoman.search.filters import apply_filters, build_filters
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.run import search
+from dragoman.search.trace import BeamTrace, Candidate
 from dragoman.settings import Decoding
 
+ALTERNATIVES = 10  # tokens shown at each place of an explained translation
 WINDOW = 4096  # texts sorted together by length when streaming
 
 
@@ -42,6 +48,21 @@ class Translation:
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A translation and what the model did to find it.
+
+    `alternatives` has, for each token of the translation and for its end, the likeliest tokens at that
+    place with their probabilities, best first, and what was said if it is not among them. `steps` are those
+    of the beam search, each with all that it considered, best first; there are none of a sampled translation.
+    """
+
+    translation: Translation
+    attention: AttentionMap
+    alternatives: list[list[tuple[str, float]]]
+    steps: list[list[Candidate]]
 
 
 class Translator:
@@ -91,6 +112,51 @@ class Translator:
         while group := list(islice(texts, window)):
             yield from self._translate(group)
 
+    def attention(self, text: str) -> AttentionMap:
+        """Where the model looks, in every layer and head, as it translates a text.
+
+        Raises:
+            UserError: There is nothing to translate in it.
+        """
+        return self.explain(text).attention
+
+    def explain(self, text: str) -> Explanation:
+        """The translation of a text with what the model did to find it.
+
+        Raises:
+            UserError: There is nothing to translate in it.
+        """
+        (ids,) = self.bundle.source.encode([text])
+        if not ids:
+            raise UserError("there is no word to translate in this text")
+        target = self.bundle.target.vocabulary
+        limited, trace = ids[: self.source_limit], BeamTrace(target.eos)
+        (hypotheses,) = self._search([limited], trace)
+        attention, logits = map_attention(self.bundle, limited, hypotheses[0].tokens)
+        return Explanation(
+            translation=self._translation(hypotheses, truncated=len(ids) > self.source_limit),
+            attention=attention,
+            alternatives=self._alternatives(logits, [*hypotheses[0].tokens, target.eos]),
+            steps=trace.steps[0],
+        )
+
+    def _alternatives(self, logits: Tensor, said: list[int]) -> list[list[tuple[str, float]]]:
+        """The likeliest tokens at each place, and that which was said, as (token, probability), best first."""
+        filters = build_filters(self.decoding, self._forbidden)
+        probabilities = apply_filters(filters, logits).softmax(dim=-1)  # (tokens, vocabulary)
+        likeliest = probabilities.topk(min(ALTERNATIVES, probabilities.shape[1])).indices.tolist()
+        tokens, alternatives = self.bundle.target.vocabulary.tokens, []
+        for row, indices, index in zip(probabilities, likeliest, said, strict=True):
+            chosen = indices if index in indices else [*indices, index]
+            alternatives.append([(tokens[each], float(row[each])) for each in chosen if row[each] > 0])
+        return alternatives
+
+    @property
+    def _forbidden(self) -> tuple[int, int, int]:
+        """Ids that no translation has."""
+        target = self.bundle.target.vocabulary
+        return target.unk, target.pad, target.bos
+
     def _translate(self, texts: Sequence[str]) -> list[Translation]:
         ids = self.bundle.source.encode(texts)
         results = [Translation("", alternatives=[]) for _ in texts]
@@ -105,7 +171,7 @@ class Translator:
         return results
 
     @torch.inference_mode()
-    def _search(self, sentences: list[list[int]]) -> list[list[Hypothesis]]:
+    def _search(self, sentences: list[list[int]], trace: BeamTrace | None = None) -> list[list[Hypothesis]]:
         model, settings = self.bundle.model, self.decoding
         source, target = self.bundle.source.vocabulary, self.bundle.target.vocabulary
         ids = pad(sentences, first=None, last=source.eos, pad=source.pad).to(self.device)
@@ -116,8 +182,9 @@ class Translator:
             settings=settings,
             bos=target.bos,
             eos=target.eos,
-            forbidden=(target.unk, target.pad, target.bos),
+            forbidden=self._forbidden,
             max_lengths=limits.clamp(max=min(settings.max_length, self.bundle.recipe.model.max_length)),
+            trace=trace,
         )
         return find(model.step, model.start(ids)) if settings.cache else find(PrefixStep(model), PrefixCache(ids))
 

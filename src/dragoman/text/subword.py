@@ -10,7 +10,7 @@ from tokenizers import Tokenizer as Backend
 
 from dragoman.errors import UserError
 from dragoman.settings import Settings, Specials
-from dragoman.text.cleaning import collapse_spaces, replace_surrogates
+from dragoman.text.cleaning import MARK, collapse_spaces, replace_surrogates
 from dragoman.text.spacing import join_words
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
@@ -44,6 +44,10 @@ class SubwordTokenizer:
         spelled = [index for index in ids if index not in self._silent]
         text = collapse_spaces(self._backend.decode(spelled, skip_special_tokens=False))
         return text if self.pre_tokenizer == "metaspace" else join_words(text.split(" "))
+
+    def starts_word(self, token: str) -> bool:
+        """Whether this token begins a word: U+2581 says so."""
+        return token.startswith(MARK)
 
     def to_json(self) -> dict[str, Any]:
         """Specials and the library's own description, which other programs can load too."""
