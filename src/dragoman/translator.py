@@ -26,7 +26,7 @@ from dragoman.search.run import search
 from dragoman.search.trace import BeamTrace, Candidate
 from dragoman.settings import Decoding
 
-ALTERNATIVES = 10  # tokens shown at each place of an explained translation
+ALTERNATIVES = 8  # tokens shown at each place of an explained translation
 WINDOW = 4096  # texts sorted together by length when streaming
 
 
