@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,15 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dragoman.attention_map import AttentionMap, Side, Weights
+from dragoman.attention_map import AttentionMap, Weights
 from dragoman.evaluation import describe_decoding
+from dragoman.inspection.labels import label, labels
 from dragoman.model.capture import KINDS, Kind
 from dragoman.search.trace import Candidate
-from dragoman.text.cleaning import MARK
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.translator import Explanation, Translator
 
 HERE = Path(__file__).parent
-POINT = "·"
 SCRIPTS = ("page.js", "attention.js", "search.js")
 
 
@@ -54,7 +53,7 @@ def _data(translator: Translator, explanation: Explanation) -> dict[str, Any]:
     views = {"tokens": _view(attention, None)}
     if any(len(side.words) < len(side.tokens) for side in (attention.source, attention.read)):
         views["words"] = _view(attention.by_word(), attention)
-    spell = _speller(translator.bundle.target)
+    target = translator.bundle.target
     said = zip(
         attention.predicted.tokens, explanation.translation.log_probabilities, explanation.alternatives, strict=True
     )
@@ -65,20 +64,14 @@ def _data(translator: Translator, explanation: Explanation) -> dict[str, Any]:
         "views": views,
         "said": [
             {
-                "token": spell(token),
+                "token": label(target, token),
                 "probability": round(float(np.exp(value)), 4),
-                "alternatives": [(spell(other), round(probability, 5)) for other, probability in others],
+                "alternatives": [(label(target, other), round(probability, 5)) for other, probability in others],
             }
             for token, value, others in said
         ],
-        "steps": _tree(explanation.steps, translator.bundle.target),
+        "steps": _tree(explanation.steps, target),
     }
-
-
-def _speller(tokenizer: Tokenizer) -> Callable[[str], str]:
-    """How the page spells a token of a translation that may not be the chosen one."""
-    ends = tokenizer.vocabulary.specials.eos
-    return lambda token: _spell(token, token == ends or tokenizer.starts_word(token))
 
 
 def _view(attention: AttentionMap, tokens: AttentionMap | None) -> dict[str, Any]:
@@ -86,26 +79,16 @@ def _view(attention: AttentionMap, tokens: AttentionMap | None) -> dict[str, Any
     return {
         "maps": {
             kind: {
-                "queries": _labels(attention.queries(kind)),
-                "keys": _labels(attention.keys(kind)),
+                "queries": labels(attention.queries(kind)),
+                "keys": labels(attention.keys(kind)),
                 "layers": len(attention.weights[kind]),
                 "weights": _encode(_maps(attention, tokens, kind)),
             }
             for kind in KINDS
         },
-        "read": _labels(attention.read),
-        "predicted": _labels(attention.predicted),
+        "read": labels(attention.read),
+        "predicted": labels(attention.predicted),
     }
-
-
-def _labels(side: Side) -> list[str]:
-    """Tokens as the page spells them: those that go on with a word have a point before them."""
-    starts = set(side.starts)
-    return [_spell(token, place in starts) for place, token in enumerate(side.tokens)]
-
-
-def _spell(token: str, starts_word: bool) -> str:
-    return (token.removeprefix(MARK) or token) if starts_word else POINT + token
 
 
 def _maps(attention: AttentionMap, tokens: AttentionMap | None, kind: Kind) -> Weights:
@@ -124,13 +107,13 @@ def _encode(weights: Weights) -> str:
 
 def _tree(steps: Sequence[Sequence[Candidate]], tokenizer: Tokenizer) -> list[list[dict[str, Any]]]:
     """The candidates of each step; `parent` is the place of what each continues in the step before."""
-    tokens, spell, tree = tokenizer.vocabulary.tokens, _speller(tokenizer), []
+    tokens, tree = tokenizer.vocabulary.tokens, []
     places: dict[tuple[int, ...], int] = {(): 0}
     for step in steps:
         tree.append(
             [
                 {
-                    "token": spell(tokens[each.tokens[-1]]),
+                    "token": label(tokenizer, tokens[each.tokens[-1]]),
                     "text": tokenizer.decode(each.tokens),
                     "parent": places[each.tokens[:-1]],
                     "probability": round(float(np.exp(each.log_probability)), 5),
