@@ -25,6 +25,7 @@ ORDER = (
     {"attention_map"},
     {"translator"},
     {"evaluation"},
+    {"breakdown"},
     {"training", "inspection", "doctor", "export", "serving", "reference"},
     {"information"},
     {"cli"},

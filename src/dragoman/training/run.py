@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from dragoman.breakdown import break_down
 from dragoman.bundle import SOURCE, TARGET, Bundle
 from dragoman.data.corpus import Pair
 from dragoman.errors import UserError
@@ -213,7 +214,8 @@ def _finish(trainer: Trainer, tests: dict[str, list[Pair]]) -> None:
             {"source": source, "reference": wanted, "translation": translation}
             for source, wanted, translation in zip(sources, references, translations[:SAMPLES], strict=False)
         ]
-        trainer.metrics.write("test", **trainer.position(), name=name, **report.to_dict(), samples=samples)
+        more = break_down(translator, trainer.data.train.source, sources, references, translations)
+        trainer.metrics.write("test", **trainer.position(), name=name, **report.to_dict(), samples=samples, **more)
         line.note(
             f"{name}: BLEU {report.bleu:.2f}, chrF {report.chrf:.2f}, perplexity {report.perplexity:.2f} "
             f"({report.sentences:,} sentences, {report.decoding})"
