@@ -32,16 +32,16 @@ def render_page(translator: Translator, text: str, explanation: Explanation) -> 
         explanation: How.
     """
     recipe = translator.bundle.recipe
+    data = _data(translator, explanation)
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment.get_template("page.html.j2").render(
         recipe=recipe,
         text=text,
         translation=explanation.translation,
-        subwords=len(explanation.attention.predicted.words) < len(explanation.attention.predicted.tokens)
-        or len(explanation.attention.source.words) < len(explanation.attention.source.tokens),
+        subwords="words" in data["views"],
         decoding=describe_decoding(translator.decoding),
-        data=_data(translator, explanation),
+        data=data,
         style=Markup((HERE / "page.css").read_text("utf-8")),
         scripts=[Markup((HERE / name).read_text("utf-8")) for name in SCRIPTS],
     )

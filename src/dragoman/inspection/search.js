@@ -53,9 +53,10 @@ function shorten(pen, token, room) {
   return letters.join("") + "…";
 }
 
+const heightOf = (shown) => TOP + (1 + Math.max(...shown.map((node) => node.rank))) * (HEIGHT + 8) + 4;
+
 function drawTree() {
-  const tallest = Math.max(...nodes.map((step) => step.length));
-  const svg = drawing("svg", { width: nodes.length * (WIDTH + GAP), height: TOP + tallest * (HEIGHT + 8) + 4 });
+  const svg = drawing("svg", { width: nodes.length * (WIDTH + GAP), height: heightOf(nodes.flat()) });
   const pen = document.createElement("canvas").getContext("2d");
   pen.font = "14px system-ui, 'Noto Sans', sans-serif";
   const corner = (node) => [2 + node.step * (WIDTH + GAP), TOP + node.rank * (HEIGHT + 8)];
@@ -127,7 +128,11 @@ function listHypotheses() {
   byId("hypotheses").replaceChildren(element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
 }
 
-byId("dropped").addEventListener("change", (event) => byId("tree").classList.toggle("only", !event.target.checked));
+byId("dropped").addEventListener("change", (event) => {
+  byId("tree").classList.toggle("only", !event.target.checked);
+  const shown = nodes.flat().filter((node) => event.target.checked || node.fate !== "dropped");
+  document.querySelector("#tree svg").setAttribute("height", heightOf(shown));
+});
 drawSaid();
 if (data.steps.length) {
   plant();
