@@ -36,6 +36,8 @@ VERBS = [
     ("data", "show"),
     ("export",),
     ("import", "huggingface"),
+    ("inspect",),
+    ("compare",),
 ]
 
 
@@ -375,3 +377,35 @@ def test_nothing_asked_for_is_helped_with(command: Command) -> None:
     outcome = command()
     assert "Usage" in outcome.out + outcome.error
     assert outcome.code in (0, 2)
+
+
+def test_inspect_writes_a_page_and_pictures(
+    finished_run: Path, command: Command, translator: Translator, tmp_path: Path
+) -> None:
+    page, pictures = tmp_path / "page.html", tmp_path / "pictures"
+    outcome = command("inspect", finished_run, "Ein Hund läuft.", "--output", page, "--png", pictures)
+    assert (outcome.code, outcome.error) == (0, "")
+    said, *files = outcome.out.splitlines()
+    assert said == translator("Ein Hund läuft.").text
+    assert [Path(file) for file in files] == [page, *(each for each in map(Path, files) if each.parent == pictures)]
+    assert {path.name for path in pictures.iterdir()} == {Path(file).name for file in files[1:]}
+    assert f">{said}</p>" in page.read_text(encoding="utf-8")
+
+
+def test_inspect_refuses_an_empty_text(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    outcome = command("inspect", finished_run, " ", "--output", tmp_path / "page.html")
+    assert outcome.code == 2
+    assert "no word" in outcome.error
+    assert not list(tmp_path.iterdir())
+
+
+def test_compare_tells_scores_tests_and_differences(
+    finished_run: Path, command: Command, corpus: Path, tmp_path: Path
+) -> None:
+    files = ("--source", corpus / "test.de", "--reference", corpus / "test.en")
+    outcome = command("compare", finished_run, finished_run / "bundle", *files, "--json", tmp_path / "scores.json")
+    assert (outcome.code, outcome.error) == (0, "")
+    assert "0 of 30 sentences are translated differently" in outcome.out
+    scores = json.loads((tmp_path / "scores.json").read_text())
+    assert scores["first"] == scores["second"]
+    assert f"BLEU {scores['first']['bleu']:.2f}" in outcome.out

@@ -41,6 +41,11 @@ def test_a_right_translation_scores_100_and_a_wrong_one_less(sides: tuple[list[s
     assert lower["bleu"] < 100, "case counts"
 
 
+def test_the_length_ratio_is_that_of_all_tokens() -> None:
+    assert corpus_scores(["one two", "one."], ["one two three four", "one two."])["length_ratio"] == round(4 / 7, 4)
+    assert corpus_scores(["one two"], [""])["length_ratio"] == 2.0
+
+
 def test_loss_is_the_mean_over_reference_tokens(translator: Translator, sides: tuple[list[str], list[str]]) -> None:
     """Against the plain formula, one unpadded pair at a time."""
     bundle = translator.bundle

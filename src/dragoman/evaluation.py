@@ -28,7 +28,8 @@ class Report:
     `loss` is the mean negative log-likelihood of the reference tokens in nats, end of sentence
     included and without label smoothing; `perplexity` its exponential. `bleu` and `chrf` are
     sacreBLEU's, 0 to 100, with the signatures that make them comparable. `exact` is the share of
-    translations that are the reference, letter by letter. `teacher_forced_bleu` scores no
+    translations that are the reference, letter by letter. `length_ratio` is that of their tokens to the
+    references', as BLEU's brevity penalty has it. `teacher_forced_bleu` scores no
     translations: see `teacher_forced`.
     """
 
@@ -37,6 +38,7 @@ class Report:
     chrf: float
     bleu_signature: str
     chrf_signature: str
+    length_ratio: float
     loss: float
     perplexity: float
     exact: float
@@ -58,18 +60,19 @@ def describe_decoding(settings: Decoding) -> str:
 
 
 def corpus_scores(translations: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
-    """BLEU and chrF of translations against references, with signatures (Post 2018; Popović 2015)."""
+    """BLEU and chrF of translations against references, with signatures (Post 2018; Popović 2015), and their length."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
     bleu, chrf = BLEU(), CHRF()
-    bleu_score = bleu.corpus_score(list(translations), [list(references)]).score
+    scored = bleu.corpus_score(list(translations), [list(references)])
     chrf_score = chrf.corpus_score(list(translations), [list(references)]).score
     return {
-        "bleu": round(bleu_score, 3),
+        "bleu": round(scored.score, 3),
         "chrf": round(chrf_score, 3),
         "bleu_signature": str(bleu.get_signature()),
         "chrf_signature": str(chrf.get_signature()),
+        "length_ratio": round(scored.sys_len / max(1, scored.ref_len), 4),
     }
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dragoman.attention_map import AttentionMap, map_attention
 from dragoman.bundle import Bundle
 from dragoman.data.batch import pad
 from dragoman.data.buckets import cut
@@ -20,12 +21,15 @@ from dragoman.errors import UserError
 from dragoman.minimum_bayes_risk import by_expected_chrf
 from dragoman.model.ensemble import EnsembleCache, EnsembleStep
 from dragoman.model.prefix import PrefixCache, PrefixStep
+from dragoman.search.filters import apply_filters, build_filters
 from dragoman.search.forcing import ANY
 from dragoman.search.hypothesis import Hypothesis, Step
 from dragoman.search.run import search
+from dragoman.search.trace import BeamTrace, Candidate
 from dragoman.settings import Decoding
 from dragoman.text.tokenizer import Tokenizer
 
+ALTERNATIVES = 8  # tokens shown at each place of an explained translation
 WINDOW = 4096  # texts sorted together by length when streaming
 
 
@@ -47,6 +51,21 @@ class Translation:
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A translation and what the model did to find it.
+
+    `alternatives` has, for each token of the translation and for its end, the likeliest tokens at that
+    place with their probabilities, best first, and what was said if it is not among them. `steps` are those
+    of the beam search, each with all that it considered, best first; there are none of a sampled translation.
+    """
+
+    translation: Translation
+    attention: AttentionMap
+    alternatives: list[list[tuple[str, float]]]
+    steps: list[list[Candidate]]
 
 
 class Translator:
@@ -128,6 +147,52 @@ class Translator:
         while group := list(islice(pairs, window)):
             yield from self._translate([text for text, _ in group], [prefix for _, prefix in group])
 
+    def attention(self, text: str) -> AttentionMap:
+        """Where the model looks, in every layer and head, as it translates a text.
+
+        Raises:
+            UserError: There is nothing to translate in it.
+        """
+        return self.explain(text).attention
+
+    def explain(self, text: str) -> Explanation:
+        """The translation of a text with what the model did to find it.
+
+        Raises:
+            UserError: There is nothing to translate in it.
+        """
+        (ids,) = self.bundle.source.encode([text])
+        if not ids:
+            raise UserError("there is no word to translate in this text")
+        target = self.bundle.target.vocabulary
+        limited, trace = ids[: self.source_limit], BeamTrace(target.eos)
+        (hypotheses,) = self._search([limited], trace=trace)
+        attention, logits = map_attention(self.bundle, limited, hypotheses[0].tokens)
+        return Explanation(
+            translation=self._translation(hypotheses, truncated=len(ids) > self.source_limit),
+            attention=attention,
+            alternatives=self._alternatives(logits, [*hypotheses[0].tokens, target.eos]),
+            steps=trace.steps[0],
+        )
+
+    def _alternatives(self, logits: Tensor, said: list[int]) -> list[list[tuple[str, float]]]:
+        """The likeliest tokens at each place, and that which was said, as (token, probability), best first."""
+        tokens, alternatives = self.bundle.target.vocabulary.tokens, []
+        filters = build_filters(self.decoding, self._forbidden, self.bundle.target.vocabulary.eos)
+        for place, index in enumerate(said):
+            before = torch.tensor([said[:place]], dtype=torch.int64, device=logits.device)  # (1, place)
+            row = apply_filters(filters, logits[place : place + 1], before).softmax(dim=-1)[0]  # (vocabulary,)
+            likeliest = row.topk(min(ALTERNATIVES, len(row))).indices.tolist()
+            chosen = likeliest if index in likeliest else [*likeliest, index]
+            alternatives.append([(tokens[each], float(row[each])) for each in chosen if row[each] > 0])
+        return alternatives
+
+    @property
+    def _forbidden(self) -> tuple[int, int, int]:
+        """Ids that no translation has."""
+        target = self.bundle.target.vocabulary
+        return target.unk, target.pad, target.bos
+
     def _translate(self, texts: Sequence[str], prefixes: Sequence[str]) -> list[Translation]:
         ids, beginnings = self.bundle.source.encode(texts), self.bundle.target.encode(prefixes)
         most = self.bundle.recipe.model.max_length - 1
@@ -161,7 +226,12 @@ class Translator:
         return limits.clamp(max=min(settings.max_length, self.bundle.recipe.model.max_length))
 
     @torch.inference_mode()
-    def _search(self, sentences: list[list[int]], prefixes: list[list[int]] | None = None) -> list[list[Hypothesis]]:
+    def _search(
+        self,
+        sentences: list[list[int]],
+        prefixes: list[list[int]] | None = None,
+        trace: BeamTrace | None = None,
+    ) -> list[list[Hypothesis]]:
         source, target = self.bundle.source.vocabulary, self.bundle.target.vocabulary
         ids = pad(sentences, first=None, last=source.eos, pad=source.pad).to(self.device)
         limits, forced = self._limits((ids != source.pad).sum(dim=1)), None  # (sentences,)
@@ -173,9 +243,10 @@ class Translator:
             settings=self._search_settings,
             bos=target.bos,
             eos=target.eos,
-            forbidden=(target.unk, target.pad, target.bos),
+            forbidden=self._forbidden,
             max_lengths=limits,
             prefixes=forced,
+            trace=trace,
         )
 
     def _start(self, ids: Tensor) -> tuple[Step[Any], Any]:

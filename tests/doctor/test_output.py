@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from conftest import Command
 
 SOURCES, REFERENCES = (list(side) for side in zip(*islice(captions("test"), 100), strict=True))
-REPORT = Report(100, 40.0, 60.0, "", "", 1.5, 4.5, 0.1, 42.0, "greedy")
+REPORT = Report(100, 40.0, 60.0, "", "", 1.0, 1.5, 4.5, 0.1, 42.0, "greedy")
 
 WRONG: dict[str, list[str]] = {
     "collapsed": [*REFERENCES[:60], *["A man is sitting on a green bench in front of a house."] * 40],

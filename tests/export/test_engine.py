@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from random_bundles import make_bundle, sentences
@@ -51,9 +51,9 @@ class Counting(CTranslate2Translator):
 
     searched_by_torch = 0
 
-    def _search(self, sentences: list[list[int]], prefixes: list[list[int]] | None = None) -> list[list[Hypothesis]]:
+    def _search(self, sentences: list[list[int]], *arguments: Any, **more: Any) -> list[list[Hypothesis]]:
         self.searched_by_torch += len(sentences)
-        return super()._search(sentences, prefixes)
+        return super()._search(sentences, *arguments, **more)
 
 
 def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:

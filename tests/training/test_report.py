@@ -48,6 +48,19 @@ def event(message: str) -> dict[str, Any]:
     return {"kind": "event", "step": 150, "seconds": 17.0, "message": message}
 
 
+def broken_down(name: str, text: str = "Ein Hund läuft.") -> dict[str, Any]:
+    """A test with what `break_down` adds."""
+    one = {"source": text, "reference": text, "translation": text, "chrf": 12.3}
+    return scored(
+        name,
+        best=[one | {"chrf": 98.7}],
+        worst=[one],
+        by_length=[{"name": "1 to 5", "sentences": 1234, "bleu": 40.0, "chrf": 60.0}],
+        by_rarest_word=[{"name": "1,000 or more", "sentences": 77, "bleu": 41.0, "chrf": 61.0}],
+        attention=[{"source": ["Ein", text], "translation": [text, "</s>"], "weights": [[91, 9], [45, 55]]}],
+    )
+
+
 STEPS = range(100, 1001, 100)
 FULL = [line for step in STEPS for line in (train(step), validation(step, bleu=step / 25))]
 FULL += [event("resumed from step 150"), scored("captions:test")]
@@ -82,7 +95,7 @@ def render(metrics: Sequence[dict[str, Any]]) -> Elements:
 def test_hostile_text_stays_text() -> None:
     hostile = {"source": HOSTILE, "reference": HOSTILE, "translation": HOSTILE}
     lines = [validation(step, samples=[hostile], bleu_signature=HOSTILE) for step in (100, 200)]
-    lines += [event(HOSTILE), scored(HOSTILE, samples=[hostile], decoding=HOSTILE)]
+    lines += [event(HOSTILE), scored(HOSTILE, samples=[hostile], decoding=HOSTILE), broken_down("b", HOSTILE)]
     page = Elements(render_report(RECIPE, [(HOSTILE, HOSTILE)], lines))
     assert page.count("script") == page.count("img") == 0
     assert page.text.count(HOSTILE) >= 10
@@ -132,10 +145,10 @@ def test_tests_take_the_place_of_validation_scores() -> None:
         ([event("nothing yet")], 0, 2),
         ([train(50)], 5, 0),
         ([train(50), train(100)], 5, 0),
-        ([validation(50)], 2, 2),
-        ([validation(50, samples=[])], 2, 2),
+        ([validation(50)], 3, 2),
+        ([validation(50, samples=[])], 3, 2),
         ([scored("captions:test")], 0, 0),
-        (FULL, 6, 13),
+        (FULL, 7, 13),
     ],
 )
 def test_partial_data(metrics: list[dict[str, Any]], charts: int, rows: int) -> None:
@@ -149,7 +162,7 @@ def test_partial_data(metrics: list[dict[str, Any]], charts: int, rows: int) -> 
 def test_a_run_that_diverged_still_has_a_report() -> None:
     nan, infinity = float("nan"), float("inf")
     lines = [train(50, loss=nan, gradient_norm=infinity), train(100, loss=nan), train(150, loss=infinity)]
-    assert render([*lines, validation(150, loss=nan, perplexity=infinity, bleu=0.0)]).count("svg") == 6
+    assert render([*lines, validation(150, loss=nan, perplexity=infinity, bleu=0.0)]).count("svg") == 7
 
 
 def test_steps_done_again_after_a_resume_replace_the_first_attempt() -> None:
@@ -166,6 +179,25 @@ def test_the_growth_of_a_translation_runs_from_the_first_to_the_last_validation(
     assert stages[1:] == sorted(stages[1:], key=int), "the first one stands among the sample translations"
     assert (stages[1], stages[-1]) == ("100", "3000")
     assert len(stages) == 1 + 8
+
+
+def test_the_breakdown_of_a_test_is_shown() -> None:
+    page = render([*FULL, broken_down("multi30k:test")])
+    for shown in ("98.7", "12.3", "1 to 5", "1,234", "1,000 or more", "Best and worst", "Where it looked"):
+        assert shown in page.text
+    weights = [attributes["style"] for tag, attributes in page.elements if "style" in attributes and tag == "td"]
+    assert weights == ["--weight: 91%", "--weight: 9%", "--weight: 45%", "--weight: 55%"]
+    assert "Where it looked" not in render(FULL).text, "older runs have no breakdown"
+
+
+def test_what_happened_is_drawn_and_nothing_else() -> None:
+    def titles(*lines: dict[str, Any]) -> str:
+        return render(lines).text
+
+    assert "Perplexity, logarithmic" in titles(train(50, perplexity=30.0), train(100, perplexity=20.0))
+    assert "Teacher forcing" not in titles(validation(50), validation(100))
+    assert "Teacher forcing" in titles(validation(50, teacher_forced=0.9), validation(100, teacher_forced=0.5))
+    assert "Length of translations" in titles(validation(50), validation(100, length_ratio=0.98))
 
 
 def test_texts_carry_their_language_and_direction() -> None:
@@ -204,7 +236,9 @@ def test_in_a_browser(tmp_path: Path, width: int, scheme: Any) -> None:
         pytest.skip("no chromium on this machine")
     path = tmp_path / "report.html"
     wide = [event("long" * 200), scored("wide:" * 50, samples=[sample("wide" * 200)], chrf_signature="|" * 200)]
-    page_text = render_report(RECIPE, [*FACTS, ("wide", "wide" * 50)], [*FULL, *wide])
+    page_text = render_report(
+        RECIPE, [*FACTS, ("wide", "wide" * 50)], [*FULL, *wide, broken_down("wide", "wide" * 100) | {"samples": []}]
+    )
     path.write_text(page_text, encoding="utf-8")
     messages: list[str] = []
     requests: list[str] = []
@@ -217,7 +251,7 @@ def test_in_a_browser(tmp_path: Path, width: int, scheme: Any) -> None:
         page.goto(path.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.get_by_text("a test").is_visible()
-        assert page.get_by_role("img").count() == 6
+        assert page.get_by_role("img").count() == 7
         assert page.get_by_role("region", name="Events").evaluate("region => region.scrollWidth <= region.clientWidth")
         assert not page.get_by_text("learning_rate = 0.001").is_visible()
         page.get_by_text("Every setting, as resolved").click()

@@ -94,6 +94,10 @@ class _Pieces:
         """Pieces side by side, with spaces for the marks."""
         return "".join(self.vocabulary.tokens[index] for index in ids).replace("▁", " ").removeprefix(" ")
 
+    def starts_word(self, token: str) -> bool:
+        """As the original has it."""
+        return self._original.starts_word(token)
+
     def to_json(self) -> dict[str, Any]:
         """The original's description."""
         return self._original.to_json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +15,13 @@ from dragoman.model.dropout import dropout
 from dragoman.model.masks import Blocks, Mask
 from dragoman.model.positions import rotate, turns
 
+Record = Callable[[Tensor], None]
+"""Takes attention weights, (batch, heads, target, source), as they are used."""
 
-def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask, dropout_probability: float, fused: bool) -> Tensor:
+
+def attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Mask, dropout_probability: float, fused: bool, record: Record | None = None
+) -> Tensor:
     """softmax(QK^T / sqrt(d_head)) V (eq. 1).
 
     Args:
@@ -25,6 +31,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask, dropout_probability: flo
         mask: True = may attend, broadcastable to (batch, heads, target, source); or blocks; or None.
         dropout_probability: Dropout on the attention weights; 0 unless training.
         fused: Let torch's fused kernel do it, instead of step by step.
+        record: Is given the weights; with it nothing is fused, as fused kernels never make them.
 
     Returns:
         (batch, heads, target, d_head).
@@ -33,16 +40,18 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Mask, dropout_probability: flo
         parts = [attend(*block, dropout_probability, fused).flatten(1, 2) for block in mask.split(q, k, v)]
         mixed = torch.cat(parts, dim=1)[None]
         return F.pad(mixed, (0, 0, 0, q.shape[2] - mixed.shape[2]))  # (1, heads, cells, d_head)
-    if fused:
+    if fused and record is None:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout_probability)
     if q.device.type == "cpu" and q.dtype == torch.bfloat16:
         # in bfloat16 a CPU compiles a product for each new shape, which takes longer than these small ones
         with torch.autocast("cpu", enabled=False):
-            return attend(q.float(), k.float(), v.float(), mask, dropout_probability, fused).to(q.dtype)
+            return attend(q.float(), k.float(), v.float(), mask, dropout_probability, fused, record).to(q.dtype)
     scores = (q * (1.0 / math.sqrt(q.shape[-1]))) @ k.transpose(-2, -1)  # (batch, heads, target, source)
     if mask is not None:
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)  # -inf in a whole row would be NaN
     weights = dropout(scores.softmax(dim=-1), dropout_probability, training=dropout_probability > 0)
+    if record is not None:
+        record(weights)
     return weights @ v
 
 
@@ -57,6 +66,7 @@ class MultiHeadAttention(nn.Module):
         self.dropout = dropout
         self.rotary = rotary
         self.implementation = implementation
+        self.record: Record | None = None  # set while `capture` lasts
         self.qkv = nn.Linear(d_model, 3 * d_model, bias=qkv_bias)
         self.output = nn.Linear(d_model, d_model)
 
@@ -69,6 +79,7 @@ class MultiHeadAttention(nn.Module):
             positions: Where in the sentence x is, (target,), for rotary positions.
             memory: What is attended to, (batch, source, d_model); None for x.
         """
+        assert self.record is None or not isinstance(mask, Blocks), "packed batches are not recorded"
         if memory is None:
             q, k, v = self._own(x)
         else:
@@ -80,7 +91,7 @@ class MultiHeadAttention(nn.Module):
             return self._finish(attend_blocks(q, k, v, mask, turn, self._dropout))
         if rotary:
             q, k = self._rotate(q, k, positions)
-        return self._finish(attend(q, k, v, mask, self._dropout, self._fused(x)))
+        return self._finish(attend(q, k, v, mask, self._dropout, self._fused(x), self.record))
 
     def step(self, x: Tensor, cache: LayerCache, position: Tensor) -> Tensor:
         """Self-attention of one new position a row, (rows, 1, d_model), to all so far; position (1,)."""
@@ -88,14 +99,17 @@ class MultiHeadAttention(nn.Module):
         if self.rotary:
             q, k = self._rotate(q, k, position)
         k, v = cache.extend(k, v)  # (rows, heads, time, d_head)
-        return self._finish(attend(q, k, v, None, self._dropout, self._fused(x)))
+        return self._finish(attend(q, k, v, None, self._dropout, self._fused(x), self.record))
 
     def step_memory(self, x: Tensor, cache: LayerCache, mask: Tensor | None) -> Tensor:
         """Attention of one new position a row, (rows, 1, d_model), to the memory its sentence's rows share."""
         sentences = cache.memory_keys.shape[0]
         q = x.view(sentences, -1, x.shape[-1])  # (sentences, hypotheses, d_model)
-        keys, values = cache.memory_keys, cache.memory_values
-        return self._finish(attend(self.queries(q), keys, values, mask, self._dropout, self._fused(x))).view_as(x)
+        q = self.queries(q)  # (sentences, heads, hypotheses, d_head)
+        mixed = attend(
+            q, cache.memory_keys, cache.memory_values, mask, self._dropout, self._fused(x), self.record
+        )  # (sentences, heads, hypotheses, d_head)
+        return self._finish(mixed).view_as(x)
 
     def _own(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of x, (batch, length, d_model), each (batch, heads, length, d_head)."""

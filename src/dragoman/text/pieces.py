@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from dragoman.errors import UserError
 from dragoman.settings import Settings, Specials
-from dragoman.text.cleaning import collapse_spaces, replace_surrogates
+from dragoman.text.cleaning import MARK, collapse_spaces, replace_surrogates
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
 
@@ -46,6 +46,10 @@ class PieceTokenizer:
         """The text of these ids on one line, without pad, bos and eos; unk shows as the model spells it."""
         pieces = [self.vocabulary.tokens[index] for index in ids if index not in self._silent]
         return collapse_spaces(self._processor.decode_pieces(pieces))
+
+    def starts_word(self, token: str) -> bool:
+        """Whether this token begins a word: U+2581 says so."""
+        return token.startswith(MARK)
 
     def to_json(self) -> dict[str, Any]:
         """The model's file in base64, specials and tokens."""

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer as Backend
 
 from dragoman.errors import UserError
 from dragoman.settings import Settings, Specials
-from dragoman.text.cleaning import collapse_spaces, replace_surrogates
+from dragoman.text.cleaning import MARK, collapse_spaces, replace_surrogates
 from dragoman.text.spacing import join_words
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
@@ -49,6 +49,10 @@ class SubwordTokenizer:
         """Pairs of subwords that BPE joins, in its order."""
         assert self.kind == "bpe"
         return [tuple(merge) for merge in json.loads(self._backend.to_str())["model"]["merges"]]
+
+    def starts_word(self, token: str) -> bool:
+        """Whether this token begins a word: U+2581 says so."""
+        return token.startswith(MARK)
 
     def to_json(self) -> dict[str, Any]:
         """Specials and the library's own description, which other programs can load too."""

@@ -24,6 +24,10 @@ class Tokenizer(Protocol):
         """The sentence that these ids spell; pad, bos and eos are left out, unk shows as its spelling."""
         ...
 
+    def starts_word(self, token: str) -> bool:
+        """Whether this token begins a word, rather than going on with the one before."""
+        ...
+
     def to_json(self) -> dict[str, Any]:
         """Everything needed to build this tokenizer again, as plain JSON data with a ``type`` key."""
         ...

@@ -68,6 +68,10 @@ class WordTokenizer:
         words = [self.vocabulary.tokens[index] for index in ids if index not in self._silent]
         return collapse_spaces(" ".join(words) if self.rules.type == "whitespace" else join_words(words))
 
+    def starts_word(self, token: str) -> bool:
+        """Whether this token begins a word: it is one."""
+        return True
+
     def to_json(self) -> dict[str, Any]:
         """Rules, specials and words."""
         vocabulary = self.vocabulary

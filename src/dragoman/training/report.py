@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 Metrics = Sequence[dict[str, Any]]
 
 POINTS = 300  # of a curve; more would cost bytes and show nothing on 300 pixels
+HIGHEST = 1e9  # value that is drawn: those of runs that diverged know no bounds
+PERPLEXITY = "Perplexity, logarithmic"
 STAGES = 8  # validations at which the growth of one sample translation is shown
+
+NO_BREAKDOWN: dict[str, Any] = {"best": [], "worst": [], "by_length": [], "by_rarest_word": [], "attention": []}
+"""What lines of tests in older runs lack."""
 
 # matplotlib writes colours as numbers; these stand for the page's own, which differ between light and dark.
 COLOURS = {
@@ -36,7 +41,7 @@ INK, RULE, *SERIES = COLOURS
 
 
 class Curve(NamedTuple):
-    """One curve of a chart: the values of `key` in `lines`, over their steps."""
+    """One curve of a chart: the values of `key` in those `lines` that have it, over their steps."""
 
     name: str
     lines: Metrics
@@ -101,7 +106,7 @@ def render_report(recipe: Recipe, facts: Sequence[tuple[str, str]], metrics: Met
         recipe_text=tomli_w.dumps(recipe.to_dict()),
         facts=facts,
         latest=max([*train, *validations], key=lambda line: (line["step"], line["seconds"]), default=None),
-        tests=list({line["name"]: line for line in metrics if line["kind"] == "test"}.values()),
+        tests=list({line["name"]: NO_BREAKDOWN | line for line in metrics if line["kind"] == "test"}.values()),
         validations=validations,
         best=next((line for line in reversed(validations) if line["best"]), None),
         charts=_charts(train, validations),
@@ -139,17 +144,31 @@ def _charts(train: Metrics, validations: Metrics) -> list[Chart]:
             Curve("training, label-smoothed", train, "loss"),
             Curve("validation", validations, "loss", marked=True),
         ],
+        PERPLEXITY: [
+            Curve("training", train, "perplexity"),
+            Curve("validation", validations, "perplexity", marked=True),
+        ],
         "Validation scores": [
             Curve("BLEU", validations, "bleu", marked=True),
             Curve("chrF", validations, "chrf", marked=True),
         ],
+        "Teacher-forced BLEU of tokens": [Curve("validation", validations, "teacher_forced_bleu", marked=True)],
+        "Length of translations": [
+            Curve("share of the references' tokens", validations, "length_ratio", marked=True),
+        ],
         "Learning rate": [Curve("as scheduled", train, "learning_rate")],
+        "Teacher forcing": [Curve("share of batches", validations, "teacher_forced", marked=True)],
         "Gradient norm": [Curve("over all parameters", train, "gradient_norm")],
         "Speed": [Curve("target tokens a second", train, "tokens_per_second")],
         "Padding": [Curve("share of a batch", train, "padding")],
     }
-    present = {title: [curve for curve in curves if curve.lines] for title, curves in planned.items()}
-    return [_chart(title, curves) for title, curves in present.items() if curves]
+    return [_chart(title, present) for title, curves in planned.items() if (present := _present(curves))]
+
+
+def _present(curves: Sequence[Curve]) -> list[Curve]:
+    """Curves that have points, those only: lines of older runs lack some values."""
+    kept = [curve._replace(lines=[line for line in curve.lines if curve.key in line]) for curve in curves]
+    return [curve for curve in kept if curve.lines]
 
 
 def _chart(title: str, curves: Sequence[Curve]) -> Chart:
@@ -174,7 +193,7 @@ def _chart(title: str, curves: Sequence[Curve]) -> Chart:
             steps, values = _thin(curve)
             alone = curve.marked or len(steps) == 1
             axes.plot(steps, values, color=colour, linewidth=1.6, marker="o" if alone else None, markersize=4)
-        _dress(axes)
+        _dress(axes, logarithmic=title == PERPLEXITY)
         stream = io.StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(stream, format="svg", transparent=True, metadata=nothing)
@@ -182,7 +201,7 @@ def _chart(title: str, curves: Sequence[Curve]) -> Chart:
     return Chart(title, [curve.name for curve in curves], _inline(stream.getvalue(), words))
 
 
-def _dress(axes: Axes) -> None:
+def _dress(axes: Axes, logarithmic: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -191,16 +210,21 @@ def _dress(axes: Axes) -> None:
     axes.set_axisbelow(True)
     axes.set_xlabel("step")
     axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)  # what looks like a big change is one
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    if logarithmic:
+        axes.set_yscale("log")
+        axes.minorticks_off()
+    else:
+        axes.set_ylim(bottom=0)  # what looks like a big change is one
+        axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1000 else f"{value:g}")
 
 
 def _thin(curve: Curve) -> tuple[list[float], list[float]]:
     """Steps and values of a curve, neighbours averaged where there are more than POINTS."""
-    points = np.array([(line["step"], line[curve.key]) for line in curve.lines], dtype=float).reshape(-1, 2)
+    values = [(line["step"], min(line[curve.key], HIGHEST)) for line in curve.lines]
+    points = np.array(values, dtype=float).reshape(-1, 2)
     if len(points) > POINTS:
         points = np.array([group.mean(axis=0) for group in np.array_split(points, POINTS)])
     return points[:, 0].tolist(), points[:, 1].tolist()

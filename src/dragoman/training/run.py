@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from dragoman.breakdown import break_down
 from dragoman.bundle import SOURCE, TARGET, Bundle
 from dragoman.data.corpus import Pair
 from dragoman.doctor.watch import check_start
@@ -265,7 +266,8 @@ def _finish(trainer: Trainer, model: Transformer, tests: dict[str, list[Pair]]) 
             {"source": source, "reference": wanted, "translation": translation}
             for source, wanted, translation in zip(sources, references, translations[:SAMPLES], strict=False)
         ]
-        trainer.metrics.write("test", **trainer.position(), name=name, **report.to_dict(), samples=samples)
+        more = break_down(translator, trainer.data.train.source, sources, references, translations)
+        trainer.metrics.write("test", **trainer.position(), name=name, **report.to_dict(), samples=samples, **more)
         line.note(
             f"{name}: BLEU {report.bleu:.2f}, chrF {report.chrf:.2f}, perplexity {report.perplexity:.2f} "
             f"({report.sentences:,} sentences, {report.decoding})"

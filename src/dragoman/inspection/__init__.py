@@ -1,0 +1,1 @@
+"""Looking into a translator: attention, alternatives, the beam search, and two translators side by side."""
