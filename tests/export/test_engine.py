@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +121,14 @@ def test_the_command_line_gives_the_same_json(saved: Path, command: Command) -> 
         each["alternatives"][0]["tokens"] for each in theirs
     ]
     assert usual == theirs
+
+
+def test_without_ctranslate2_torch_translates(bundle: Bundle, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.export.converted.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "dragoman.export.engine", None)
+    assert type(open_translator(bundle, saved, bundle.recipe.decoding)) is Translator
+    with pytest.raises(UserError, match="pip install dragoman\\[ctranslate2\\]"):
+        open_translator(bundle, saved, bundle.recipe.decoding, "ctranslate2")
 
 
 def test_int8_is_asked_for(saved: Path, command: Command) -> None:

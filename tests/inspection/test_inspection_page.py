@@ -302,7 +302,9 @@ def test_the_tree_shows_every_candidate(page: Any, explained: Explanation) -> No
     assert "step 2" in page.locator("#candidate").inner_text()
     dropped = sum(each.fate == "dropped" for step in explained.steps for each in step)
     assert page.locator("#tree g.dropped:visible").count() == dropped > 0
+    before = page.locator("#tree svg").bounding_box()["height"]
     page.get_by_label("Show dropped ones").uncheck()
+    assert page.locator("#tree svg").bounding_box()["height"] <= before
     assert page.locator("#tree g.dropped:visible").count() == 0
 
 

@@ -16,7 +16,7 @@ from dragoman.model.transformer import Transformer
 CHOICES: dict[str, list[Any]] = {
     "norm": ["pre", "post"],
     "final_norm": [True, False],
-    "activation": ["relu", "gelu", "swiglu"],
+    "activation": ["relu", "gelu", "silu", "swiglu"],
     "tie": ["all", "target", "none"],
     "qkv_bias": [True, False],
 }

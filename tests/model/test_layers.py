@@ -43,6 +43,13 @@ def test_gelu_weighs_by_the_normal_distribution(x: Tensor) -> None:
     close(layer(x), torch.from_numpy(numpy_linear(layer.outer)(hidden.numpy())))
 
 
+def test_silu_is_gated_by_itself(x: Tensor) -> None:
+    """x σ(x), also called Swish (Ramachandran et al. 2017)."""
+    layer = build("silu")
+    inner = numpy_linear(layer.inner)(x.numpy())
+    close(layer(x), torch.from_numpy(numpy_linear(layer.outer)(inner / (1 + np.exp(-inner)))))
+
+
 def test_swiglu_lets_the_first_half_gate_the_second(x: Tensor) -> None:
     """(Swish(x W) * x V) W_2 (Shazeer 2020, eq. 6)."""
     layer = build("swiglu")

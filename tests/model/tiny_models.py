@@ -17,6 +17,7 @@ VARIANTS = [
     {"norm": "post", "final_norm": False, "qkv_bias": False, "tie": "none", "output_bias": True},
     {"norm": "pre", "positions": "learned", "activation": "gelu", "tie": "target"},
     {"norm": "pre", "positions": "rotary", "activation": "swiglu", "tie": "all"},
+    {"norm": "post", "activation": "silu", "tie": "target"},
 ]
 """Settings in which every option takes each of its values at least once."""
 

@@ -24,14 +24,14 @@ def open_translator(
     engine: str | None = None,
     compute_type: str | None = None,
 ) -> Translator:
-    """The translator of a bundle, with the engine asked for, or else the fastest that can do what is asked.
+    """The translator of a bundle, with the engine asked for, or else with the first that can do what is asked.
 
     Args:
         bundle: What translates.
         path: Its directory.
         decoding: Settings of the search.
         engine: None for CTranslate2 where it is installed and can do it, else torch.
-        compute_type: Arithmetic of CTranslate2, float32 unless told otherwise; int8 is faster and a little less exact.
+        compute_type: Arithmetic of CTranslate2, float32 unless told otherwise; int8 is smaller and a little less exact.
 
     Raises:
         UserError: The engine asked for is not installed or cannot do what is asked.
