@@ -35,6 +35,10 @@ bench-decoding: .venv/extras
 	test -e $(BUNDLE) || $(MAKE) quickstart
 	$(BIN)/python benchmarks/decoding.py $(BUNDLE) --corpus $(CORPUS)
 
+# Training beside its peers, each in an environment of its own.
+bench-training: .venv/extras .venv-peers/installed
+	$(BIN)/python benchmarks/training.py
+
 docs: .venv/installed
 	$(BIN)/python docs/generate_recipes.py
 
@@ -58,4 +62,17 @@ clean:
 # What exports and engines need.
 .venv/extras: .venv/installed
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[ctranslate2,huggingface,onnx,argos]'
+	@touch $@
+
+# What these ask for themselves cannot be installed together, and their training needs little of it.
+.venv-peers/installed: constraints.txt
+	$(PYTHON) -m venv .venv-peers/joeynmt
+	$(PYTHON) -m venv .venv-peers/eole
+	.venv-peers/joeynmt/bin/python -m pip install --quiet --no-deps joeynmt==2.3.0
+	.venv-peers/joeynmt/bin/python -m pip install --quiet -c constraints.txt torch numpy sacrebleu sentencepiece subword-nmt \
+	  sacremoses importlib_metadata pyyaml packaging tensorboard matplotlib seaborn datasets pandas six wrapt 'setuptools<81' portalocker
+	.venv-peers/eole/bin/python -m pip install --quiet --no-deps eole==0.6.0
+	.venv-peers/eole/bin/python -m pip install --quiet -c constraints.txt torch configargparse ctranslate2 fastapi \
+	  huggingface-hub datasets numpy pandas protobuf pyahocorasick pyonmttok pyyaml rapidfuzz rich sacrebleu safetensors \
+	  sentencepiece six subword-nmt tensorboard tokenizers torch-optimi uvicorn waitress pydantic spacy aiohttp
 	@touch $@

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -49,12 +50,13 @@ class Outcome:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS)
+    parser.add_argument("--peers", nargs="+", choices=PEERS, help="default: all that are installed")
     parser.add_argument("--precisions", nargs="+", choices=("float32", "bfloat16"), default=("float32", "bfloat16"))
     parser.add_argument("--steps", type=int, default=60, help="of a run; the first third warms up")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--environments", type=Path, default=Path(".venv-peers"), help="one for each foreign peer")
     arguments = parser.parse_args()
+    arguments.peers = arguments.peers or [peer for peer in PEERS if installed(peer, arguments.environments)]
     with tempfile.TemporaryDirectory() as place:
         recipe = make_recipe(arguments.steps)
         data = prepare(recipe, None, None, lambda text: None)
@@ -69,6 +71,13 @@ def main() -> None:
                 for peer in peers:
                     outcomes[peer].append(run(peer, precision, Path(place), arguments))
             tell(precision, outcomes, statistics.median(products), arithmetic(data))
+
+
+def installed(peer: str, environments: Path) -> bool:
+    """Whether a peer is here; those of other environments are installed by make bench-training."""
+    if peer == "marian":
+        return find_spec("transformers") is not None
+    return peer in ("dragoman", "tutorial") or (environments / peer).is_dir()
 
 
 def make_recipe(steps: int) -> Recipe:

@@ -69,6 +69,8 @@ if __name__ == "__main__":
         settings = Path(runs) / "settings.yaml"
         settings.write_text(yaml.safe_dump(configuration(place, Path(runs) / "run", precision, steps)))
         command = [sys.executable, "-m", "eole.bin.main", "train", "-config", str(settings)]
-        log = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
-    speeds = [float(speed) for speed in re.findall(r"/\s*([\d.]+) tok/s", log)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit(done.stdout)
+    speeds = [float(speed) for speed in re.findall(r"/\s*([\d.]+) tok/s", done.stdout)]
     print(json.dumps({"tokens_per_second": statistics.median(speeds[len(speeds) // 3 :])}))

@@ -43,6 +43,8 @@ def configuration(place: Path, output: Path, steps: int) -> dict[str, object]:
             "optimizer": "adam",
             "adam_betas": [0.9, 0.98],
             "learning_rate": 0.0001,
+            "learning_rate_min": 1e-9,
+            "scheduling": "exponential",
             "label_smoothing": 0.1,
             "normalization": "tokens",
             "batch_size": 4096,
