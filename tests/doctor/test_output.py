@@ -58,6 +58,7 @@ def test_a_gap_between_teacher_forced_and_decoded_scores_is_found() -> None:
     assert codes(REFERENCES, replace(REPORT, teacher_forced_bleu=85.0, bleu=3.0)) == {"exposure-gap"}
     assert not codes(REFERENCES, replace(REPORT, teacher_forced_bleu=50.0, bleu=38.0))
     assert not codes(REFERENCES, replace(REPORT, teacher_forced_bleu=9.0, bleu=1.0)), "training has only begun"
+    assert not codes(REFERENCES, replace(REPORT, teacher_forced_bleu=26.0, bleu=0.0, perplexity=470.0)), "the same"
 
 
 def test_loops_of_several_words_are_counted() -> None:

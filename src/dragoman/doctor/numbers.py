@@ -14,6 +14,7 @@ from dragoman.doctor.leaks import SOURCE, TARGET
 from dragoman.doctor.probe import SAME_SHAPE, Probe, compare
 from dragoman.errors import UserError
 
+RULED_OUT = -1e4  # logits of what is never to be said
 TOO_LARGE = 2.5  # times the loss of guessing; sound initialisations give at most 2.2
 
 
@@ -57,13 +58,14 @@ def not_logits(probe: Probe, raw: Tensor) -> Iterator[Finding]:
 def bad_initial_loss(probe: Probe) -> Iterator[Finding]:
     """An untrained model should guess. Words of source and target do not count: shared matrices favour them."""
     source, target = probe.source(4, SOURCE), probe.target(4, TARGET)
-    predictions = probe.predict(source, target).flatten(0, 1)  # (tokens, vocabulary)
-    absent = torch.ones(predictions.shape[-1], dtype=torch.bool)
+    with torch.no_grad():
+        logits = probe.raw(source, target).cpu().double().flatten(0, 1)  # (tokens, vocabulary)
+    absent = (logits > RULED_OUT).all(dim=0)
     absent[torch.cat([source.flatten(), target.flatten()]).clamp(max=len(absent) - 1)] = False
-    absent[[probe.subject.pad_id, probe.subject.bos_id, probe.subject.eos_id]] = False  # may be ruled out on purpose
+    absent[[probe.subject.pad_id, probe.subject.bos_id, probe.subject.eos_id]] = False
     if int(absent.sum()) < 2:
         return
-    loss = float(-predictions[:, absent].log_softmax(dim=-1).mean())
+    loss = float(-logits[:, absent].log_softmax(dim=-1).mean())
     guessing = math.log(int(absent.sum()))
     if loss > TOO_LARGE * guessing:
         yield found(

@@ -19,6 +19,7 @@ COPIES = 0.05  # of the translations, above that of the references
 UNKNOWN = 0.03  # of the tokens
 LENGTH = 0.2  # by which the characters of all translations may differ from those of the references
 GAP, TIMES = 15.0, 2.0  # points of BLEU, and times, by which teacher-forced may be above decoded
+LEARNT = 20.0  # perplexity; before, a model says its input again, whose BLEU is high
 SOURCE_WORTH = 0.05  # nats a token by which the loss must rise with the sources of others
 FEWEST = 3  # cases; fewer are told of by no finding
 COMPARED = 500  # pairs whose loss is measured with the sources of others
@@ -154,7 +155,7 @@ def _length(references: Sequence[str], translations: Sequence[str]) -> Iterator[
 def _gap(report: Report) -> Iterator[Finding]:
     """Sound models score alike when told the right beginning and when not, give or take a few points."""
     forced, decoded = report.teacher_forced_bleu, report.bleu
-    if forced - decoded > GAP and forced > TIMES * decoded:
+    if forced - decoded > GAP and forced > TIMES * decoded and report.perplexity < LEARNT:
         yield found(
             "exposure-gap",
             f"told the right beginning, the model predicts the next word with a BLEU of {forced:.1f}; its own "

@@ -133,6 +133,6 @@ Install it, without a network, with `argostranslate.package.install_from_path("{
 looks for packages.
 
 Pieces and probabilities are those of dragoman (`parity.json`). Argos searches with a beam of 4 and a length penalty of
-its own, and splits texts into sentences first, so what it says can differ from `dragoman translate`. It shows
-characters that the vocabulary spells as bytes as those bytes: `<0xE2>`.
+its own, and splits texts into sentences first, by a model that it downloads once, so what it says can differ from
+`dragoman translate`. It shows characters that the vocabulary spells as bytes as those bytes: `<0xE2>`.
 """
