@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from conftest import RecipeMaker, TrainerMaker
 
 VOCABULARY = Vocabulary([*special_tokens(Specials()), *(f"w{number}" for number in range(60))], Specials())
-REPORT = Report(4, 2.0, 20.0, "", "", 0.2, 1.2, 0.0, 85.0, "greedy")
+REPORT = Report(4, 2.0, 20.0, "", "", 1.0, 0.2, 1.2, 0.0, 85.0, "greedy")
 PAIRS = [Pair(f"Satz {number}", f"Sentence {number} is of some length.") for number in range(20)]
 LOOPS = ["pool pool pool pool pool pool pool"] * 20
 
