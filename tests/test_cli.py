@@ -36,6 +36,9 @@ VERBS = [
     ("data", "show"),
     ("export",),
     ("import", "huggingface"),
+    ("doctor", "model"),
+    ("doctor", "data"),
+    ("doctor", "output"),
     ("inspect",),
     ("compare",),
 ]
