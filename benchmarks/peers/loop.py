@@ -32,10 +32,10 @@ class Ids(NamedTuple):
 def read_ids(place: Path) -> Ids:
     """What benchmarks/training.py wrote."""
     data = np.load(place / "ids.npz")
-    sides = [
-        [data[side][start:end] for start, end in pairwise(offsets)]
-        for side, offsets in ((side, data[f"{side}_offsets"]) for side in ("source", "target"))
-    ]
+    sides = []
+    for side in ("source", "target"):
+        ids = data[side]  # read once: each look into the file reads the whole array again
+        sides.append([ids[start:end] for start, end in pairwise(data[f"{side}_offsets"])])
     _, pad, bos, eos = data["specials"].tolist()
     return Ids(sides[0], sides[1], pad, bos, eos, int(data["size"]))
 
