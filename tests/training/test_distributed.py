@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not dist.is_available() or not dist.is_gloo_available(), reason="torch has no gloo")
 
 SETTINGS = (
-    "training.steps=12",
-    "training.validations=3",
+    "training.steps=60",
+    "training.validations=15",
     "training.length_groups=4",
     "model.dropout=0",
     "model.qkv_bias=false",
@@ -96,7 +96,7 @@ def test_another_number_of_processes_goes_on_at_the_same_place(
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     (stopped,) = checkpoint_steps(run)[-1:]
-    assert stopped < 12
+    assert stopped < 60
     run_to_the_end(4, tmp_path / "recipe.toml", run, "--resume")
     assert_near(run, alone)
 
