@@ -249,11 +249,12 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
     import torch
 
     from dragoman.model.build import build_model
+    from dragoman.training.averaging import keep_moving_average
     from dragoman.training.batch_loss import BatchLoss
     from dragoman.training.checkpoint import Progress
     from dragoman.training.metrics import MetricsFile
     from dragoman.training.progress import ProgressLine
-    from dragoman.training.run import build_optimizer, keep_moving_average
+    from dragoman.training.run import build_optimizer
     from dragoman.training.trainer import Trainer
 
     made: list[Trainer] = []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.files import atomic_directory, atomic_text_file, read_json, sha256, write_json, write_text
+from dragoman.files import atomic_directory, atomic_file, read_json, sha256, write_json, write_text
 
 if TYPE_CHECKING:
     from conftest import FileLimit, SmallDisk
@@ -37,7 +37,7 @@ def fail_in_directory(path: Path, error: type[BaseException]) -> None:
 
 
 def fail_in_file(path: Path, error: type[BaseException]) -> None:
-    with atomic_text_file(path) as file:
+    with atomic_file(path) as file:
         file.write("half")
         raise error
 

@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "dragoman"
 FILES = sorted(PACKAGE.rglob("*.py"))
 ORDER = (
     {"errors"},
-    {"settings", "files"},
+    {"settings", "files", "machine"},
     {"problems"},
     {"recipe"},
     {"text"},

@@ -199,10 +199,11 @@ def evaluate(
 
     Example: dragoman evaluate runs/multi30k-de-en --source test.de --reference test.en
     """
+    from dragoman.data.corpus import read_texts
     from dragoman.evaluation import evaluate
     from dragoman.files import write_json
 
-    report, _ = evaluate(_load(bundle, overrides), *_read_pairs(source, reference))
+    report, _ = evaluate(_load(bundle, overrides), *read_texts(source, reference))
     if output:
         write_json(output, report.to_dict())
     print(f"{report.sentences:,} sentences, {report.decoding}")
@@ -396,10 +397,11 @@ def compare(
 
     Example: dragoman compare runs/old runs/new --source test.de --reference test.en
     """
+    from dragoman.data.corpus import read_texts
     from dragoman.files import write_json
     from dragoman.inspection.compare import compare
 
-    sources, references = _read_pairs(source, reference)
+    sources, references = read_texts(source, reference)
     found = compare(_load(first, overrides), _load(second, overrides), sources, references)
     if output:
         write_json(output, found.to_dict())
@@ -412,15 +414,6 @@ def compare(
     for each in found.differences[:sentences]:
         print(f"\n  source     {each.source}\n  reference  {each.reference}")
         print(f"  A {each.first_chrf:7.2f}  {each.first}\n  B {each.second_chrf:7.2f}  {each.second}")
-
-
-def _read_pairs(source: Path, reference: Path) -> tuple[list[str], list[str]]:
-    from dragoman.data.corpus import read_corpus
-    from dragoman.settings import FilePair
-
-    files = FilePair(source=str(source), target=str(reference))
-    pairs = list(read_corpus(files, source_language="source", target_language="target"))
-    return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
 def _load(bundle: Path, overrides: list[str] | None) -> Translator:
@@ -448,9 +441,9 @@ def _open_output(path: Path | None) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    from dragoman.files import atomic_text_file
+    from dragoman.files import atomic_file
 
-    with atomic_text_file(path) as file:
+    with atomic_file(path) as file:
         yield file
 
 
@@ -552,14 +545,10 @@ def doctor_output(
 
     Example: dragoman doctor output runs/quickstart --source my/test.de --reference my/test.en
     """
-    from dragoman.data.corpus import read_corpus
+    from dragoman.data.corpus import read_texts
     from dragoman.doctor.output import diagnose_output
-    from dragoman.settings import FilePair
 
-    files = FilePair(source=str(source), target=str(reference))
-    pairs = list(read_corpus(files, source_language="source", target_language="target"))
-    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    _tell(diagnose_output(_load(bundle, overrides), sources, references), as_json)
+    _tell(diagnose_output(_load(bundle, overrides), *read_texts(source, reference)), as_json)
 
 
 def _tell(findings: list[Finding], as_json: bool) -> None:

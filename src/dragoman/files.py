@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from dragoman.errors import UserError
 
@@ -52,8 +52,8 @@ def _replace_directory(new: Path, path: Path) -> None:
 
 
 @contextmanager
-def atomic_text_file(path: Path) -> Iterator[IO[str]]:
-    """Yield a UTF-8 file to fill; it becomes `path`, replacing what was there, if all went well.
+def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
+    """Yield a file, UTF-8 if of text, to fill; it becomes `path`, replacing what was there, if all went well.
 
     A device or a pipe, such as /dev/stdout, is written to and not replaced.
 
@@ -63,7 +63,7 @@ def atomic_text_file(path: Path) -> Iterator[IO[str]]:
     special = path.exists() and not path.is_file()
     temporary = path if special else path.with_name(f".{path.name}.tmp-{os.getpid()}")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
+        with temporary.open(mode, encoding="utf-8" if mode == "w" else None) as file:
             yield file
         if not special:
             _flush(temporary)
@@ -83,7 +83,7 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         UserError: The disk is full or the place cannot be written to.
     """
-    with atomic_text_file(path) as file:
+    with atomic_file(path) as file:
         file.write(text)
 
 
@@ -97,9 +97,9 @@ def is_leftover(path: Path) -> bool:
     return bool(re.fullmatch(r"\..+\.(tmp|old)-\d+", path.name))
 
 
-def remove_leftovers(directory: Path) -> None:
-    """Delete from a directory what killed processes left half written."""
-    for path in filter(is_leftover, directory.glob(".*")):
+def remove_leftovers(directory: Path, name: str = "") -> None:
+    """Delete from a directory what killed processes left half written, of all names or of one."""
+    for path in filter(is_leftover, directory.glob(f".{name}*")):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 

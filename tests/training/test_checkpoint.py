@@ -13,9 +13,9 @@ import torch
 
 from dragoman.errors import UserError
 from dragoman.files import sha256
+from dragoman.training.averaging import average_weights
 from dragoman.training.checkpoint import (
     Progress,
-    average_weights,
     checkpoint_path,
     checkpoint_steps,
     load_checkpoint,

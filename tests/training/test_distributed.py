@@ -71,6 +71,16 @@ def alone(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFactory) ->
     return run
 
 
+def stop_at_a_checkpoint(recipe: Path, run: Path) -> None:
+    """Train in two processes, which are told to end once there is a checkpoint."""
+    process = torchrun(2, recipe, run)
+    while not checkpoint_steps(run):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+
+
 @pytest.mark.parametrize("accumulation", [1, 2])
 @pytest.mark.parametrize("shard", ["false", "true"])
 def test_two_processes_train_as_one(shard: str, accumulation: int, make_recipe: RecipeMaker, tmp_path: Path) -> None:
@@ -89,12 +99,7 @@ def test_another_number_of_processes_goes_on_at_the_same_place(
 ) -> None:
     save_recipe(make_recipe(*SETTINGS), tmp_path / "recipe.toml")
     run = tmp_path / "run"
-    process = torchrun(2, tmp_path / "recipe.toml", run)
-    while not checkpoint_steps(run):
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.01)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    stop_at_a_checkpoint(tmp_path / "recipe.toml", run)
     (stopped,) = checkpoint_steps(run)[-1:]
     assert stopped < 60
     run_to_the_end(4, tmp_path / "recipe.toml", run, "--resume")
@@ -109,12 +114,7 @@ def test_processes_stopped_and_resumed_end_with_the_same_bits(
     save_recipe(recipe, tmp_path / "recipe.toml")
     run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "whole")
     run = tmp_path / "stopped"
-    process = torchrun(2, tmp_path / "recipe.toml", run)
-    while not checkpoint_steps(run):
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.01)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    stop_at_a_checkpoint(tmp_path / "recipe.toml", run)
     assert not (run / "bundle").exists()
     run_to_the_end(2, tmp_path / "recipe.toml", run, "--resume")
     for name, weight in load_file(run / "bundle" / "model.safetensors").items():

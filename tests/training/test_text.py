@@ -7,14 +7,14 @@ from itertools import pairwise
 import pytest
 
 from dragoman.data.corpus import Corpus, Pair
-from dragoman.training.text import TrainingText, choose_held_out, spread, without
+from dragoman.training.text import TrainingText, choose_held_out, evenly, without
 
 PAIRS = [Pair(f"s{index}" * (index % 5), f"t{index}" * (1 + index % 7)) for index in range(97)]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 50, 96, 97, 98, 1000])
 def test_a_sample_is_as_large_as_it_may_be_and_evenly_spread(limit: int) -> None:
-    sample = list(spread(PAIRS, len(PAIRS), limit))
+    sample = list(evenly(PAIRS, len(PAIRS), limit))
     assert len(sample) == min(limit, len(PAIRS))
     places = [PAIRS.index(pair) for pair in sample]
     gaps = {after - before for before, after in pairwise([-1, *places])}

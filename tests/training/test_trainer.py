@@ -12,7 +12,8 @@ import torch
 from torch.nn import functional as F
 
 from dragoman.errors import UserError
-from dragoman.training.checkpoint import Progress, average_weights, checkpoint_steps
+from dragoman.training.averaging import average_weights
+from dragoman.training.checkpoint import Progress, checkpoint_steps
 from dragoman.training.progress import ProgressLine
 from dragoman.training.report import read_metrics
 from dragoman.training.trainer import Trainer

@@ -91,6 +91,12 @@ def read_corpus(
     return _find_corpus(reference, (source_language, target_language), data_directory).read()
 
 
+def read_texts(source: Path, target: Path) -> tuple[list[str], list[str]]:
+    """The two sides of a pair of line-aligned files, whatever their languages; errors as of `read_corpus`."""
+    pairs = list(_aligned(f"{source} and {target}", str(source), str(target)).read())
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]
+
+
 def _find_corpus(reference: CorpusReference, languages: tuple[str, str], data_directory: Path | None) -> Corpus:
     if isinstance(reference, FilePair):
         return _aligned(f"{reference.source} and {reference.target}", reference.source, reference.target)

@@ -122,8 +122,6 @@ def main() -> None:
         try:
             save_part(Path(path), encode_pairs(sources, targets, source, target, setup["max_tokens"]), entries)
             problem = None
-        except OSError as error:
-            problem = f"{path}: could not be saved: {error.strerror or error}"
         except UserError as error:
             problem = str(error)
         print(json.dumps(problem), flush=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from dragoman.errors import UserError
-from dragoman.files import atomic_directory, read_json, sha256, write_json
+from dragoman.files import atomic_directory, read_json, remove_leftovers, sha256, write_json
 
 ABOUT = "about.json"
 
@@ -43,8 +42,7 @@ def sealed(
             facts: dict[str, Any] = read_json(path / ABOUT)["facts"]
             return facts
         note(f"{problem}; making it again")
-    for left_behind in path.parent.glob(f".{path.name}.*"):  # by a process that was killed
-        shutil.rmtree(left_behind)
+    remove_leftovers(path.parent, path.name)
     with atomic_directory(path) as directory:
         facts = make(directory)
         checksums = {file.name: sha256(file) for file in sorted(directory.iterdir())}

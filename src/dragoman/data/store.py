@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +13,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dragoman.files import atomic_file
 
 Ids = NDArray[np.int32] | NDArray[np.uint16]
 
@@ -77,19 +78,14 @@ def save_part(path: Path, pairs: PairStore, entries: int) -> None:
     source, target = (
         side.ids.astype(np.uint16 if entries <= 2**16 else np.int32) for side in (pairs.source, pairs.target)
     )
-    temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            np.savez(
-                file,
-                source_ids=source,
-                source_offsets=pairs.source.offsets,
-                target_ids=target,
-                target_offsets=pairs.target.offsets,
-            )
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with atomic_file(path, "wb") as file:
+        np.savez(
+            file,
+            source_ids=source,
+            source_offsets=pairs.source.offsets,
+            target_ids=target,
+            target_offsets=pairs.target.offsets,
+        )
 
 
 def load_part(path: Path) -> PairStore | None:

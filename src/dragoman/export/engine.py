@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -12,6 +11,7 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
+from dragoman.machine import usable_cores
 from dragoman.search.hypothesis import Hypothesis, finish, length_penalty
 from dragoman.settings import Decoding
 from dragoman.translator import Translator
@@ -62,10 +62,9 @@ class CTranslate2Translator(Translator):
         super().__init__(bundle, decoding)
         if reasons := impossible(self.decoding):
             raise UserError(f"CTranslate2 cannot translate with {', '.join(reasons)}; use the engine torch")
-        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         try:
             self._engine = ctranslate2.Translator(
-                str(converted), compute_type=compute_type, inter_threads=workers, intra_threads=1
+                str(converted), compute_type=compute_type, inter_threads=usable_cores(), intra_threads=1
             )
         except (RuntimeError, ValueError) as error:
             raise UserError(f"{converted}: CTranslate2 cannot read it: {error}") from error

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
 from dragoman.data.batch import pad
-from dragoman.data.corpus import read_corpus
+from dragoman.data.corpus import read_texts
 from dragoman.data.lines import read_lines
 from dragoman.errors import UserError
 from dragoman.evaluation import corpus_scores, describe_decoding
-from dragoman.settings import Decoding, FilePair
+from dragoman.settings import Decoding
 from dragoman.translator import Translator
 
 Values = NDArray[np.float32]
@@ -128,9 +128,7 @@ def read_sample(source: Path | None, reference: Path | None) -> Sample:
         return Sample()
     if reference is None:
         return Sample(list(read_lines(source)))
-    files = FilePair(source=str(source), target=str(reference))
-    pairs = list(read_corpus(files, source_language="source", target_language="target"))
-    return Sample([pair.source for pair in pairs], [pair.target for pair in pairs])
+    return Sample(*read_texts(source, reference))
 
 
 def compare(name: str, bundle: Bundle, exported: Exported, sample: Sample, compute_type: str = "float32") -> Parity:

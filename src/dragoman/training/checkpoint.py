@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -160,20 +160,16 @@ def _set_generators(states: dict[str, Tensor], rank: int) -> None:
         torch.cuda.set_rng_state(cuda)
 
 
-def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:
-    """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), float32.
+def deployable_weights(run: Path, step: int) -> dict[str, Tensor]:
+    """The weights of a checkpoint by name; in runs with a moving average of the weights, that.
 
-    In runs with a moving average of the weights, of that.
+    Raises:
+        UserError: The checkpoint is damaged.
     """
-    assert steps, "at least one checkpoint"
-    total: dict[str, Tensor] = {}
-    for step in steps:
-        directory = checkpoint_path(run, step)
-        _read_state(directory)
-        moving_average = directory / MOVING_AVERAGE
-        for name, value in _load(moving_average if moving_average.exists() else directory / WEIGHTS).items():
-            total[name] = total[name] + value.float() if name in total else value.float()
-    return {name: value / len(steps) for name, value in total.items()}
+    directory = checkpoint_path(run, step)
+    _read_state(directory)
+    moving_average = directory / MOVING_AVERAGE
+    return _load(moving_average if moving_average.exists() else directory / WEIGHTS)
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:

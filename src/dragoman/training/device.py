@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 import torch
 
 from dragoman.errors import UserError
+from dragoman.machine import usable_cores
 from dragoman.training.distributed import Ranks
 
 
@@ -35,13 +35,7 @@ def choose_device(name: str, ranks: Ranks) -> torch.device:
 
 def use_threads(threads: int | None, ranks: Ranks) -> None:
     """Let torch compute on this many CPU threads, by default this process' share of the cores."""
-    torch.set_num_threads(threads or max(1, thread_count(None) // ranks.local_size))
-
-
-def thread_count(threads: int | None) -> int:
-    """This many, by default one for each core this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return threads or cores or 1
+    torch.set_num_threads(threads or max(1, usable_cores() // ranks.local_size))
 
 
 def keep_memory() -> None:

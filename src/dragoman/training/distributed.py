@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -64,17 +63,13 @@ class Ranks:
             dist.all_reduce(numbers, operation)
         return numbers.tolist()
 
-    def tell(self, message: Any) -> Any:
-        """What the first process says, as JSON can hold it."""
-        if self.size == 1:
-            return message
-        said = json.dumps(message).encode() if self.first else b""
-        size = torch.tensor([len(said)])
-        dist.broadcast(size, 0)
-        letters = torch.frombuffer(bytearray(said), dtype=torch.uint8) if said else torch.empty(0, dtype=torch.uint8)
-        letters = letters if self.first else torch.empty(int(size), dtype=torch.uint8)
-        dist.broadcast(letters, 0)
-        return json.loads(bytes(letters.tolist()))
+    def tell(self, number: float | None) -> float | None:
+        """The number that the first process has, if it has one."""
+        message = torch.tensor([number is not None, number or 0.0], dtype=torch.float64)
+        if self.size > 1:
+            dist.broadcast(message, 0)
+        there, told = message.tolist()
+        return told if there else None
 
     def gather(self, tensor: Tensor) -> list[Tensor]:
         """The tensors, all of one shape on the CPU, of all processes in order."""

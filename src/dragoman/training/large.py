@@ -29,12 +29,12 @@ from dragoman.data.sealed import digest, locked, sealed
 from dragoman.data.store import PairStore, join_parts, load_part, open_pairs
 from dragoman.errors import UserError
 from dragoman.files import read_json, write_json
+from dragoman.machine import usable_cores
 from dragoman.settings import Recipe
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.training import load_tokenizer
-from dragoman.training.device import thread_count
 from dragoman.training.progress import Meter, Update
-from dragoman.training.text import TrainingText, choose_held_out, is_short, learn_tokenizers, sample_size, spread
+from dragoman.training.text import TrainingText, choose_held_out, evenly, is_short, learn_tokenizers, sample_size
 
 FORMAT = 1
 """Changed whenever the same text would be prepared differently, so that what is older is made anew."""
@@ -161,11 +161,11 @@ class LargeText:
         meter = Meter(self.update, "reading for the vocabulary", 2 * size)
 
         def targets() -> Iterator[str]:
-            for pair in meter.watch(spread(split.train, split.number, size)):
+            for pair in meter.watch(evenly(split.train, split.number, size)):
                 yield pair.target
             self.update(1.0, "learning the vocabulary …")
 
-        return (pair.source for pair in meter.watch(spread(split.train, split.number, size))), targets()
+        return (pair.source for pair in meter.watch(evenly(split.train, split.number, size))), targets()
 
     def _encode(self, split: Split, tokenizers: Tokenizers, directory: Path) -> list[Path]:
         """Encode all parts that were not encoded before; the files of all of them, in order."""
@@ -182,7 +182,7 @@ class LargeText:
                 else:
                     yield paths[-1], part
 
-        processes = thread_count(self.recipe.training.threads)
+        processes = self.recipe.training.threads or usable_cores()
         with closing(encode_parts(missing(), *tokenizers, self.recipe.data.max_tokens, processes)) as done:
             for number in done:
                 meter.add(number)

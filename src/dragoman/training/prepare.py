@@ -18,10 +18,10 @@ from dragoman.training.progress import Update
 from dragoman.training.text import (
     TrainingText,
     choose_held_out,
+    evenly,
     is_short,
     learn_tokenizers,
     sample_size,
-    spread,
     without,
 )
 
@@ -155,7 +155,7 @@ def _select(recipe: Recipe, pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
 
 
 def _learn(recipe: Recipe, pairs: Sequence[Pair]) -> Tokenizers:
-    sample = list(spread(pairs, len(pairs), sample_size(recipe.text, len(pairs))))
+    sample = list(evenly(pairs, len(pairs), sample_size(recipe.text, len(pairs))))
     return learn_tokenizers(recipe, [pair.source for pair in sample], [pair.target for pair in sample])
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from dragoman.breakdown import break_down
 from dragoman.bundle import SOURCE, TARGET, Bundle
@@ -27,8 +26,9 @@ from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe, Training
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.training import load_tokenizer
+from dragoman.training.averaging import average_weights, keep_moving_average
 from dragoman.training.batch_loss import BatchLoss
-from dragoman.training.checkpoint import Progress, average_weights, load_checkpoint, load_weights, newest_intact
+from dragoman.training.checkpoint import Progress, load_checkpoint, load_weights, newest_intact
 from dragoman.training.curves import draw_curves
 from dragoman.training.device import choose_device, compute_dtype, keep_memory, use_threads
 from dragoman.training.distributed import ALONE, Ranks, join_ranks, spread
@@ -184,16 +184,6 @@ def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optim
     )
 
 
-def keep_moving_average(model: Transformer, decay: float | None) -> AveragedModel | None:
-    """A copy of the model to hold the moving average of its weights, if there is to be one."""
-    if decay is None:
-        return None
-    ema: Any = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
-    average = AveragedModel(model, multi_avg_fn=ema)
-    average.n_averaged.fill_(1)  # it starts from the initial weights, and so can be resumed from any others
-    return average
-
-
 def _build_trainer(
     recipe: Recipe, run: Path, data: Prepared, device: torch.device, line: ProgressLine, ranks: Ranks
 ) -> Trainer:
@@ -202,7 +192,8 @@ def _build_trainer(
     loss = BatchLoss(model, recipe.training, data.target.vocabulary.pad)
     spread_loss = spread(loss, (*model.encoder, *model.decoder), ranks, shard=recipe.training.shard)
     optimizer = build_optimizer(model, recipe.training)
-    step: int | None = ranks.tell(newest_intact(run, recipe.training.average, line.note) if ranks.first else None)
+    newest = ranks.tell(newest_intact(run, recipe.training.average, line.note) if ranks.first else None)
+    step = None if newest is None else int(newest)
     average = keep_moving_average(model, recipe.training.ema_decay)
     progress = Progress() if step is None else load_checkpoint(run, step, model, optimizer, average, ranks.rank)
     metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), progress.step)

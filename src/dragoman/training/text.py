@@ -50,7 +50,7 @@ def without(held: Sequence[Pair], pairs: Iterable[Pair]) -> Iterator[Pair]:
     return (pair for pair in pairs if pair.source not in sources and pair.target not in targets)
 
 
-def spread(pairs: Iterable[Pair], number: int, limit: int) -> Iterator[Pair]:
+def evenly(pairs: Iterable[Pair], number: int, limit: int) -> Iterator[Pair]:
     """At most `limit` of a number of pairs, evenly spread."""
     return (pair for index, pair in enumerate(pairs) if (index + 1) * limit // number > index * limit // number)
 

@@ -95,7 +95,7 @@ class Trainer:
             validate = self._validations_due() > self.progress.validations
             if validate:
                 self._validate()
-                self.progress.seconds = before + time.monotonic() - started
+                (self.progress.seconds,) = self.ranks.largest((before + time.monotonic() - started,))
             if validate or stop or save:
                 self._checkpoint()
                 saved = time.monotonic()
@@ -198,7 +198,8 @@ class Trainer:
         progress.validated.append(progress.step)
         model = self.deployable()
         report, translations = self._evaluate(model) if self.ranks.first else (None, [])
-        score: float = self.ranks.tell(report and self._score(report))
+        score = self.ranks.tell(self._score(report) if report else None)
+        assert score is not None
         better = progress.best is None or score > progress.best
         if better:
             progress.best, progress.best_step, progress.stale = score, progress.step, 0
