@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from dragoman.training import loss as loss_module
 from dragoman.training.loss import projected_cross_entropy, regularised_cross_entropy
 
 TOKENS, D_MODEL, VOCABULARY = 40, 16, 50
@@ -63,6 +64,22 @@ def test_ignored_targets_count_for_nothing(bias: bool) -> None:
     expected, expected_likelihood = ours([hidden[real], *rest], targets[real], 0.1)
     close([loss, likelihood], [expected, expected_likelihood])
     assert_near(gradients(loss, leaves), gradients(expected, leaves), 1e-6)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("rows", [1, 7, TOKENS - 1])
+def test_some_tokens_at_a_time_are_all_tokens(rows: int, bias: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    leaves, targets = parts(bias=bias)
+    ignore = int(targets[3])
+
+    def all_tokens() -> list[Tensor]:
+        hidden, weight = leaves[:2]
+        values = projected_cross_entropy(hidden, weight, leaves[2] if bias else None, targets, 0.1, ignore=ignore)
+        return [*values, *gradients(values[0], leaves)]
+
+    at_once = all_tokens()
+    monkeypatch.setattr(loss_module, "LOGITS_AT_ONCE_ON_CPU", rows * VOCABULARY)
+    assert_near(all_tokens(), at_once, 1e-6)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,9 @@ import torch
 from dragoman.errors import UserError
 from dragoman.machine import usable_cores
 from dragoman.training.distributed import Ranks
+
+HEAP, HUGE_PAGE = 2**32, 2**21
+"""Bytes of the heap that are asked to be in huge pages, and of such a page."""
 
 
 def choose_device(name: str, ranks: Ranks) -> torch.device:
@@ -39,18 +43,29 @@ def use_threads(threads: int | None, ranks: Ranks) -> None:
 
 
 def keep_memory() -> None:
-    """Let glibc keep what this process frees, for the next step will need as much.
+    """Let glibc keep what this process frees, for the next step will need as much, and let it be huge pages.
 
     By default it gives large blocks back to the system at once, which must then clear them anew: a tenth of
     the time of a small model's training. What is free already, after preparing text, is given back first.
+    Pages of 2 MB instead of 4 kB, where the system grants them to those who ask, are another few hundredths.
     """
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-    mallopt = getattr(libc, "mallopt", None)
-    if libc is not None and mallopt is not None:  # glibc; the numbers are those of its malloc.h
-        libc.malloc_trim(0)
-        mallopt(-4, 0)  # M_MMAP_MAX: no blocks of their own
-        mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD, bytes
-        mallopt(-2, 2**26)  # M_TOP_PAD, bytes
+    if libc is None or not hasattr(libc, "mallopt"):
+        return
+    libc.malloc_trim(0)
+    libc.mallopt(-4, 0)  # M_MMAP_MAX: no blocks of their own; the numbers are those of glibc's malloc.h
+    libc.mallopt(-1, -1)  # M_TRIM_THRESHOLD: nothing is given back
+    libc.mallopt(-2, 2**26)  # M_TOP_PAD, bytes
+    libc.malloc.argtypes, libc.malloc.restype, libc.free.argtypes = (
+        [ctypes.c_size_t],
+        ctypes.c_void_p,
+        [ctypes.c_void_p],
+    )
+    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    if block := libc.malloc(HEAP):  # addresses only: memory is what will be written to
+        start = -(-block // HUGE_PAGE) * HUGE_PAGE
+        libc.madvise(start, (block + HEAP - start) // HUGE_PAGE * HUGE_PAGE, mmap.MADV_HUGEPAGE)
+        libc.free(block)
 
 
 def compute_dtype(precision: str, device: torch.device) -> torch.dtype:

@@ -8,13 +8,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+LOGITS_AT_ONCE, LOGITS_AT_ONCE_ON_CPU = 2**28, 2**25
+"""Logits made and used before the next ones are: enough for a large product, and never most of the memory."""
+
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """Loss of softmax(hidden @ weight^T + bias), its gradient made in the forward pass.
+    """Loss of softmax(hidden @ weight^T + bias), its gradients made in the forward pass, some tokens at a time.
 
-    The logits are the largest tensor of a step. The gradient with respect to them is their softmax,
-    changed in one entry a row, so that softmax is all that is kept. The uniform part of label
-    smoothing has the same gradient for every token and is added at the end, exactly.
+    The logits of all tokens would be the largest tensor of a step. The gradient with respect to them
+    is their softmax, changed in one entry a row, so that the gradients of what made them are known
+    before the next ones are made, and nothing of them is kept. The uniform part of label smoothing
+    has the same gradient for every token and is added at the end, exactly.
     """
 
     @staticmethod
@@ -27,41 +31,56 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         smoothing: float,
         ignored: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        logits = F.linear(hidden, weight, bias)  # (tokens, vocabulary)
+        at_once = LOGITS_AT_ONCE_ON_CPU if hidden.device.type == "cpu" else LOGITS_AT_ONCE
+        rows = max(1, at_once // len(weight))
+        target_logits, probabilities = hidden.new_empty(2, len(targets), dtype=torch.float32)  # (tokens,) each
+        d_hidden = torch.empty_like(hidden)  # (tokens, d_model)
+        d_weight = torch.zeros_like(weight, dtype=torch.float32)  # (vocabulary, d_model)
+        d_bias = None if bias is None else torch.zeros_like(bias, dtype=torch.float32)  # (vocabulary,)
+        for start in range(0, len(targets), rows):
+            part = slice(start, start + rows)
+            column = targets[part, None]
+            logits = F.linear(hidden[part], weight, bias)  # (rows, vocabulary)
+            target_logits[part] = logits.gather(1, column)[:, 0]
+            difference = logits.softmax(dim=-1)  # (rows, vocabulary)
+            del logits
+            probabilities[part] = difference.gather(1, column)[:, 0]
+            row = torch.arange(len(column), device=targets.device)  # scatter_ would copy the whole matrix on a CPU
+            difference[row, column[:, 0]] = (probabilities[part] - (1 - smoothing)).to(difference.dtype)
+            difference.index_fill_(0, ignored[part].nonzero()[:, 0], 0.0)
+            torch.mm(difference, weight, out=d_hidden[part])
+            d_weight += difference.t() @ hidden[part]
+            if d_bias is not None:
+                d_bias += difference.sum(0, dtype=torch.float32)
+        uniform = smoothing / len(weight)
+        d_hidden.sub_(uniform * weight.sum(0)).masked_fill_(ignored[:, None], 0.0)
+        d_weight -= uniform * hidden.masked_fill(ignored[:, None], 0.0).sum(0, dtype=torch.float32)
+        if d_bias is not None:
+            d_bias -= uniform * (~ignored).sum()
+        ctx.save_for_backward(d_hidden, d_weight, d_bias)
+        ctx.dtype = weight.dtype
         mean_logits = hidden.float() @ weight.mean(0, dtype=torch.float32)  # (tokens,)
         if bias is not None:
             mean_logits += bias.mean(dtype=torch.float32)
-        column = targets[:, None]
-        target_logits = logits.gather(1, column).float()[:, 0]  # (tokens,)
-        difference = logits.softmax(dim=-1)  # (tokens, vocabulary)
-        del logits
-        probabilities = difference.gather(1, column).float()[:, 0]  # (tokens,), of the targets
-        rows = torch.arange(len(targets), device=targets.device)  # scatter_ would copy the whole matrix on a CPU
-        difference[rows, targets] = (probabilities - (1 - smoothing)).to(difference.dtype)
-        difference.index_fill_(0, ignored, 0.0)
         nll = -probabilities.clamp_min(1e-38).log()  # (tokens,)
         smooth = nll + target_logits - mean_logits  # (tokens,), mean of -log p over the vocabulary
-        loss = ((1 - smoothing) * nll + smoothing * smooth).index_fill(0, ignored, 0.0).sum()
-        nll_sum = nll.index_fill(0, ignored, 0.0).sum()
-        ctx.save_for_backward(hidden, weight, difference, ignored)
-        ctx.uniform = smoothing / weight.shape[0]
-        ctx.has_bias = bias is not None
+        loss = ((1 - smoothing) * nll + smoothing * smooth).masked_fill(ignored, 0.0).sum()
+        nll_sum = nll.masked_fill(ignored, 0.0).sum()
         ctx.mark_non_differentiable(nll_sum)
         return loss, nll_sum
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor | None, None, None, None]:
-        hidden, weight, difference, ignored = ctx.saved_tensors
-        scale = gradients[0].to(hidden.dtype)
-        d_hidden = difference @ weight - ctx.uniform * weight.sum(0)  # (tokens, d_model)
-        d_hidden = (d_hidden * scale).index_fill_(0, ignored, 0.0)
-        hidden = (hidden * scale).index_fill_(0, ignored, 0.0)
-        d_weight = (difference.t() @ hidden).sub_(ctx.uniform * hidden.sum(0))  # (vocabulary, d_model)
-        d_bias = None
-        if ctx.has_bias:
-            tokens = len(hidden) - len(ignored)
-            d_bias = difference.sum(0, dtype=torch.float32).sub_(ctx.uniform * tokens).to(weight.dtype) * scale
-        return d_hidden, d_weight, d_bias, None, None, None
+        d_hidden, d_weight, d_bias = ctx.saved_tensors
+        scale = gradients[0]
+        return (
+            d_hidden * scale.to(d_hidden.dtype),
+            (d_weight * scale).to(ctx.dtype),
+            None if d_bias is None else (d_bias * scale).to(ctx.dtype),
+            None,
+            None,
+            None,
+        )
 
 
 def projected_cross_entropy(
@@ -81,7 +100,7 @@ def projected_cross_entropy(
         The loss to minimise, and the negative log-likelihood without smoothing (not differentiable),
         each summed over tokens, in nats.
     """
-    ignored = targets.new_empty(0) if ignore is None else (targets == ignore).nonzero()[:, 0]
+    ignored = torch.zeros_like(targets, dtype=torch.bool) if ignore is None else targets == ignore
     apply: Any = _ProjectedCrossEntropy.apply
     loss, nll = apply(hidden, weight, bias, targets, smoothing, ignored)
     return loss, nll
