@@ -20,7 +20,7 @@ check: .venv/extras
 	$(BIN)/ruff check
 	$(BIN)/mypy src tests docs $(wildcard benchmarks/*.py)
 
-bench: .venv/installed
+bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
 	@for benchmark in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
 
