@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import dragoman
+from dragoman.data.batch import Batch
+from dragoman.files import sha256
 from dragoman.information import describe
 from dragoman.recipe import load_recipe
+from dragoman.training.report import read_metrics
 from dragoman.training.run import train
+from dragoman.training.trainer import Trainer
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
 NAMES = [path.stem for path in RECIPES if path.stem != "own-data"]  # whose corpora are yours
@@ -71,3 +76,21 @@ def test_a_short_run_trains_and_translates(name: str, data_directory: Path, tmp_
     uncached = dragoman.load(tmp_path / name, recipe.decoding.model_copy(update={"cache": False}))
     assert [str(one) for one in uncached(texts)] == [str(one) for one in translator(texts)]
     assert (tmp_path / name / "report.html").stat().st_size > 10_000
+
+
+def test_r4_in_six_sessions_is_r4_in_one(data_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the write-up trained it: accumulation, clipping, half precision, and the second epoch begun on the way."""
+    recipe = load_recipe(Path("r4-en-hi-bpe"), [*cut_down("r4-en-hi-bpe"), "training.steps=30"])
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    assert train(recipe, whole, data_directory=data_directory)
+    step = Trainer._step
+
+    def stop_after_it(trainer: Trainer, batches: Sequence[list[Batch]]) -> None:
+        step(trainer, batches)
+        trainer.stop = trainer.progress.step + 1 in (3, 8, 12, 19, 27)
+
+    monkeypatch.setattr(Trainer, "_step", stop_after_it)
+    sessions = [train(recipe, stopped, data_directory=data_directory, resume=session > 0) for session in range(6)]
+    assert sessions == [False] * 5 + [True]
+    assert sha256(stopped / "bundle" / "model.safetensors") == sha256(whole / "bundle" / "model.safetensors")
+    assert max(line["epoch"] for line in read_metrics(stopped / "metrics.jsonl")) > 1
