@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from ctranslate2 import Translator as Engine
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from dragoman.bundle import Bundle
@@ -27,6 +28,8 @@ from dragoman.evaluation import corpus_scores
 from dragoman.export import ctranslate2
 from dragoman.export.engine import CTranslate2Translator
 from dragoman.export.run import export
+from dragoman.machine import usable_cores
+from dragoman.settings import Decoding
 from dragoman.translator import Translator
 
 Translate = Callable[[Sequence[str]], list[str]]
@@ -48,7 +51,7 @@ def main() -> None:
         arguments.sentences,
     )
     sources, references = zip(*((pair.source, pair.target) for pair in pairs), strict=True)
-    print("engine               beam  seconds (median)  sentences/s  one alone (ms)  BLEU")
+    print("engine                   beam  seconds (median)  sentences/s  one alone (ms)  BLEU")
     with tempfile.TemporaryDirectory() as directory:
         for beam in arguments.beams:
             engines = build_engines(bundle, beam, Path(directory))
@@ -63,7 +66,9 @@ def build_engines(bundle: Bundle, beam: int, directory: Path) -> dict[str, Trans
         if not place.exists():
             place.mkdir()
             ctranslate2.write(bundle, place, compute_type)
-        engines[f"ctranslate2 {compute_type}"] = texts_of(CTranslate2Translator(bundle, place, decoding, compute_type))
+        ours = CTranslate2Translator(bundle, place, decoding, compute_type, token_scores=False)
+        engines[f"ctranslate2 {compute_type}"] = texts_of(ours)
+        engines[f"called directly {compute_type}"] = call_directly(bundle, place, decoding, compute_type)
     try:
         export(bundle, "huggingface", directory / "huggingface")
     except UserError as error:
@@ -75,6 +80,20 @@ def build_engines(bundle: Bundle, beam: int, directory: Path) -> dict[str, Trans
 
 def texts_of(translator: Translator) -> Translate:
     return lambda texts: [str(translation) for translation in translator.stream(texts)]
+
+
+def call_directly(bundle: Bundle, place: Path, decoding: Decoding, compute_type: str) -> Translate:
+    """CTranslate2 as anyone would call it, with our tokenizers; its length penalty is another."""
+    engine = Engine(str(place), compute_type=compute_type, inter_threads=usable_cores(), intra_threads=1)
+    source, target = bundle.source.vocabulary.tokens, bundle.target.vocabulary.ids
+
+    def translate(texts: Sequence[str]) -> list[str]:
+        tokens = [[source[token] for token in ids] for ids in bundle.source.encode(texts)]
+        limits = {"max_batch_size": 1024, "batch_type": "tokens", "max_decoding_length": decoding.max_length}
+        found = engine.translate_batch(tokens, beam_size=decoding.beam_size, **limits)
+        return [bundle.target.decode([target[token] for token in result.hypotheses[0]]) for result in found]
+
+    return translate
 
 
 def generate_with(bundle: Bundle, beam: int, directory: Path) -> Translate:
@@ -117,7 +136,7 @@ def measure(
         milliseconds = 1000 * statistics.median(single[name]) / max(1, min(alone, len(sources)))
         bleu = corpus_scores(texts[name], list(references))["bleu"]
         rate = len(sources) / median
-        print(f"{name:20} {beam:4}  {median:16.2f}  {rate:11.1f}  {milliseconds:14.1f}  {bleu:.2f}")
+        print(f"{name:24} {beam:4}  {median:16.2f}  {rate:11.1f}  {milliseconds:14.1f}  {bleu:.2f}")
 
 
 def timed(translate: Translate, groups: Sequence[Sequence[str]]) -> float:

@@ -171,7 +171,7 @@ def translate(
         raise UserError("give texts or --input, not both")
     if output and source and output.resolve() == source.resolve():
         raise UserError(f"{output}: is also the input")
-    translator = _open_translator(bundle, overrides, engine, compute_type, ensemble or [])
+    translator = _open_translator(bundle, overrides, engine, compute_type, ensemble or [], token_scores=as_json)
     lines: Iterable[str] = texts or (read_lines(source) if source else decode_lines(sys.stdin.buffer, "standard input"))
     truncated = 0
     with _open_output(output) as file:
@@ -344,7 +344,13 @@ def import_huggingface(
 
 
 def _open_translator(
-    bundle: Path, overrides: list[str] | None, engine: str | None, compute_type: str | None, ensemble: list[Path]
+    bundle: Path,
+    overrides: list[str] | None,
+    engine: str | None,
+    compute_type: str | None,
+    ensemble: list[Path],
+    *,
+    token_scores: bool,
 ) -> Translator:
     from dragoman.bundle import Bundle, find_bundle
     from dragoman.export.converted import open_translator
@@ -356,7 +362,7 @@ def _open_translator(
         if engine == "ctranslate2" or compute_type:
             raise UserError("the engine ctranslate2 cannot translate with --ensemble; torch can")
         return Translator(loaded, decoding, ensemble=[Bundle.load(path) for path in ensemble])
-    return open_translator(loaded, find_bundle(bundle), decoding, engine, compute_type)
+    return open_translator(loaded, find_bundle(bundle), decoding, engine, compute_type, token_scores=token_scores)
 
 
 @app.command()

@@ -88,6 +88,18 @@ def test_translations_are_those_of_torch(settings: dict[str, float], bundle: Bun
         assert engine.searched_by_torch < len(sentences()), "some must be CTranslate2's own"
 
 
+def test_without_log_probabilities_all_else_is_the_same(bundle: Bundle, converted_bundle: Path) -> None:
+    decoding = Decoding(beam_size=4, n_best=2, max_length=60)
+    whole = CTranslate2Translator(bundle, converted_bundle, decoding)(sentences())
+    bare = CTranslate2Translator(bundle, converted_bundle, decoding, token_scores=False)(sentences())
+    for one, other in zip(whole, bare, strict=True):
+        assert other.text == one.text
+        assert other.score == pytest.approx(one.score, abs=1e-4)
+        assert [each.text for each in other.alternatives] == [each.text for each in one.alternatives]
+    assert any(not each.log_probabilities for each in bare), "some must be CTranslate2's own"
+    assert all(each.log_probabilities for each in whole)
+
+
 def test_neighbours_and_windows_change_nothing(bundle: Bundle, converted_bundle: Path) -> None:
     decoding = Decoding(beam_size=4, max_length=60, batch_tokens=40)
     engine = CTranslate2Translator(bundle, converted_bundle, decoding)

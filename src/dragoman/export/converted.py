@@ -23,6 +23,8 @@ def open_translator(
     decoding: Decoding,
     engine: str | None = None,
     compute_type: str | None = None,
+    *,
+    token_scores: bool = True,
 ) -> Translator:
     """The translator of a bundle, with the engine asked for, or else with the first that can do what is asked.
 
@@ -32,6 +34,7 @@ def open_translator(
         decoding: Settings of the search.
         engine: None for CTranslate2 where it is installed and can do it, else torch.
         compute_type: Arithmetic of CTranslate2, float32 unless told otherwise; int8 is smaller and a little less exact.
+        token_scores: Whether translations have log-probabilities, which CTranslate2 finds in a second pass.
 
     Raises:
         UserError: The engine asked for is not installed or cannot do what is asked.
@@ -42,21 +45,24 @@ def open_translator(
     if engine == "torch" or not (asked or find_spec("ctranslate2")):
         return Translator(bundle, decoding)
     try:
-        return _open_ctranslate2(bundle, path, decoding, compute_type or "float32")
+        return _open_ctranslate2(bundle, path, decoding, compute_type or "float32", token_scores)
     except UserError:
         if asked:
             raise
         return Translator(bundle, decoding)
 
 
-def _open_ctranslate2(bundle: Bundle, path: Path, decoding: Decoding, compute_type: str) -> Translator:
+def _open_ctranslate2(
+    bundle: Bundle, path: Path, decoding: Decoding, compute_type: str, token_scores: bool
+) -> Translator:
     try:
         from dragoman.export.engine import CTranslate2Translator, impossible
     except ImportError:
         raise UserError("the engine ctranslate2 is not installed: pip install dragoman[ctranslate2]") from None
     if reasons := impossible(decoding):
         raise UserError(f"the engine ctranslate2 cannot translate with {', '.join(reasons)}; torch can")
-    return CTranslate2Translator(bundle, converted(bundle, path, compute_type), decoding, compute_type)
+    place = converted(bundle, path, compute_type)
+    return CTranslate2Translator(bundle, place, decoding, compute_type, token_scores=token_scores)
 
 
 def converted(bundle: Bundle, path: Path, compute_type: str) -> Path:

@@ -46,7 +46,13 @@ class CTranslate2Translator(Translator):
     """
 
     def __init__(
-        self, bundle: Bundle, converted: Path, decoding: Decoding | None = None, compute_type: str = "float32"
+        self,
+        bundle: Bundle,
+        converted: Path,
+        decoding: Decoding | None = None,
+        compute_type: str = "float32",
+        *,
+        token_scores: bool = True,
     ) -> None:
         """Open a converted bundle.
 
@@ -55,6 +61,8 @@ class CTranslate2Translator(Translator):
             converted: What the bundle became in CTranslate2's format.
             decoding: Settings of the search, instead of the bundle's own.
             compute_type: 'float32' or 'int8'.
+            token_scores: Whether translations have log-probabilities. The engine does not tell them: each translation
+                is scored once more, which takes up to a tenth of the time. Without, only the scores are there.
 
         Raises:
             UserError: The settings ask for what CTranslate2 cannot do, or its files are broken.
@@ -62,6 +70,7 @@ class CTranslate2Translator(Translator):
         super().__init__(bundle, decoding)
         if reasons := impossible(self.decoding):
             raise UserError(f"CTranslate2 cannot translate with {', '.join(reasons)}; use the engine torch")
+        self._token_scores = token_scores
         try:
             self._engine = ctranslate2.Translator(
                 str(converted), compute_type=compute_type, inter_threads=usable_cores(), intra_threads=1
@@ -96,11 +105,12 @@ class CTranslate2Translator(Translator):
             [self._best(result.result(), most) for result, most in zip(results, limit, strict=True)]
             for results, limit in zip(pending, limits, strict=True)
         ]
-        scored = iter(self._score_found(batches, found))
+        if self._token_scores:
+            found = self._score_tokens(batches, found)
         for batch, best in zip(batches, found, strict=True):
-            unsettled = [sentence for sentence, targets in zip(batch, best, strict=True) if not targets]
+            unsettled = [sentence for sentence, hypotheses in zip(batch, best, strict=True) if not hypotheses]
             again = iter(self._search(unsettled) if unsettled else [])
-            yield [self._finish(targets, scored) if targets else next(again) for targets in best]
+            yield [hypotheses or next(again) for hypotheses in best]
 
     def _submit(self, batch: list[Sentence], limit: int) -> list[ctranslate2.AsyncTranslationResult]:
         tokens, beam_size = self.bundle.source.vocabulary.tokens, self.decoding.beam_size
@@ -120,8 +130,8 @@ class CTranslate2Translator(Translator):
         )
         return submitted
 
-    def _best(self, result: ctranslate2.TranslationResult, limit: int) -> list[Sentence]:
-        """The tokens of the n_best hypotheses, best first; none if the search came to the limit."""
+    def _best(self, result: ctranslate2.TranslationResult, limit: int) -> list[Hypothesis]:
+        """The n_best hypotheses, best first, without log-probabilities; none if the search came to the limit."""
         ids, alpha = self.bundle.target.vocabulary.ids, self.decoding.length_penalty
         lengths = [len(tokens) for tokens in result.hypotheses]  # eos counts
         if max(lengths) >= limit:
@@ -129,19 +139,23 @@ class CTranslate2Translator(Translator):
         totals = [score * length**_NO_PENALTY for score, length in zip(result.scores, lengths, strict=True)]
         scores = [total / length_penalty(length, alpha) for total, length in zip(totals, lengths, strict=True)]
         order = sorted(range(len(scores)), key=lambda index: -scores[index])[: self.decoding.n_best]
-        return [[ids[token] for token in result.hypotheses[index][:-1]] for index in order]
-
-    def _score_found(
-        self, batches: Sequence[list[Sentence]], found: Sequence[list[list[Sentence]]]
-    ) -> list[list[float]]:
-        pairs = [
-            (sentence, tokens)
-            for sentence, targets in zip(chain.from_iterable(batches), chain.from_iterable(found), strict=True)
-            for tokens in targets
+        return [
+            Hypothesis([ids[token] for token in result.hypotheses[index][:-1]], [], scores[index]) for index in order
         ]
-        return self.score([sentence for sentence, _ in pairs], [tokens for _, tokens in pairs]) if pairs else []
 
-    def _finish(self, targets: list[Sentence], scored: Iterator[list[float]]) -> list[Hypothesis]:
+    def _score_tokens(
+        self, batches: Sequence[list[Sentence]], found: Sequence[list[list[Hypothesis]]]
+    ) -> list[list[list[Hypothesis]]]:
+        """The same hypotheses with their log-probabilities, all scored at once."""
+        pairs = [
+            (sentence, hypothesis.tokens)
+            for sentence, hypotheses in zip(chain.from_iterable(batches), chain.from_iterable(found), strict=True)
+            for hypothesis in hypotheses
+        ]
+        scored = iter(self.score([sentence for sentence, _ in pairs], [tokens for _, tokens in pairs]) if pairs else [])
+        return [[self._finish(hypotheses, scored) for hypotheses in best] for best in found]
+
+    def _finish(self, hypotheses: list[Hypothesis], scored: Iterator[list[float]]) -> list[Hypothesis]:
         alpha = self.decoding.length_penalty
-        hypotheses = [finish(tokens, next(scored), alpha) for tokens in targets]
-        return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)
+        finished = [finish(hypothesis.tokens, next(scored), alpha) for hypothesis in hypotheses]
+        return sorted(finished, key=lambda hypothesis: -hypothesis.score)

@@ -1,0 +1,56 @@
+"""Whether batch and order ever change a translation, and how speed depends on the batch.
+
+The corpus is translated as a whole, batched by tokens, and then in random order, a few sentences at a time.
+
+python benchmarks/batch_sizes.py runs/quickstart
+python benchmarks/batch_sizes.py runs/multi30k-de-en --corpus multi30k:test_2016_flickr --engine ctranslate2
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from pathlib import Path
+
+from dragoman.bundle import Bundle, find_bundle
+from dragoman.data.corpus import read_corpus
+from dragoman.export.converted import open_translator
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundle", type=Path, nargs="?", default=Path("runs/quickstart"), help="or a run directory")
+    parser.add_argument("--corpus", default="captions:test", help="pairs to translate, as recipes name them")
+    parser.add_argument("--engine", choices=("torch", "ctranslate2"), default="torch")
+    parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[64, 8, 1])
+    arguments = parser.parse_args()
+    bundle = Bundle.load(arguments.bundle)
+    data = bundle.recipe.data
+    corpus = read_corpus(arguments.corpus, source_language=data.source_language, target_language=data.target_language)
+    sources = [pair.source for pair in corpus]
+    print("beam  batch      sentences/s  translated otherwise")
+    for beam in arguments.beams:
+        decoding = bundle.recipe.decoding.model_copy(update={"beam_size": beam, "n_best": 1})
+        translator = open_translator(bundle, find_bundle(arguments.bundle), decoding, arguments.engine, None)
+        expected: list[str] = []
+        for size in (len(sources), *arguments.sizes):
+            order = list(range(len(sources)))
+            if expected:
+                random.Random(size).shuffle(order)
+            texts = [""] * len(sources)
+            started = time.perf_counter()
+            for start in range(0, len(order), size):
+                chosen = order[start : start + size]
+                for index, translation in zip(chosen, translator([sources[one] for one in chosen]), strict=True):
+                    texts[index] = translation.text
+            seconds = time.perf_counter() - started
+            expected = expected or texts
+            changed = sum(one != other for one, other in zip(texts, expected, strict=True))
+            batch = str(size) if size < len(sources) else "by tokens"
+            print(f"{beam:4}  {batch:9}  {len(sources) / seconds:11.1f}  {changed}")
+
+
+if __name__ == "__main__":
+    main()
