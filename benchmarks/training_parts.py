@@ -45,6 +45,7 @@ def plain_loss(
 
 UNDONE: dict[str, dict[str, Any]] = {
     "nothing": {},
+    "products by oneDNN": {"dragoman.model.products.ONEDNN": False},
     "huge pages": {"mmap.MADV_HUGEPAGE": mmap.MADV_NOHUGEPAGE},
     "kept memory": {"dragoman.training.run.keep_memory": lambda: None},
     "dropout by bytes": {

@@ -14,6 +14,7 @@ from dragoman.model.cache import LayerCache
 from dragoman.model.dropout import dropout
 from dragoman.model.masks import Blocks, Mask
 from dragoman.model.positions import rotate, turns
+from dragoman.model.products import Linear, linear
 
 Record = Callable[[Tensor], None]
 """Takes attention weights, (batch, heads, target, source), as they are used."""
@@ -67,8 +68,8 @@ class MultiHeadAttention(nn.Module):
         self.rotary = rotary
         self.implementation = implementation
         self.record: Record | None = None  # set while `capture` lasts
-        self.qkv = nn.Linear(d_model, 3 * d_model, bias=qkv_bias)
-        self.output = nn.Linear(d_model, d_model)
+        self.qkv = Linear(d_model, 3 * d_model, bias=qkv_bias)
+        self.output = Linear(d_model, d_model)
 
     def forward(self, x: Tensor, mask: Mask, positions: Tensor, memory: Tensor | None = None) -> Tensor:
         """Attend from x, (batch, target, d_model) at positions (target,), to memory, or to x itself.
@@ -126,13 +127,13 @@ class MultiHeadAttention(nn.Module):
         """Queries of (batch, target, d_model), split into heads, (batch, heads, target, d_head)."""
         d_model = x.shape[-1]
         bias = None if self.qkv.bias is None else self.qkv.bias[:d_model]
-        return self._split(F.linear(x, self.qkv.weight[:d_model], bias))
+        return self._split(linear(x, self.qkv.weight[:d_model], bias))
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of (batch, source, d_model), each (batch, heads, source, d_head)."""
         d_model = memory.shape[-1]
         bias = None if self.qkv.bias is None else self.qkv.bias[d_model:]
-        k, v = F.linear(memory, self.qkv.weight[d_model:], bias).chunk(2, dim=-1)
+        k, v = linear(memory, self.qkv.weight[d_model:], bias).chunk(2, dim=-1)
         return self._split(k), self._split(v)
 
     def _split(self, x: Tensor) -> Tensor:

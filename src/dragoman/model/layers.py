@@ -11,6 +11,7 @@ from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.cache import LayerCache
 from dragoman.model.dropout import dropout
 from dragoman.model.masks import Mask
+from dragoman.model.products import Linear
 from dragoman.settings import Model
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
@@ -26,8 +27,8 @@ class FeedForward(nn.Module):
         super().__init__()
         self.activation = activation
         self.dropout = dropout
-        self.inner = nn.Linear(d_model, 2 * d_ff if activation == "swiglu" else d_ff)
-        self.outer = nn.Linear(d_ff, d_model)
+        self.inner = Linear(d_model, 2 * d_ff if activation == "swiglu" else d_ff)
+        self.outer = Linear(d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, length, d_model) -> the same shape."""

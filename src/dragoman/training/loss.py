@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from dragoman.model.products import times, times_transposed, transposed_times
+
 LOGITS_AT_ONCE, LOGITS_AT_ONCE_ON_CPU = 2**28, 2**25
 """Logits made and used before the next ones are: enough for a large product, and never most of the memory."""
 
@@ -40,7 +42,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         for start in range(0, len(targets), rows):
             part = slice(start, start + rows)
             column = targets[part, None]
-            logits = F.linear(hidden[part], weight, bias)  # (rows, vocabulary)
+            logits = times_transposed(hidden[part], weight, bias)  # (rows, vocabulary)
             target_logits[part] = logits.gather(1, column)[:, 0]
             difference = logits.softmax(dim=-1)  # (rows, vocabulary)
             del logits
@@ -48,8 +50,8 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             row = torch.arange(len(column), device=targets.device)  # scatter_ would copy the whole matrix on a CPU
             difference[row, column[:, 0]] = (probabilities[part] - (1 - smoothing)).to(difference.dtype)
             difference.index_fill_(0, ignored[part].nonzero()[:, 0], 0.0)
-            torch.mm(difference, weight, out=d_hidden[part])
-            d_weight += difference.t() @ hidden[part]
+            d_hidden[part] = times(difference, weight)
+            d_weight += transposed_times(difference, hidden[part])
             if d_bias is not None:
                 d_bias += difference.sum(0, dtype=torch.float32)
         uniform = smoothing / len(weight)
