@@ -179,7 +179,7 @@ def tell(precision: str, outcomes: dict[str, list[Outcome]], product: float, ope
         real = outcomes[peer][0].real
         print(
             f"{peer:10} {speed:8,.0f}  {speeds.get('dragoman', speed) / speed:6.2f}x  "
-            f"{speed * operations / product / 1e9:14.0%}  {memory:3.1f} GB  {f'{real:.1%}' if real else '':>10}"
+            f"{speed * operations / product / 1e9:14.0%}  {memory:4.2f} GB  {f'{real:.1%}' if real else '':>10}"
         )
 
 
