@@ -39,8 +39,8 @@ class Translation:
 
     `log_probabilities` (natural logarithm) has one value for each of `tokens` and one for the end of
     the sentence; `score` is their sum over the length penalty. An engine that was not asked for
-    log-probabilities leaves them out. `truncated` says that the source was
-    longer than the model's limit and only its beginning was translated.
+    log-probabilities leaves them out. `truncated` says that the source was longer than the model's
+    limit and only its beginning was translated.
     """
 
     text: str

@@ -33,12 +33,12 @@ def times_transposed(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor
 
 
 def times(a: Tensor, b: Tensor) -> Tensor:
-    """A b, without a gradient: a (m, k), b (k, n) -> (m, n)."""
+    """Product of a (m, k) and b (k, n), (m, n), without a gradient."""
     return _onednn(a, b.t()) if _by_onednn(a) else a @ b
 
 
 def transposed_times(a: Tensor, b: Tensor) -> Tensor:
-    """a^T b, without a gradient: a (k, m), b (k, n) -> (m, n)."""
+    """Product of the transpose of a (k, m) and b (k, n), (m, n), without a gradient."""
     if not _by_onednn(a):
         return a.t() @ b
     if a.shape[1] <= b.shape[1]:
