@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice, repeat, zip_longest
 from pathlib import Path
 from typing import Any, overload
@@ -19,7 +20,9 @@ from dragoman.data.batch import pad
 from dragoman.data.buckets import cut
 from dragoman.errors import UserError
 from dragoman.minimum_bayes_risk import by_expected_chrf
+from dragoman.model.capture import is_recorded
 from dragoman.model.ensemble import EnsembleCache, EnsembleStep
+from dragoman.model.packed import PackedTransformer, can_pack
 from dragoman.model.prefix import PrefixCache, PrefixStep
 from dragoman.search.filters import apply_filters, build_filters
 from dragoman.search.forcing import ANY
@@ -182,7 +185,7 @@ class Translator:
         filters = build_filters(self.decoding, self._forbidden, self.bundle.target.vocabulary.eos)
         for place, index in enumerate(said):
             before = torch.tensor([said[:place]], dtype=torch.int64, device=logits.device)  # (1, place)
-            row = apply_filters(filters, logits[place : place + 1], before).softmax(dim=-1)[0]  # (vocabulary,)
+            row = apply_filters(filters, logits[place : place + 1].clone(), before).softmax(dim=-1)[0]  # (vocabulary,)
             likeliest = row.topk(min(ALTERNATIVES, len(row))).indices.tolist()
             chosen = likeliest if index in likeliest else [*likeliest, index]
             alternatives.append([(tokens[each], float(row[each])) for each in chosen if row[each] > 0])
@@ -252,15 +255,20 @@ class Translator:
 
     def _start(self, ids: Tensor) -> tuple[Step[Any], Any]:
         """The step of the model or the ensemble, and its cache for sources, (sentences, source)."""
-        steps: list[tuple[Step[Any], Any]] = [
-            (bundle.model.step, bundle.model.start(ids))
-            if self.decoding.cache
-            else (PrefixStep(bundle.model), PrefixCache(ids))
-            for bundle in self.bundles
-        ]
+        steps: list[tuple[Step[Any], Any]] = []
+        for bundle, packed in zip(self.bundles, self._packed, strict=True):
+            model = bundle.model if packed is None or is_recorded(bundle.model) else packed
+            cached = self.decoding.cache
+            steps.append((model.step, model.start(ids)) if cached else (PrefixStep(bundle.model), PrefixCache(ids)))
         if len(steps) == 1:
             return steps[0]
         return EnsembleStep([step for step, _ in steps]), EnsembleCache([cache for _, cache in steps])
+
+    @cached_property
+    def _packed(self) -> list[PackedTransformer | None]:
+        """The models in a faster form where there is one, with their weights as they are at the first translation."""
+        models = [bundle.model for bundle in self.bundles]
+        return [PackedTransformer(model) if can_pack(model) else None for model in models]
 
     @property
     def _search_settings(self) -> Decoding:

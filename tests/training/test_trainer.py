@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from torch.nn import functional as F
 from dragoman.errors import UserError
 from dragoman.training.averaging import average_weights
 from dragoman.training.checkpoint import Progress, checkpoint_steps
+from dragoman.training.distributed import Ranks
 from dragoman.training.progress import ProgressLine
 from dragoman.training.report import read_metrics
 from dragoman.training.trainer import Trainer
@@ -153,6 +155,22 @@ def test_minutes_end_in_time_with_a_rate_near_zero(
     validations = lines(trainer, "validation")
     assert len(validations) == 3
     assert validations[-1]["step"] == trainer.progress.step
+
+
+class BesideASlower(Ranks):
+    """One of two processes, the other of which is always a minute behind."""
+
+    def largest(self, values: Sequence[float]) -> list[float]:
+        """The time is that of the other."""
+        return [values[0] + 60, *values[1:]]
+
+
+def test_processes_agree_on_the_time_also_after_a_validation(make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer("training.minutes=1.01", "training.validations=2", "training.validation_sentences=1")
+    trainer.ranks = BesideASlower()
+    assert trainer.train()
+    assert 60 < trainer.progress.seconds < 70
+    assert [line["seconds"] > 60 for line in lines(trainer, "validation")] == [True, True]
 
 
 def test_early_stopping_counts_validations_without_a_better_score(make_trainer: TrainerMaker) -> None:

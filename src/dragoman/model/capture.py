@@ -64,6 +64,11 @@ def capture(model: Transformer) -> Iterator[Recording]:
         yield recording
 
 
+def is_recorded(model: Transformer) -> bool:
+    """Whether a `capture` of this model lasts."""
+    return any(isinstance(module, MultiHeadAttention) and module.record is not None for module in model.modules())
+
+
 def _attention(model: Transformer) -> Iterator[tuple[Kind, int, nn.Module]]:
     """Every attention module that may run, with its kind and layer."""
     for index, encoder_layer in enumerate(model.encoder):

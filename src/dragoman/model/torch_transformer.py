@@ -63,7 +63,7 @@ class TorchTransformer(Transformer):
     def hidden(self, source: Tensor, target: Tensor) -> Tensor:
         """What forward projects to logits, (batch, target, d_model)."""
         memory = self.memory(source)
-        x = self._embed(self.target_embedding, self.target_positions, target, positions_of(target))
+        x = self.embed_target(target, positions_of(target))
         hidden: Tensor = self.theirs.decoder(
             x,
             memory,
@@ -78,7 +78,7 @@ class TorchTransformer(Transformer):
 
     def memory(self, source: Tensor) -> Tensor:
         """The encoder's output, (batch, source, d_model), for ids (batch, source)."""
-        x = self._embed(self.source_embedding, self.source_positions, source, positions_of(source))
+        x = self.embed_source(source, positions_of(source))
         memory: Tensor = self.theirs.encoder(x, src_key_padding_mask=source == self.source_pad)
         return memory
 

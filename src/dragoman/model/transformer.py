@@ -111,14 +111,14 @@ class Transformer(nn.Module):
         return self._encode(source, padding_mask(source, self.source_pad), positions_of(source))
 
     def _encode(self, source: Tensor, mask: Mask, positions: Tensor) -> Tensor:
-        x = self._embed(self.source_embedding, self.source_positions, source, positions)
+        x = self.embed_source(source, positions)
         for layer in self.encoder:
             x = layer(x, mask, positions)
         memory: Tensor = self.encoder_norm(x)
         return memory
 
     def _decode(self, target: Tensor, memory: Tensor, mask: Mask, memory_mask: Mask, positions: Tensor) -> Tensor:
-        x = self._embed(self.target_embedding, self.target_positions, target, positions)
+        x = self.embed_target(target, positions)
         for layer in self.decoder:
             x = layer(x, memory, mask, memory_mask, positions)
         hidden: Tensor = self.decoder_norm(x)
@@ -138,7 +138,7 @@ class Transformer(nn.Module):
     def step_hidden(self, tokens: Tensor, cache: KVCache) -> Tensor:
         """What step projects to logits, (rows, d_model)."""
         position = torch.tensor([cache.length], device=tokens.device)
-        x = self._embed(self.target_embedding, self.target_positions, tokens[:, None], position)
+        x = self.embed_target(tokens[:, None], position)
         for layer, layer_cache in zip(self._decoder_layers(), cache.layers, strict=True):
             x = layer.step(x, layer_cache, cache.memory_mask, position)  # (rows, 1, d_model)
         cache.length += 1
@@ -147,6 +147,14 @@ class Transformer(nn.Module):
 
     def _decoder_layers(self) -> list[DecoderLayer]:
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
+
+    def embed_source(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """What the encoder reads, (batch, length, d_model), of ids (batch, length) at positions (length,)."""
+        return self._embed(self.source_embedding, self.source_positions, ids, positions)
+
+    def embed_target(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """What the decoder reads, (batch, length, d_model), of ids (batch, length) at positions (length,)."""
+        return self._embed(self.target_embedding, self.target_positions, ids, positions)
 
     def _embed(self, embedding: nn.Embedding, add: nn.Module, ids: Tensor, positions: Tensor) -> Tensor:
         x = F.embedding(ids, embedding.weight) * math.sqrt(self.settings.d_model)  # (batch, length, d_model)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import torch
 from torch import Tensor
 
 from dragoman.search.filters import Filter, apply_filters
-from dragoman.search.forcing import force, forced_tokens
+from dragoman.search.forcing import Forcing, force
 from dragoman.search.hypothesis import CacheType, Hypothesis, Step, finish
 from dragoman.search.hypothesis import length_penalty as penalty_of
+from dragoman.search.scores import log_probabilities
 from dragoman.search.trace import BeamTrace
 
 
@@ -20,7 +21,7 @@ from dragoman.search.trace import BeamTrace
 class _Beams:
     """The live hypotheses of the sentences still in the batch."""
 
-    sentences: Tensor  # (sentences,), which input each is, int64
+    sentences: list[int]  # which input each is
     scores: Tensor  # (sentences, width), summed log-probabilities, float32; -inf where there is none
     tokens: Tensor  # (sentences, width, length), int64
     log_probabilities: Tensor  # (sentences, width, length), float32
@@ -76,51 +77,67 @@ def beam_search(
         max_lengths: Most tokens of each sentence's hypotheses, eos included, (sentences,), int64.
         length_penalty: Exponent of the length penalty.
         filters: Applied to the logits of each step.
-        prefixes: What each sentence's hypotheses begin with, see `forced_tokens`.
+        prefixes: What each sentence's hypotheses begin with, see `Forcing`.
         trace: Is told what each step considered.
     """
     device = max_lengths.device
-    count = len(max_lengths)
+    count, limits = len(max_lengths), max_lengths.tolist()
     finished = [_Finished() for _ in range(count)]
+    forcing = Forcing(prefixes, max_lengths, eos)
     beams = _Beams(
-        sentences=torch.arange(count, device=device),
+        sentences=list(range(count)),
         scores=torch.zeros(count, 1, device=device),
         tokens=torch.empty(count, 1, 0, dtype=torch.int64, device=device),
         log_probabilities=torch.empty(count, 1, 0, device=device),
     )
     tokens = torch.full((count,), bos, device=device)
-    while len(beams.sentences):
+    while beams.sentences:
         logits = step(tokens, cache)  # (sentences * width, vocabulary)
         width, length = beams.tokens.shape[1:]
-        last = max_lengths[beams.sentences] <= length + 1  # (sentences,)
-        forced = forced_tokens(prefixes, beams.sentences, length, last, eos).repeat_interleave(width)
-        logits, totals = force(logits, apply_filters(filters, logits, beams.tokens.flatten(0, 1)), forced)
-        candidates = _continue(beams, logits, totals, beam_size)
+        forced = forcing.at(length, beams.sentences)
+        seen = logits if forced is None else logits.clone()
+        logits = apply_filters(filters, logits, beams.tokens.flatten(0, 1))
+        # no hypothesis can contribute more than beam_size live continuations and eos
+        best = logits.topk(min(beam_size + 1, logits.shape[1]), dim=-1).indices  # (rows, best)
+        values = log_probabilities(logits, best)
+        if forced is not None:
+            best, values = force(best, values, forced.repeat_interleave(width), logits, seen)
+        candidates = _continue(beams, best, values, beam_size)
         _collect(beams, candidates, finished, beam_size, eos, length_penalty)
-        done = last | _settled(beams, candidates, finished, beam_size, n_best, max_lengths, length_penalty)
+        settled = _settled(beams, candidates, finished, beam_size, n_best, limits, length_penalty)
+        going = [
+            index
+            for index, (sentence, done) in enumerate(zip(beams.sentences, settled, strict=True))
+            if not done and length + 1 < limits[sentence]
+        ]
         before = beams
-        beams, rows, kept = _advance(beams, candidates, beam_size, eos, ~done)
+        beams, rows, kept = _advance(beams, candidates, beam_size, eos, going)
         if trace is not None:
             _record(trace, before, candidates, beams, finished)
-        cache.select(rows, kept if bool(done.any()) else None)
+        cache.select(rows, kept)
         tokens = beams.tokens[:, :, -1].flatten()
     return [each.best(n_best) for each in finished]
 
 
-def _continue(beams: _Beams, logits: Tensor, totals: Tensor, beam_size: int) -> _Candidates:
-    """The 2 * beam_size best continuations of each sentence: enough for beam_size live ones beside eos."""
+def _continue(beams: _Beams, best: Tensor, values: Tensor, beam_size: int) -> _Candidates:
+    """The 2 * beam_size best continuations of each sentence: enough for beam_size live ones beside eos.
+
+    Args:
+        beams: The live hypotheses.
+        best: Continuations of each, best first, (sentences * width, best).
+        values: Their log-probabilities, of the same shape.
+        beam_size: Hypotheses kept.
+    """
     sentences, width = beams.scores.shape
-    # no hypothesis can contribute more than beam_size live continuations and eos
-    values, tokens = logits.topk(min(beam_size + 1, logits.shape[1]), dim=-1)  # (rows, best)
-    values = (values - totals).view(sentences, width, -1)  # (sentences, width, best)
-    best = values.shape[2]
-    scores = (beams.scores[:, :, None] + values).flatten(1)
-    scores, order = scores.topk(min(2 * beam_size, width * best), dim=-1)  # (sentences, candidates)
+    most = best.shape[1]
+    values = values.view(sentences, width * most)
+    scores = (beams.scores[:, :, None] + values.view(sentences, width, most)).flatten(1)
+    scores, order = scores.topk(min(2 * beam_size, width * most), dim=-1)  # (sentences, candidates)
     return _Candidates(
         scores=scores,
-        origins=order // best,
-        tokens=tokens.view(sentences, -1).gather(1, order),
-        log_probabilities=values.flatten(1).gather(1, order),
+        origins=order // most,
+        tokens=best.view(sentences, -1).gather(1, order),
+        log_probabilities=values.gather(1, order),
     )
 
 
@@ -135,7 +152,7 @@ def _collect(
         log_probabilities = beams.log_probabilities[index, origin].tolist()
         log_probabilities.append(float(candidates.log_probabilities[index, candidate]))
         hypothesis = finish(beams.tokens[index, origin].tolist(), log_probabilities, alpha)
-        finished[int(beams.sentences[index])].hypotheses.append(hypothesis)
+        finished[beams.sentences[index]].hypotheses.append(hypothesis)
 
 
 def _settled(
@@ -144,34 +161,36 @@ def _settled(
     finished: list[_Finished],
     beam_size: int,
     n_best: int,
-    max_lengths: Tensor,
+    limits: list[int],
     alpha: float,
-) -> Tensor:
-    """Which sentences need no further search, (sentences,)."""
+) -> list[bool]:
+    """Which sentences need no further search."""
     done = []
-    best = candidates.scores[:, 0].tolist()
-    for sentence, score in zip(beams.sentences.tolist(), best, strict=True):
+    for sentence, score in zip(beams.sentences, candidates.scores[:, 0].tolist(), strict=True):
         ended = finished[sentence].hypotheses
         # log-probabilities are never positive, so the longest continuation has the best penalty
-        bound = score / penalty_of(int(max_lengths[sentence]), alpha)
+        bound = score / penalty_of(limits[sentence], alpha)
         beaten = len(ended) >= n_best and finished[sentence].best(n_best)[-1].score >= bound
         done.append(beaten or len(ended) >= beam_size)
-    return torch.tensor(done, device=beams.sentences.device)
+    return done
 
 
 def _advance(
-    beams: _Beams, candidates: _Candidates, beam_size: int, eos: int, going: Tensor
-) -> tuple[_Beams, Tensor, Tensor]:
-    """The beams after this step, the cache rows they continue, and the sentences kept."""
-    kept = going.nonzero()[:, 0]  # (kept sentences,)
-    scores = candidates.scores[kept].masked_fill(candidates.tokens[kept] == eos, -math.inf)
+    beams: _Beams, candidates: _Candidates, beam_size: int, eos: int, going: list[int]
+) -> tuple[_Beams, Tensor, Tensor | None]:
+    """The beams after this step, the cache rows they continue, and the sentences kept if some are not."""
+    kept = None
+    if len(going) < len(beams.sentences):
+        kept = torch.tensor(going, dtype=torch.int64, device=beams.scores.device)  # (kept sentences,)
+        candidates = _Candidates(*(getattr(candidates, each.name)[kept] for each in fields(candidates)))
+    scores = candidates.scores.masked_fill(candidates.tokens == eos, -math.inf)
     scores, order = scores.topk(min(beam_size, scores.shape[1]), dim=-1)  # (kept, width)
-    origins = candidates.origins[kept].gather(1, order)
-    rows = kept[:, None] * beams.scores.shape[1] + origins  # (kept, width)
-    values = candidates.log_probabilities[kept].gather(1, order)[:, :, None]
-    tokens = candidates.tokens[kept].gather(1, order)[:, :, None]
+    first = torch.arange(len(beams.sentences), device=scores.device)[:, None] * beams.scores.shape[1]
+    rows = (first if kept is None else first[kept]) + candidates.origins.gather(1, order)  # (kept, width)
+    values = candidates.log_probabilities.gather(1, order)[:, :, None]
+    tokens = candidates.tokens.gather(1, order)[:, :, None]
     advanced = _Beams(
-        sentences=beams.sentences[kept],
+        sentences=[beams.sentences[index] for index in going],
         scores=scores,
         tokens=torch.cat((beams.tokens.flatten(0, 1)[rows], tokens), dim=2),
         log_probabilities=torch.cat((beams.log_probabilities.flatten(0, 1)[rows], values), dim=2),
@@ -185,9 +204,9 @@ def _record(
     """Tell the trace what a step considered, and what became of it."""
     kept: dict[int, list[list[int]]] = {
         sentence: tokens[scores > -math.inf].tolist()
-        for sentence, tokens, scores in zip(after.sentences.tolist(), after.tokens, after.scores, strict=True)
+        for sentence, tokens, scores in zip(after.sentences, after.tokens, after.scores, strict=True)
     }
-    for index, sentence in enumerate(before.sentences.tolist()):
+    for index, sentence in enumerate(before.sentences):
         prefixes = before.tokens[index, candidates.origins[index]]  # (candidates, length)
         tokens = torch.cat((prefixes, candidates.tokens[index][:, None]), dim=1).tolist()
         values, scores = candidates.log_probabilities[index].tolist(), candidates.scores[index].tolist()

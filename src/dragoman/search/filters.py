@@ -11,7 +11,7 @@ from torch import Tensor
 from dragoman.settings import Decoding
 
 Filter = Callable[[Tensor, Tensor], Tensor]
-"""Logits, (rows, vocabulary), and the tokens of each row so far, (rows, length) -> logits."""
+"""Logits, (rows, vocabulary), and the tokens of each row so far, (rows, length) -> logits, perhaps the same changed."""
 
 
 def forbid(ids: Sequence[int]) -> Filter:
@@ -19,14 +19,14 @@ def forbid(ids: Sequence[int]) -> Filter:
     columns = torch.tensor(ids, dtype=torch.int64)
 
     def apply(logits: Tensor, tokens: Tensor) -> Tensor:
-        return logits.index_fill(1, columns.to(logits.device), -math.inf)
+        return logits.index_fill_(1, columns.to(logits.device), -math.inf)
 
     return apply
 
 
 def temper(temperature: float) -> Filter:
     """Flatten (above 1) or sharpen (below 1) the distribution."""
-    return lambda logits, tokens: logits / temperature
+    return lambda logits, tokens: logits.div_(temperature)
 
 
 def keep_top_k(k: int) -> Filter:
@@ -67,7 +67,7 @@ def forbid_repeats(n: int) -> Filter:
         ngrams = tokens.unfold(1, n, 1)  # (rows, ngrams, n)
         begun = (ngrams[:, :, :-1] == tokens[:, None, length - n + 1 :]).all(dim=-1)  # (rows, ngrams)
         rows, places = begun.nonzero(as_tuple=True)
-        return logits.index_put((rows, ngrams[rows, places, -1]), logits.new_tensor(-math.inf))
+        return logits.index_put_((rows, ngrams[rows, places, -1]), logits.new_tensor(-math.inf))
 
     return apply
 
@@ -85,7 +85,7 @@ def build_filters(settings: Decoding, forbidden: Sequence[int], eos: int) -> lis
 
 
 def build_sampling_filters(settings: Decoding) -> list[Filter]:
-    """Filters that decide what is drawn, but not how a drawn token counts in a score."""
+    """Filters that decide what is drawn, but not how a drawn token counts in a score; they leave the logits alone."""
     filters = []
     if settings.top_k is not None:
         filters.append(keep_top_k(settings.top_k))
@@ -95,7 +95,7 @@ def build_sampling_filters(settings: Decoding) -> list[Filter]:
 
 
 def apply_filters(filters: Sequence[Filter], logits: Tensor, tokens: Tensor) -> Tensor:
-    """All filters, one after another, on float32 logits."""
+    """All filters, one after another, in float32; the logits given are not to be used again."""
     logits = logits.float()
     for each in filters:
         logits = each(logits, tokens)

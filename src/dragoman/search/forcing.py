@@ -7,46 +7,56 @@ import math
 import torch
 from torch import Tensor
 
+from dragoman.search.scores import log_probabilities
+
 ANY = -1
 """In place of a token: none is forced."""
 
 
-def forced_tokens(prefixes: Tensor | None, sentences: Tensor, length: int, last: Tensor, eos: int) -> Tensor:
-    """The only token that each sentence's hypotheses may take next, or ANY.
+class Forcing:
+    """What the hypotheses of a batch must take.
 
     Args:
         prefixes: Tokens that each input's hypotheses begin with, then ANY, (inputs, longest), or None.
-        sentences: Which input each sentence is, (sentences,).
-        length: Tokens taken so far.
-        last: Whether the next token is the last, (sentences,).
+        max_lengths: Most tokens of each input's hypotheses, (inputs,).
         eos: The token that is then forced.
-
-    Returns:
-        (sentences,), int64.
     """
-    begun = prefixes is not None and length < prefixes.shape[1]
-    forced = prefixes[sentences, length] if begun else torch.full_like(sentences, ANY)  # type: ignore[index]
-    return forced.masked_fill(last, eos)
+
+    def __init__(self, prefixes: Tensor | None, max_lengths: Tensor, eos: int) -> None:
+        self.prefixes, self.max_lengths, self.eos = prefixes, max_lengths, eos
+        self.begun = 0 if prefixes is None else prefixes.shape[1]  # tokens that all have when no prefix goes on
+        self.shortest = int(max_lengths.min()) if len(max_lengths) else 0
+
+    def at(self, length: int, inputs: list[int]) -> Tensor | None:
+        """The only token that may follow so many others, or ANY, for each of these inputs, (inputs,).
+
+        None if nothing is forced.
+        """
+        if self.begun <= length and length + 1 < self.shortest:
+            return None
+        chosen = torch.tensor(inputs, dtype=torch.int64, device=self.max_lengths.device)
+        if self.prefixes is not None and length < self.begun:
+            forced = self.prefixes[chosen, length]
+        else:
+            forced = torch.full_like(chosen, ANY)
+        return forced.masked_fill(self.max_lengths[chosen] <= length + 1, self.eos)
 
 
-def force(logits: Tensor, filtered: Tensor, forced: Tensor) -> tuple[Tensor, Tensor]:
-    """Leave only the forced token of each row that has one; its log-probability is what it was among all.
+def force(tokens: Tensor, values: Tensor, forced: Tensor, filtered: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Let the forced token of each row that has one be its only candidate, as likely as it was among all.
 
     Args:
-        logits: As the model gave them, (rows, vocabulary).
-        filtered: As the filters left them; a forced token that they forbid counts as the model sees it.
+        tokens: Candidates, best first, (rows, candidates).
+        values: Their log-probabilities, (rows, candidates).
         forced: A token, or ANY, (rows,).
+        filtered: Logits as the filters left them, (rows, vocabulary).
+        logits: As the model gave them; a forced token that the filters forbid counts as the model sees it.
 
     Returns:
-        Logits, and what to subtract from them to have log-probabilities, (rows, vocabulary) and (rows, 1).
+        Candidates and their log-probabilities, which are -inf for all but the first where one is forced.
     """
-    totals = filtered.logsumexp(dim=-1, keepdim=True)
-    if not bool((forced != ANY).any()):
-        return filtered, totals
     chosen, column = (forced != ANY)[:, None], forced.clamp(min=0)[:, None]  # (rows, 1)
-    values, logits = filtered.gather(1, column), logits.float()
-    forbidden = chosen & (values == -math.inf)
-    values = torch.where(forbidden, logits.gather(1, column), values)
-    only = torch.full_like(filtered, -math.inf).scatter(1, column, values)
-    totals = torch.where(forbidden, logits.logsumexp(dim=-1, keepdim=True), totals)
-    return torch.where(chosen, only, filtered), totals
+    value = log_probabilities(filtered, column)
+    value = torch.where(value == -math.inf, log_probabilities(logits, column), value)
+    only = torch.full_like(values, -math.inf).index_copy(1, values.new_zeros(1, dtype=torch.int64), value)
+    return torch.where(chosen, column, tokens), torch.where(chosen, only, values)

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from dragoman.search.filters import Filter, apply_filters
-from dragoman.search.forcing import force, forced_tokens
+from dragoman.search.forcing import Forcing, force
 from dragoman.search.hypothesis import CacheType, Hypothesis, Step, finish
+from dragoman.search.scores import log_probabilities
 
 Choose = Callable[[Tensor, Tensor], Tensor]
 """Logits (rows, vocabulary) and tokens so far (rows, length) -> a token for each row, (rows,)."""
@@ -53,30 +54,35 @@ def follow(
         max_lengths: Most tokens of each sentence's hypothesis, eos included, (sentences,), int64.
         length_penalty: Exponent of the length penalty.
         filters: Applied to the logits of each step.
-        prefixes: What each sentence's hypothesis begins with, see `forced_tokens`.
+        prefixes: What each sentence's hypothesis begins with, see `Forcing`.
 
     Returns:
         The hypothesis of each sentence.
     """
-    alive = torch.arange(len(max_lengths), device=max_lengths.device)  # sentence of each row
-    tokens = torch.full_like(alive, bos)
-    history = alive.new_empty(len(alive), 0)  # (rows, length)
-    log_probabilities: list[list[float]] = [[] for _ in range(len(max_lengths))]
-    chosen: list[list[int]] = [[] for _ in range(len(max_lengths))]
-    while len(alive):
-        length = history.shape[1]
-        logits = step(tokens, cache)
-        forced = forced_tokens(prefixes, alive, length, max_lengths[alive] <= length + 1, eos)
-        logits, totals = force(logits, apply_filters(filters, logits, history), forced)
-        tokens = choose(logits, history)  # (rows,)
-        values = (logits.gather(1, tokens[:, None]) - totals)[:, 0]
-        for sentence, token, value in zip(alive.tolist(), tokens.tolist(), values.tolist(), strict=True):
-            log_probabilities[sentence].append(value)
-            if token != eos:
-                chosen[sentence].append(token)
-        history = torch.cat((history, tokens[:, None]), dim=1)
-        rows = (tokens != eos).nonzero()[:, 0]
-        if len(rows) < len(alive):
-            alive, tokens, history = alive[rows], tokens[rows], history[rows]
+    device = max_lengths.device
+    alive = list(range(len(max_lengths)))  # sentence of each row
+    tokens = torch.full((len(alive), 1), bos, device=device)
+    history = tokens.new_empty(len(alive), 0)  # (rows, length)
+    forcing = Forcing(prefixes, max_lengths, eos)
+    values: list[list[float]] = [[] for _ in alive]
+    said: list[list[int]] = [[] for _ in alive]
+    while alive:
+        logits = step(tokens[:, 0], cache)
+        forced = forcing.at(history.shape[1], alive)
+        seen = logits if forced is None else logits.clone()
+        logits = apply_filters(filters, logits, history)
+        tokens = choose(logits, history)[:, None]  # (rows, 1)
+        new = log_probabilities(logits, tokens)  # (rows, 1)
+        if forced is not None:
+            tokens, new = force(tokens, new, forced, logits, seen)
+        for sentence, token, value in zip(alive, tokens[:, 0].tolist(), new[:, 0].tolist(), strict=True):
+            said[sentence].append(token)
+            values[sentence].append(value)
+        history = torch.cat((history, tokens), dim=1)
+        going = [row for row, sentence in enumerate(alive) if said[sentence][-1] != eos]
+        if len(going) < len(alive):
+            alive = [alive[row] for row in going]
+            rows = torch.tensor(going, dtype=torch.int64, device=device)
+            tokens, history = tokens[rows], history[rows]
             cache.select(rows, rows)
-    return [finish(*hypothesis, length_penalty) for hypothesis in zip(chosen, log_probabilities, strict=True)]
+    return [finish(each[:-1], scores, length_penalty) for each, scores in zip(said, values, strict=True)]
