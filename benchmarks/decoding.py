@@ -21,7 +21,6 @@ from ctranslate2 import Translator as Engine
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from dragoman.bundle import Bundle
-from dragoman.data.buckets import cut
 from dragoman.data.corpus import read_corpus
 from dragoman.errors import UserError
 from dragoman.evaluation import corpus_scores
@@ -31,6 +30,9 @@ from dragoman.export.run import export
 from dragoman.machine import usable_cores
 from dragoman.settings import Decoding
 from dragoman.translator import Translator
+
+BATCH = 64
+"""Sentences in a batch of Hugging Face's; larger ones are slower."""
 
 Translate = Callable[[Sequence[str]], list[str]]
 
@@ -42,6 +44,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=1000, help="how many of them")
     parser.add_argument("--alone", type=int, default=50, help="how many of them to translate one by one too")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
+    parser.add_argument("--engines", nargs="+", default=[""], help="only those whose names begin so")
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     bundle = Bundle.load(arguments.bundle)
@@ -55,6 +58,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         for beam in arguments.beams:
             engines = build_engines(bundle, beam, Path(directory))
+            engines = {name: each for name, each in engines.items() if name.startswith(tuple(arguments.engines))}
             measure(engines, beam, sources, references, arguments.repeats, arguments.alone)
 
 
@@ -97,7 +101,7 @@ def call_directly(bundle: Bundle, place: Path, decoding: Decoding, compute_type:
 
 
 def generate_with(bundle: Bundle, beam: int, directory: Path) -> Translate:
-    """`generate` of transformers on our batches; its length penalty is another, so BLEU may differ a little."""
+    """`generate` of transformers on batches of like length; its length penalty is another, so BLEU differs a little."""
     model = AutoModelForSeq2SeqLM.from_pretrained(directory).eval()
     tokenizer = AutoTokenizer.from_pretrained(directory)
     decoding = bundle.recipe.decoding
@@ -105,7 +109,8 @@ def generate_with(bundle: Bundle, beam: int, directory: Path) -> Translate:
     def translate(texts: Sequence[str]) -> list[str]:
         lengths = np.array([len(ids) + 1 for ids in bundle.source.encode(texts)])
         translated = [""] * len(texts)
-        for batch in cut(lengths, lengths, np.argsort(lengths, kind="stable"), decoding.batch_tokens):
+        order = np.argsort(lengths, kind="stable")
+        for batch in (order[start : start + BATCH] for start in range(0, len(order), BATCH)):
             inputs = tokenizer([texts[index] for index in batch], return_tensors="pt", padding=True)
             limit = int(lengths[batch].max() * decoding.max_length_ratio) + decoding.max_length_offset
             found = model.generate(**inputs, num_beams=beam, max_length=min(limit, decoding.max_length) + 1)

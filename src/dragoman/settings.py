@@ -365,7 +365,12 @@ class Decoding(Settings):
         description="Minimum Bayes risk: draw so many samples of each translation, and take the one that is most like "
         "the others by chrF (Eikema and Aziz 2020); 0 searches instead.",
     )
-    batch_tokens: int = Field(4096, ge=1, description="Source tokens of a decoding batch, padding included.")
+    batch_tokens: int | None = Field(
+        None,
+        ge=1,
+        description="Source tokens of a decoding batch, padding included, times the hypotheses of each sentence; by "
+        "default 4,096 on a CPU, whose cache larger ones exceed, and 32,768 on a GPU.",
+    )
     cache: bool = Field(
         True, description="Keep keys and values of earlier positions; false reads the whole prefix anew at each step."
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, repeat, zip_longest
@@ -34,6 +36,8 @@ from dragoman.text.tokenizer import Tokenizer
 
 ALTERNATIVES = 8  # tokens shown at each place of an explained translation
 WINDOW = 4096  # texts sorted together by length when streaming
+WORKERS = 8  # batches searched at once; more would wait for one another in Python
+BATCH_TOKENS = defaultdict(lambda: 32_768, cpu=4096)  # times hypotheses, by device
 
 
 @dataclass(frozen=True)
@@ -207,7 +211,7 @@ class Translator:
         lengths = np.array([len(sentence) + 1 for sentence in limited], dtype=np.int64)
         order = np.argsort(lengths, kind="stable")
         order = order[lengths[order] > 1]  # nothing to translate in empty texts
-        batches = list(cut(lengths, lengths, order, self.decoding.batch_tokens))[::-1]
+        batches = list(cut(lengths, lengths, order, self._batch_tokens))[::-1]
         searched = self._search_all(
             [[limited[index] for index in batch] for batch in batches],
             [[beginnings[index] for index in batch] for batch in batches],
@@ -220,8 +224,27 @@ class Translator:
     def _search_all(
         self, batches: Sequence[list[list[int]]], prefixes: Sequence[list[list[int]]]
     ) -> Iterable[list[list[Hypothesis]]]:
-        """The hypotheses of every sentence of every batch; other engines may search several batches at once."""
-        return map(self._search, batches, prefixes)
+        """The hypotheses of every sentence of every batch; on a CPU several threads search a batch each.
+
+        That is faster than to share the work on each batch, for while one waits for Python another computes.
+        """
+        threads = torch.get_num_threads()
+        workers = min(threads, len(batches), WORKERS)
+        if self.device.type != "cpu" or workers < 2 or any(is_recorded(bundle.model) for bundle in self.bundles):
+            return map(self._search, batches, prefixes)
+        pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads // workers,))
+        try:
+            return list(pool.map(self._search, batches, prefixes))
+        finally:
+            pool.shutdown(cancel_futures=True)
+            torch.set_num_threads(threads)
+
+    @property
+    def _batch_tokens(self) -> int:
+        """Source tokens of a batch, padding included."""
+        settings = self._search_settings
+        hypotheses = settings.n_best if settings.sampling else settings.beam_size
+        return max(1, (settings.batch_tokens or BATCH_TOKENS[self.device.type]) // hypotheses)
 
     def _limits(self, lengths: Tensor) -> Tensor:
         """Most tokens of the translations of sources of these lengths, all with eos, (sentences,)."""

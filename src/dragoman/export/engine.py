@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import ctranslate2
@@ -18,6 +19,8 @@ from dragoman.translator import Translator
 
 Sentence = list[int]
 
+_AGAIN = 64  # sentences in a batch of those that torch searches again
+_SCORED_TOKENS = 256  # in a batch: those of a few sentences are shared by the workers too
 _BATCH_TOKENS = 1024  # small enough for every worker to get some batches of a long text
 _NO_PENALTY = 1e-6  # with 0 the engine would end the search by another rule than ours
 
@@ -41,8 +44,8 @@ class CTranslate2Translator(Translator):
     Beams grow and end there by our rules. Its length penalty is another, so it is left out there, and ours is applied
     here to all hypotheses of a sentence that ended. Where more than `beam_size` of them end at once, the engine keeps
     the likeliest. Those it drops are no longer and no likelier than one that it keeps, so the best of all is kept;
-    an alternative may be missing. It cannot force the end of a translation that reaches its limit: such a sentence
-    is searched again by torch.
+    an alternative may be missing. It cannot force the end of a translation that reaches its limit: such a beam is
+    searched again by torch.
     """
 
     def __init__(
@@ -84,7 +87,7 @@ class CTranslate2Translator(Translator):
         scored = self._engine.score_batch(
             [[source[token] for token in sentence] for sentence in sources],
             [[target[token] for token in sentence] for sentence in targets],
-            max_batch_size=_BATCH_TOKENS,
+            max_batch_size=_SCORED_TOKENS,
             batch_type="tokens",
             max_input_length=0,
         )
@@ -101,16 +104,16 @@ class CTranslate2Translator(Translator):
     def _search_freely(self, batches: Sequence[list[Sentence]]) -> Iterator[list[list[Hypothesis]]]:
         limits = [self._limits(torch.tensor([len(sentence) + 1 for sentence in batch])).tolist() for batch in batches]
         pending = [self._submit(batch, max(limit)) for batch, limit in zip(batches, limits, strict=True)]
-        found = [
-            [self._best(result.result(), most) for result, most in zip(results, limit, strict=True)]
-            for results, limit in zip(pending, limits, strict=True)
-        ]
-        if self._token_scores:
-            found = self._score_tokens(batches, found)
-        for batch, best in zip(batches, found, strict=True):
-            unsettled = [sentence for sentence, hypotheses in zip(batch, best, strict=True) if not hypotheses]
-            again = iter(self._search(unsettled) if unsettled else [])
-            yield [hypotheses or next(again) for hypotheses in best]
+        sentences = list(chain.from_iterable(batches))
+        results = zip(chain.from_iterable(pending), chain.from_iterable(limits), strict=True)
+        found = [self._best(result.result(), most) for result, most in results]
+        self._score_tokens(sentences, found)
+        unsettled = [sentence for sentence, best in zip(sentences, found, strict=True) if not best]
+        chunks = [unsettled[start : start + _AGAIN] for start in range(0, len(unsettled), _AGAIN)]
+        again = chain.from_iterable(super()._search_all(chunks, [[[] for _ in chunk] for chunk in chunks]))
+        settled = (best or next(again) for best in found)
+        for batch in batches:
+            yield list(islice(settled, len(batch)))
 
     def _submit(self, batch: list[Sentence], limit: int) -> list[ctranslate2.AsyncTranslationResult]:
         tokens, beam_size = self.bundle.source.vocabulary.tokens, self.decoding.beam_size
@@ -131,11 +134,15 @@ class CTranslate2Translator(Translator):
         return submitted
 
     def _best(self, result: ctranslate2.TranslationResult, limit: int) -> list[Hypothesis]:
-        """The n_best hypotheses, best first, without log-probabilities; none if the search came to the limit."""
+        """The n_best hypotheses, best first, without log-probabilities; none if the search came to the limit.
+
+        But a greedy search would only have ended there: its hypothesis, not yet scored, is that which it had by then.
+        """
         ids, alpha = self.bundle.target.vocabulary.ids, self.decoding.length_penalty
         lengths = [len(tokens) for tokens in result.hypotheses]  # eos counts
         if max(lengths) >= limit:
-            return []
+            said = [ids[token] for token in result.hypotheses[0][: limit - 1]]
+            return [Hypothesis(said, [], math.nan)] if self.decoding.beam_size == 1 else []
         totals = [score * length**_NO_PENALTY for score, length in zip(result.scores, lengths, strict=True)]
         scores = [total / length_penalty(length, alpha) for total, length in zip(totals, lengths, strict=True)]
         order = sorted(range(len(scores)), key=lambda index: -scores[index])[: self.decoding.n_best]
@@ -143,19 +150,17 @@ class CTranslate2Translator(Translator):
             Hypothesis([ids[token] for token in result.hypotheses[index][:-1]], [], scores[index]) for index in order
         ]
 
-    def _score_tokens(
-        self, batches: Sequence[list[Sentence]], found: Sequence[list[list[Hypothesis]]]
-    ) -> list[list[list[Hypothesis]]]:
-        """The same hypotheses with their log-probabilities, all scored at once."""
-        pairs = [
-            (sentence, hypothesis.tokens)
-            for sentence, hypotheses in zip(chain.from_iterable(batches), chain.from_iterable(found), strict=True)
-            for hypothesis in hypotheses
+    def _score_tokens(self, sentences: Sequence[Sentence], found: list[list[Hypothesis]]) -> None:
+        """Put hypotheses with log-probabilities in place of those that need them, all scored at once."""
+        unscored = [
+            index
+            for index, best in enumerate(found)
+            if best and (self._token_scores or any(math.isnan(hypothesis.score) for hypothesis in best))
         ]
+        pairs = [(sentences[index], hypothesis.tokens) for index in unscored for hypothesis in found[index]]
         scored = iter(self.score([sentence for sentence, _ in pairs], [tokens for _, tokens in pairs]) if pairs else [])
-        return [[self._finish(hypotheses, scored) for hypotheses in best] for best in found]
-
-    def _finish(self, hypotheses: list[Hypothesis], scored: Iterator[list[float]]) -> list[Hypothesis]:
-        alpha = self.decoding.length_penalty
-        finished = [finish(hypothesis.tokens, next(scored), alpha) for hypothesis in hypotheses]
-        return sorted(finished, key=lambda hypothesis: -hypothesis.score)
+        for index in unscored:
+            finished = [
+                finish(hypothesis.tokens, next(scored), self.decoding.length_penalty) for hypothesis in found[index]
+            ]
+            found[index] = sorted(finished, key=lambda hypothesis: -hypothesis.score)

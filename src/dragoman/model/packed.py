@@ -23,7 +23,8 @@ from dragoman.model.products import ONEDNN
 from dragoman.model.transformer import Transformer
 
 TYPICAL_ROWS = 64  # that a product is laid out for
-ROOM = 16  # positions for which a cache has room when it is made
+ROOM = 16  # tokens for which there is more room where there was too little
+LOWEST = torch.finfo(torch.float32).min  # not -inf, which in a whole row would be NaN
 
 _linear = torch.ops.mkldnn._linear_pointwise
 
@@ -37,7 +38,7 @@ def can_pack(model: Transformer) -> bool:
 
 def padded(rows: int) -> int:
     """Rows to compute in their place: of few different numbers, for oneDNN compiles a product for each."""
-    for limit, multiple in ((8, 1), (128, 8), (256, 16), (1024, 32)):
+    for limit, multiple in ((8, 1), (256, 8), (1024, 16)):
         if rows <= limit:
             return -(-rows // multiple) * multiple
     return -(-rows // 128) * 128
@@ -120,16 +121,11 @@ class _SelfAttention:
 
     def step(self, x: Tensor, cache: PackedCache, layer: int, turn: Tensor | None) -> Tensor:
         """One more position of every row, (padded rows, d_model) -> the same shape."""
-        rows, time = cache.own.shape[3], cache.length + 1
-        qkv = self.qkv(self.residual.before(x))[:rows].view(rows, 3, -1)
-        q, *new = qkv.unbind(1)  # each (rows, d_model)
+        qkv = self.qkv(self.residual.before(x))[: cache.rows].view(cache.sentences, -1, 3, self.heads, cache.d_head)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (sentences, heads, hypotheses, d_head)
         if turn is not None:
-            q, new[0] = (rotate(each.reshape(rows, self.heads, 1, -1), turn).view(rows, -1) for each in (q, new[0]))
-        own = cache.own[:time, layer]  # (time, 2, rows, d_model)
-        torch.stack(new, out=own[-1])
-        k, v = own.view(time, 2, rows * self.heads, -1).unbind(1)  # (time, rows * heads, d_head)
-        weights = torch.bmm(q.reshape(rows * self.heads, 1, -1), k.permute(1, 2, 0)).softmax(dim=-1)
-        mixed = torch.bmm(weights, v.transpose(0, 1)).view(rows, -1)
+            q, k = rotate(q, turn), rotate(k, turn)
+        mixed = _attend(q, *cache.extend(layer, k, v), cache.own_bias)
         return self.residual.after(self.output.added(pad_rows(mixed), x))
 
     def whole(self, x: Tensor, size: tuple[int, int], bias: Tensor | None, turn: Tensor | None) -> Tensor:
@@ -160,20 +156,29 @@ class _MemoryAttention:
 
     def step(self, x: Tensor, cache: PackedCache, layer: int) -> Tensor:
         """One more position of every row, (padded rows, d_model) -> the same shape."""
-        k, v = cache.memory[layer]
-        q = self.queries(self.residual.before(x))[: cache.own.shape[3]].view(len(k), -1, self.heads, k.shape[3])
-        mixed = _attend(q.transpose(1, 2), k, v, cache.bias)
+        q = self.queries(self.residual.before(x))[: cache.rows].view(cache.sentences, -1, self.heads, cache.d_head)
+        mixed = _attend(q.transpose(1, 2), *cache.memory[layer], cache.bias)
         return self.residual.after(self.output.added(pad_rows(mixed), x))
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
-    """softmax(q k^T + bias) v: q (batch, heads, target, d_head), the rest as PackedCache has it -> (rows, d_model)."""
+    """softmax(q k^T + bias) v.
+
+    Args:
+        q: Queries, (batch, heads, target, d_head).
+        k: Keys, (batch, heads, source, d_head).
+        v: Values, (batch, heads, source, d_head).
+        bias: For every head, (batch, heads, target or 1, source), or None.
+
+    Returns:
+        (batch * target, d_model).
+    """
     batch, heads, target, d_head = q.shape
     q, k, v = (each.reshape(batch * heads, -1, d_head) for each in (q, k, v))
     if bias is None:
         scores = torch.bmm(q, k.transpose(1, 2))
     else:
-        scores = torch.baddbmm(bias.view(batch * heads, 1, -1), q, k.transpose(1, 2))
+        scores = torch.baddbmm(bias.flatten(0, 1), q, k.transpose(1, 2))
     mixed = torch.bmm(scores.softmax(dim=-1), v).view(batch, heads, target, d_head)
     return mixed.transpose(1, 2).reshape(batch * target, -1)
 
@@ -190,28 +195,64 @@ def _scaled(attention: MultiHeadAttention, parts: int) -> Product:
 class PackedCache:
     """Keys and values of a batch of hypotheses.
 
-    Shapes: `own` (time with room, layers, 2, rows, d_model), keys and values of which `length` positions are there;
-    `memory`, of each layer keys and values, each (sentences, heads, source, d_head); `bias`, added to the scores of the
-    memory, (sentences, heads, 1, source), 0 or the lowest number, or None.
+    Those of a sentence share its slots, one for each token that any of them has taken, and a bias says which of them
+    each hypothesis continues: so the order of hypotheses changes without moving anything.
+
+    Args:
+        memory: Keys and values of the sources for each layer, each (sentences, heads, source, d_head).
+        bias: Added to the scores of the memory, (sentences, heads, 1, source): 0, or LOWEST for padding; None for 0.
     """
 
-    def __init__(self, own: Tensor, memory: list[tuple[Tensor, Tensor]], bias: Tensor | None) -> None:
-        self.own, self.memory, self.bias = own, memory, bias
-        self.length = 0
+    def __init__(self, memory: list[tuple[Tensor, Tensor]], bias: Tensor | None) -> None:
+        self.memory, self.bias = memory, bias
+        self.sentences, heads, _, self.d_head = memory[0][0].shape
+        self.rows = self.sentences
+        self.length = 0  # tokens of each row
+        self.slots = 0  # that are filled
+        self.own = torch.empty(len(memory), 2, self.sentences, heads, ROOM, self.d_head)
+        self.seen: Tensor | None = None  # (sentences, hypotheses, slots), 0 or LOWEST; None: all are seen
+        self.own_bias: Tensor | None = None  # the same for every head, (sentences, heads, hypotheses, slots)
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
         """Keep these rows, in this order (a row may be taken twice), and these sentences (None: all)."""
-        own = self.own.new_empty(self.length + ROOM, *self.own.shape[1:3], len(rows), self.own.shape[4])
-        torch.index_select(self.own[: self.length], 3, rows, out=own[: self.length])
-        self.own = own
+        before, self.rows = self.rows // max(1, self.sentences), len(rows)
         if sentences is not None:
+            self.sentences = len(sentences)
             self.memory = [(k.index_select(0, sentences), v.index_select(0, sentences)) for k, v in self.memory]
             self.bias = None if self.bias is None else self.bias.index_select(0, sentences)
+            kept, self.own = self.own, self._empty(self.slots + ROOM)
+            torch.index_select(kept[..., : self.slots, :], 2, sentences, out=self.own[..., : self.slots, :])
+        if self.seen is not None:
+            width = len(rows) // max(1, self.sentences)
+            self.seen = self.seen.flatten(0, 1)[rows].view(self.sentences, width, self.slots)
+        else:
+            assert before == 1 or not self.slots, "hypotheses that differ do not see all"
 
-    def make_room(self) -> None:
-        """For one more position at least."""
-        if self.length == len(self.own):
-            self.own = torch.cat((self.own, torch.empty_like(self.own)))
+    def advance(self) -> None:
+        """Make room for one more token of each row, which sees itself."""
+        width = self.rows // self.sentences
+        self.length += 1
+        self.slots += width
+        if self.slots > self.own.shape[4]:
+            kept, self.own = self.own, self._empty(self.slots + ROOM * width)
+            self.own[..., : kept.shape[4], :] = kept
+        if width == 1 and self.seen is None:
+            return
+        itself = torch.full((width, width), LOWEST).fill_diagonal_(0.0).expand(self.sentences, width, width)
+        earlier = torch.zeros(self.sentences, width, self.slots - width) if self.seen is None else self.seen
+        self.seen = torch.cat((earlier, itself), dim=2)
+        self.own_bias = self.seen[:, None].repeat(1, self.own.shape[3], 1, 1)
+
+    def extend(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Fill the last slots of a layer, each (sentences, heads, hypotheses, d_head); keys and values of all."""
+        keys, values = self.own[layer, :, :, :, : self.slots].unbind(0)
+        keys[:, :, self.slots - k.shape[2] :] = k
+        values[:, :, self.slots - k.shape[2] :] = v
+        return keys, values
+
+    def _empty(self, room: int) -> Tensor:
+        layers, both, _, heads, _, d_head = self.own.shape
+        return self.own.new_empty(layers, both, self.sentences, heads, room, d_head)
 
 
 class PackedTransformer:
@@ -243,24 +284,22 @@ class PackedTransformer:
         mask, positions = padding_mask(source, self.model.source_pad), torch.arange(length)
         bias = None
         if mask is not None:
-            bias = torch.zeros(mask.shape).masked_fill_(~mask, torch.finfo(torch.float32).min).repeat(1, settings.heads, 1, 1)
+            bias = torch.zeros(mask.shape).masked_fill_(~mask, LOWEST).repeat(1, settings.heads, 1, 1)
         x = self.model.embed_source(source, positions)
         x, turn = pad_rows(x.flatten(0, 1)), self._turn(positions)
         for attention, feed_forward in self.encoder:
             x = feed_forward(attention.whole(x, (sentences, length), bias, turn))
         memory = self.model.encoder_norm(x)
-        own = torch.empty(ROOM, len(self.decoder), 2, sentences, settings.d_model)
-        return PackedCache(own, [attention.read(memory, sentences, length) for _, attention, _ in self.decoder], bias)
+        return PackedCache([attention.read(memory, sentences, length) for _, attention, _ in self.decoder], bias)
 
     def step(self, tokens: Tensor, cache: PackedCache) -> Tensor:
         """Feed one more token to every row, (rows,); the logits of the next, (rows, target vocabulary)."""
         position = torch.tensor([cache.length])
-        cache.make_room()
+        cache.advance()
         x, turn = pad_rows(self.model.embed_target(tokens[:, None], position)[:, 0]), self._turn(position)
         for number, (attention, memory_attention, feed_forward) in enumerate(self.decoder):
             x = attention.step(x, cache, number, turn)
             x = feed_forward(memory_attention.step(x, cache, number))
-        cache.length += 1
         return self.output(self.model.decoder_norm(x))[: len(tokens)]
 
     def _turn(self, positions: Tensor) -> Tensor | None:

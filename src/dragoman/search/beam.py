@@ -147,12 +147,16 @@ def _collect(
     """Move continuations that end within the beam to the finished ones."""
     ended = (candidates.tokens == eos) & (candidates.scores > -math.inf)
     ended[:, beam_size:] = False
-    for index, candidate in ended.nonzero().tolist():
-        origin = int(candidates.origins[index, candidate])
-        log_probabilities = beams.log_probabilities[index, origin].tolist()
-        log_probabilities.append(float(candidates.log_probabilities[index, candidate]))
-        hypothesis = finish(beams.tokens[index, origin].tolist(), log_probabilities, alpha)
-        finished[beams.sentences[index]].hypotheses.append(hypothesis)
+    places = ended.nonzero()  # (ended, 2)
+    if not len(places):
+        return
+    index, candidate = places.unbind(1)
+    origins = candidates.origins[index, candidate]
+    last = candidates.log_probabilities[index, candidate]
+    found = beams.tokens[index, origins].tolist(), beams.log_probabilities[index, origins].tolist(), last.tolist()
+    for sentence, tokens, values, value in zip(index.tolist(), *found, strict=True):
+        hypothesis = finish(tokens, [*values, value], alpha)
+        finished[beams.sentences[sentence]].hypotheses.append(hypothesis)
 
 
 def _settled(
