@@ -66,7 +66,8 @@ def capture(model: Transformer) -> Iterator[Recording]:
 
 def is_recorded(model: Transformer) -> bool:
     """Whether a `capture` of this model lasts."""
-    return any(isinstance(module, MultiHeadAttention) and module.record is not None for module in model.modules())
+    _, _, first = next(_attention(model))
+    return getattr(first, "record", None) is not None
 
 
 def _attention(model: Transformer) -> Iterator[tuple[Kind, int, nn.Module]]:

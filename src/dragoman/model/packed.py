@@ -23,6 +23,8 @@ from dragoman.model.products import ONEDNN
 from dragoman.model.transformer import Transformer
 
 TYPICAL_ROWS = 64  # that a product is laid out for
+SMALL = 2**17  # weights of a product with one row that torch begins sooner, and so ends sooner, than oneDNN
+EXACT = 8  # up to so many rows, the very number of rows is computed
 ROOM = 16  # tokens for which there is more room where there was too little
 LOWEST = torch.finfo(torch.float32).min  # not -inf, which in a whole row would be NaN
 
@@ -38,7 +40,7 @@ def can_pack(model: Transformer) -> bool:
 
 def padded(rows: int) -> int:
     """Rows to compute in their place: of few different numbers, for oneDNN compiles a product for each."""
-    for limit, multiple in ((8, 1), (256, 8), (1024, 16)):
+    for limit, multiple in ((EXACT, 1), (256, 8), (1024, 16)):
         if rows <= limit:
             return -(-rows // multiple) * multiple
     return -(-rows // 128) * 128
@@ -46,7 +48,10 @@ def padded(rows: int) -> int:
 
 def pad_rows(x: Tensor) -> Tensor:
     """(rows, size) -> (padded(rows), size)."""
-    more = padded(len(x)) - len(x)
+    rows = x.shape[0]
+    if rows <= EXACT:
+        return x
+    more = padded(rows) - rows
     return F.pad(x, (0, 0, 0, more)) if more else x
 
 
@@ -54,17 +59,22 @@ class Product:
     """x weight^T + bias, for a weight (out, in) and a bias (out,) or None."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self._weight = torch.ops.mkldnn._reorder_linear_weight(weight.detach().contiguous(), TYPICAL_ROWS)
-        self._bias = None if bias is None else bias.detach()
+        self._weight, self._bias = weight.detach().contiguous(), None if bias is None else bias.detach()
+        self._packed = torch.ops.mkldnn._reorder_linear_weight(self._weight, TYPICAL_ROWS)
+        self._small = weight.numel() <= SMALL
 
     def __call__(self, x: Tensor, activation: str = "none") -> Tensor:
         """(rows, in) -> (rows, out)."""
-        product: Tensor = _linear(x, self._weight, self._bias, activation, [], "")
+        if self._small and x.shape[0] == 1 and activation == "none":
+            return F.linear(x, self._weight, self._bias)
+        product: Tensor = _linear(x, self._packed, self._bias, activation, [], "")
         return product
 
     def added(self, x: Tensor, residual: Tensor) -> Tensor:
         """The product of x, (rows, in), added to the residual, (rows, out)."""
-        total: Tensor = _linear.binary(x, residual, self._weight, self._bias, "add")
+        if self._small and x.shape[0] == 1:
+            return F.linear(x, self._weight, self._bias).add_(residual)
+        total: Tensor = _linear.binary(x, residual, self._packed, self._bias, "add")
         return total
 
 
@@ -113,74 +123,75 @@ class _FeedForward:
         return self.residual.after(self.outer.added(hidden, x))
 
 
-class _SelfAttention:
+class _Attention:
+    """What both kinds of attention share. Sentences and heads are one dimension, as `bmm` has it."""
+
     def __init__(self, attention: MultiHeadAttention, residual: Residual) -> None:
-        self.heads, self.residual = attention.heads, _Residual(residual)
-        self.qkv = _scaled(attention, 3)
+        self.heads, self.d_head = attention.heads, attention.qkv.in_features // attention.heads
+        self.residual = _Residual(residual)
         self.output = Product(attention.output.weight, attention.output.bias)
+
+    def split(self, x: Tensor, sentences: int, length: int) -> Tensor:
+        """(padded rows, parts * d_model) -> (parts, sentences, heads, length, d_head)."""
+        return x[: sentences * length].view(sentences, length, -1, self.heads, self.d_head).permute(2, 0, 3, 1, 4)
+
+    def close(self, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, x: Tensor) -> Tensor:
+        """The sublayer's output, (padded rows, d_model).
+
+        Args:
+            q: Queries, (sentences, heads, target, d_head), divided by sqrt(d_head).
+            k: Keys, (sentences * heads, source, d_head).
+            v: Values, (sentences * heads, source, d_head).
+            bias: Added to the scores, (sentences * heads, target or 1, source), or None.
+            x: The sublayer's input, (padded rows, d_model).
+        """
+        sentences, heads, target, d_head = q.shape
+        q = q.reshape(sentences * heads, target, d_head)
+        scores = torch.bmm(q, k.transpose(1, 2)) if bias is None else torch.baddbmm(bias, q, k.transpose(1, 2))
+        mixed = torch.bmm(scores.softmax(dim=-1), v).view(sentences, heads, target, d_head).transpose(1, 2)
+        return self.residual.after(self.output.added(pad_rows(mixed.reshape(sentences * target, -1)), x))
+
+
+class _SelfAttention(_Attention):
+    def __init__(self, attention: MultiHeadAttention, residual: Residual) -> None:
+        super().__init__(attention, residual)
+        self.qkv = _scaled(attention, 3)
 
     def step(self, x: Tensor, cache: PackedCache, layer: int, turn: Tensor | None) -> Tensor:
         """One more position of every row, (padded rows, d_model) -> the same shape."""
-        qkv = self.qkv(self.residual.before(x))[: cache.rows].view(cache.sentences, -1, 3, self.heads, cache.d_head)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (sentences, heads, hypotheses, d_head)
-        if turn is not None:
-            q, k = rotate(q, turn), rotate(k, turn)
-        mixed = _attend(q, *cache.extend(layer, k, v), cache.own_bias)
-        return self.residual.after(self.output.added(pad_rows(mixed), x))
+        q, new = self._read(x, cache.sentences, cache.width, turn)
+        return self.close(q, *cache.extend(layer, new), cache.own_bias, x)
 
     def whole(self, x: Tensor, size: tuple[int, int], bias: Tensor | None, turn: Tensor | None) -> Tensor:
         """All positions of so many sentences of one length, (padded rows, d_model) -> the same shape."""
-        sentences, length = size
-        qkv = self.qkv(self.residual.before(x))[: sentences * length].view(sentences, length, 3, self.heads, -1)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (sentences, heads, length, d_head)
+        q, keys_values = self._read(x, *size, turn)
+        k, v = keys_values.flatten(1, 2)
+        return self.close(q, k, v, bias, x)
+
+    def _read(self, x: Tensor, sentences: int, length: int, turn: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Queries, (sentences, heads, length, d_head), and keys and values, (2, sentences, heads, length, d_head)."""
+        qkv = self.split(self.qkv(self.residual.before(x)), sentences, length)
         if turn is not None:
-            q, k = rotate(q, turn), rotate(k, turn)
-        mixed = _attend(q, k.contiguous(), v.contiguous(), bias)
-        return self.residual.after(self.output.added(pad_rows(mixed), x))
+            qkv = torch.cat((rotate(qkv[:2], turn), qkv[2:]))
+        return qkv[0], qkv[1:]
 
 
-class _MemoryAttention:
+class _MemoryAttention(_Attention):
     def __init__(self, attention: MultiHeadAttention, residual: Residual) -> None:
-        self.heads, self.residual = attention.heads, _Residual(residual)
-        d_model = attention.qkv.in_features
+        super().__init__(attention, residual)
+        d_model, bias = attention.qkv.in_features, attention.qkv.bias
         self.queries = _scaled(attention, 1)
-        bias = attention.qkv.bias
         self.keys_values = Product(attention.qkv.weight[d_model:], None if bias is None else bias[d_model:])
-        self.output = Product(attention.output.weight, attention.output.bias)
 
     def read(self, memory: Tensor, sentences: int, length: int) -> tuple[Tensor, Tensor]:
-        """Keys and values, each (sentences, heads, length, d_head), of the memory, (padded rows, d_model)."""
-        both = self.keys_values(memory)[: sentences * length].view(sentences, length, 2, self.heads, -1)
-        k, v = both.permute(2, 0, 3, 1, 4).contiguous().unbind(0)
+        """Keys and values, each (sentences * heads, length, d_head), of the memory, (padded rows, d_model)."""
+        k, v = self.split(self.keys_values(memory), sentences, length).flatten(1, 2)
         return k, v
 
     def step(self, x: Tensor, cache: PackedCache, layer: int) -> Tensor:
         """One more position of every row, (padded rows, d_model) -> the same shape."""
-        q = self.queries(self.residual.before(x))[: cache.rows].view(cache.sentences, -1, self.heads, cache.d_head)
-        mixed = _attend(q.transpose(1, 2), *cache.memory[layer], cache.bias)
-        return self.residual.after(self.output.added(pad_rows(mixed), x))
-
-
-def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
-    """softmax(q k^T + bias) v.
-
-    Args:
-        q: Queries, (batch, heads, target, d_head).
-        k: Keys, (batch, heads, source, d_head).
-        v: Values, (batch, heads, source, d_head).
-        bias: For every head, (batch, heads, target or 1, source), or None.
-
-    Returns:
-        (batch * target, d_model).
-    """
-    batch, heads, target, d_head = q.shape
-    q, k, v = (each.reshape(batch * heads, -1, d_head) for each in (q, k, v))
-    if bias is None:
-        scores = torch.bmm(q, k.transpose(1, 2))
-    else:
-        scores = torch.baddbmm(bias.flatten(0, 1), q, k.transpose(1, 2))
-    mixed = torch.bmm(scores.softmax(dim=-1), v).view(batch, heads, target, d_head)
-    return mixed.transpose(1, 2).reshape(batch * target, -1)
+        (q,) = self.split(self.queries(self.residual.before(x)), cache.sentences, cache.width)
+        return self.close(q, *cache.memory[layer], cache.bias, x)
 
 
 def _scaled(attention: MultiHeadAttention, parts: int) -> Product:
@@ -199,60 +210,60 @@ class PackedCache:
     each hypothesis continues: so the order of hypotheses changes without moving anything.
 
     Args:
-        memory: Keys and values of the sources for each layer, each (sentences, heads, source, d_head).
-        bias: Added to the scores of the memory, (sentences, heads, 1, source): 0, or LOWEST for padding; None for 0.
+        sentences: How many; at first each has one hypothesis.
+        memory: Keys and values of the sources for each layer, each (sentences * heads, source, d_head).
+        bias: Added to the scores of the memory, (sentences * heads, 1, source): 0, or LOWEST for padding; None for 0.
     """
 
-    def __init__(self, memory: list[tuple[Tensor, Tensor]], bias: Tensor | None) -> None:
-        self.memory, self.bias = memory, bias
-        self.sentences, heads, _, self.d_head = memory[0][0].shape
-        self.rows = self.sentences
-        self.length = 0  # tokens of each row
-        self.slots = 0  # that are filled
-        self.own = torch.empty(len(memory), 2, self.sentences, heads, ROOM, self.d_head)
-        self.seen: Tensor | None = None  # (sentences, hypotheses, slots), 0 or LOWEST; None: all are seen
-        self.own_bias: Tensor | None = None  # the same for every head, (sentences, heads, hypotheses, slots)
+    def __init__(self, sentences: int, memory: list[tuple[Tensor, Tensor]], bias: Tensor | None) -> None:
+        self.sentences, self.memory, self.bias = sentences, memory, bias
+        both, _, d_head = memory[0][0].shape
+        self.heads = both // sentences
+        self.width = 1  # hypotheses of each sentence
+        self.length = 0  # tokens of each hypothesis
+        self.slots = 0  # of each sentence
+        self.own = torch.empty(len(memory), 2, both, ROOM, d_head)
+        self.seen: Tensor | None = None  # (sentences, width, slots), 0 or LOWEST; None if all see all
+        self.own_bias: Tensor | None = None  # the same for every head, (sentences * heads, width, slots)
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
         """Keep these rows, in this order (a row may be taken twice), and these sentences (None: all)."""
-        before, self.rows = self.rows // max(1, self.sentences), len(rows)
+        assert self.seen is not None or self.width == 1, "hypotheses that differ do not see all"
         if sentences is not None:
             self.sentences = len(sentences)
-            self.memory = [(k.index_select(0, sentences), v.index_select(0, sentences)) for k, v in self.memory]
-            self.bias = None if self.bias is None else self.bias.index_select(0, sentences)
+            heads = (sentences[:, None] * self.heads + torch.arange(self.heads)).flatten()  # (sentences * heads,)
+            self.memory = [(k.index_select(0, heads), v.index_select(0, heads)) for k, v in self.memory]
+            self.bias = None if self.bias is None else self.bias.index_select(0, heads)
             kept, self.own = self.own, self._empty(self.slots + ROOM)
-            torch.index_select(kept[..., : self.slots, :], 2, sentences, out=self.own[..., : self.slots, :])
+            torch.index_select(kept[..., : self.slots, :], 2, heads, out=self.own[..., : self.slots, :])
+        self.width = len(rows) // max(1, self.sentences)
         if self.seen is not None:
-            width = len(rows) // max(1, self.sentences)
-            self.seen = self.seen.flatten(0, 1)[rows].view(self.sentences, width, self.slots)
-        else:
-            assert before == 1 or not self.slots, "hypotheses that differ do not see all"
+            self.seen = self.seen.flatten(0, 1)[rows].view(self.sentences, self.width, self.slots)
 
     def advance(self) -> None:
         """Make room for one more token of each row, which sees itself."""
-        width = self.rows // self.sentences
-        self.length += 1
-        self.slots += width
-        if self.slots > self.own.shape[4]:
-            kept, self.own = self.own, self._empty(self.slots + ROOM * width)
-            self.own[..., : kept.shape[4], :] = kept
-        if width == 1 and self.seen is None:
+        self.length, self.slots = self.length + 1, self.slots + self.width
+        if self.slots > self.own.shape[3]:
+            kept, self.own = self.own, self._empty(self.slots + ROOM * self.width)
+            self.own[..., : kept.shape[3], :] = kept
+        if self.width == 1 and self.seen is None:
             return
-        itself = torch.full((width, width), LOWEST).fill_diagonal_(0.0).expand(self.sentences, width, width)
-        earlier = torch.zeros(self.sentences, width, self.slots - width) if self.seen is None else self.seen
+        size = self.sentences, self.width
+        itself = torch.full((self.width, self.width), LOWEST).fill_diagonal_(0.0).expand(*size, self.width)
+        earlier = torch.zeros(*size, self.slots - self.width) if self.seen is None else self.seen
         self.seen = torch.cat((earlier, itself), dim=2)
-        self.own_bias = self.seen[:, None].repeat(1, self.own.shape[3], 1, 1)
+        self.own_bias = self.seen[:, None].expand(-1, self.heads, -1, -1).flatten(0, 1)
 
-    def extend(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Fill the last slots of a layer, each (sentences, heads, hypotheses, d_head); keys and values of all."""
-        keys, values = self.own[layer, :, :, :, : self.slots].unbind(0)
-        keys[:, :, self.slots - k.shape[2] :] = k
-        values[:, :, self.slots - k.shape[2] :] = v
-        return keys, values
+    def extend(self, layer: int, new: Tensor) -> tuple[Tensor, Tensor]:
+        """Fill the last slots of a layer, (2, sentences, heads, width, d_head); keys and values of all its slots."""
+        own = self.own[layer]
+        own.view(2, self.sentences, self.heads, *own.shape[2:])[..., self.slots - self.width : self.slots, :] = new
+        k, v = own[:, :, : self.slots].unbind(0)
+        return k, v
 
     def _empty(self, room: int) -> Tensor:
-        layers, both, _, heads, _, d_head = self.own.shape
-        return self.own.new_empty(layers, both, self.sentences, heads, room, d_head)
+        layers, both, _, _, d_head = self.own.shape
+        return self.own.new_empty(layers, both, self.sentences * self.heads, room, d_head)
 
 
 class PackedTransformer:
@@ -277,6 +288,10 @@ class PackedTransformer:
             for layer in decoder
         ]
         self.output = Product(model.output.weight, model.output.bias)
+        self.embedding = model.target_embedding.weight.detach()
+        no_token = torch.zeros(1, model.settings.max_length, model.settings.d_model)
+        positions = torch.arange(model.settings.max_length)
+        self.positions = model.target_positions(no_token, positions)[0].detach()  # (max_length, d_model)
 
     def start(self, source: Tensor) -> PackedCache:
         """Encode source ids, (sentences, source), and prepare to decode one hypothesis of each."""
@@ -284,24 +299,28 @@ class PackedTransformer:
         mask, positions = padding_mask(source, self.model.source_pad), torch.arange(length)
         bias = None
         if mask is not None:
-            bias = torch.zeros(mask.shape).masked_fill_(~mask, LOWEST).repeat(1, settings.heads, 1, 1)
+            bias = torch.zeros(mask.shape).masked_fill_(~mask, LOWEST).repeat(1, settings.heads, 1, 1).flatten(0, 1)
         x = self.model.embed_source(source, positions)
-        x, turn = pad_rows(x.flatten(0, 1)), self._turn(positions)
+        x, turn = pad_rows(x.flatten(0, 1)), self._turn(0, length)
         for attention, feed_forward in self.encoder:
             x = feed_forward(attention.whole(x, (sentences, length), bias, turn))
         memory = self.model.encoder_norm(x)
-        return PackedCache([attention.read(memory, sentences, length) for _, attention, _ in self.decoder], bias)
+        keys_values = [attention.read(memory, sentences, length) for _, attention, _ in self.decoder]
+        return PackedCache(sentences, keys_values, bias)
 
     def step(self, tokens: Tensor, cache: PackedCache) -> Tensor:
         """Feed one more token to every row, (rows,); the logits of the next, (rows, target vocabulary)."""
-        position = torch.tensor([cache.length])
+        scale, position = math.sqrt(self.embedding.shape[1]), cache.length
         cache.advance()
-        x, turn = pad_rows(self.model.embed_target(tokens[:, None], position)[:, 0]), self._turn(position)
+        x = pad_rows(F.embedding(tokens, self.embedding).mul_(scale).add_(self.positions[position]))
+        turn = self._turn(position, 1)
         for number, (attention, memory_attention, feed_forward) in enumerate(self.decoder):
             x = attention.step(x, cache, number, turn)
             x = feed_forward(memory_attention.step(x, cache, number))
         return self.output(self.model.decoder_norm(x))[: len(tokens)]
 
-    def _turn(self, positions: Tensor) -> Tensor | None:
+    def _turn(self, start: int, length: int) -> Tensor | None:
         settings = self.model.settings
-        return turns(positions, settings.d_model // settings.heads) if settings.positions == "rotary" else None
+        if settings.positions != "rotary":
+            return None
+        return turns(torch.arange(start, start + length), settings.d_model // settings.heads)

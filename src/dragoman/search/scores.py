@@ -19,6 +19,8 @@ def log_probabilities(logits: Tensor, tokens: Tensor) -> Tensor:
     Returns:
         Natural logarithms, (rows, tokens).
     """
-    rows = ROWS if logits.device.type == "cpu" else max(1, len(logits))
+    rows = ROWS if logits.device.type == "cpu" else logits.shape[0]
+    if logits.shape[0] <= rows:
+        return logits.log_softmax(dim=-1).gather(1, tokens)
     parts = zip(torch.split(logits, rows), torch.split(tokens, rows), strict=True)
     return torch.cat([part.log_softmax(dim=-1).gather(1, chosen) for part, chosen in parts])
