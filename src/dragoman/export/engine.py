@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 import ctranslate2
@@ -76,22 +76,34 @@ class CTranslate2Translator(Translator):
         self._token_scores = token_scores
         try:
             self._engine = ctranslate2.Translator(
-                str(converted), compute_type=compute_type, inter_threads=usable_cores(), intra_threads=1
+                str(converted),
+                compute_type=compute_type,
+                inter_threads=usable_cores(),
+                intra_threads=1,
+                max_queued_batches=-1,  # a submission never waits, so that what is done is read meanwhile
             )
         except (RuntimeError, ValueError) as error:
             raise UserError(f"{converted}: CTranslate2 cannot read it: {error}") from error
 
     def score(self, sources: Sequence[Sentence], targets: Sequence[Sentence]) -> list[list[float]]:
         """Log-probabilities of the tokens of given translations, and of their ends."""
+        return [result.result().log_probs for result in self._submit_scoring(sources, targets)]
+
+    def _submit_scoring(
+        self, sources: Sequence[Sentence], targets: Sequence[Sentence]
+    ) -> list[ctranslate2.AsyncScoringResult]:
         source, target = self.bundle.source.vocabulary.tokens, self.bundle.target.vocabulary.tokens
-        scored = self._engine.score_batch(
+        if not sources:
+            return []
+        submitted: list[ctranslate2.AsyncScoringResult] = self._engine.score_batch(
             [[source[token] for token in sentence] for sentence in sources],
             [[target[token] for token in sentence] for sentence in targets],
             max_batch_size=_SCORED_TOKENS,
             batch_type="tokens",
             max_input_length=0,
+            asynchronous=True,
         )
-        return [result.log_probs for result in scored]
+        return submitted
 
     def _search_all(
         self, batches: Sequence[list[Sentence]], prefixes: Sequence[list[Sentence]]
@@ -104,16 +116,22 @@ class CTranslate2Translator(Translator):
     def _search_freely(self, batches: Sequence[list[Sentence]]) -> Iterator[list[list[Hypothesis]]]:
         limits = [self._limits(torch.tensor([len(sentence) + 1 for sentence in batch])).tolist() for batch in batches]
         pending = [self._submit(batch, max(limit)) for batch, limit in zip(batches, limits, strict=True)]
-        sentences = list(chain.from_iterable(batches))
-        results = zip(chain.from_iterable(pending), chain.from_iterable(limits), strict=True)
-        found = [self._best(result.result(), most) for result, most in results]
-        self._score_tokens(sentences, found)
-        unsettled = [sentence for sentence, best in zip(sentences, found, strict=True) if not best]
+        found = []
+        for batch, results, limit in zip(batches, pending, limits, strict=True):
+            best = [self._best(result.result(), most) for result, most in zip(results, limit, strict=True)]
+            found.append((best, self._score_later(batch, best)))
+        for best, scores in found:
+            self._finish(best, scores)
+        unsettled = [
+            sentence
+            for batch, (best, _) in zip(batches, found, strict=True)
+            for sentence, hypotheses in zip(batch, best, strict=True)
+            if not hypotheses
+        ]
         chunks = [unsettled[start : start + _AGAIN] for start in range(0, len(unsettled), _AGAIN)]
         again = chain.from_iterable(super()._search_all(chunks, [[[] for _ in chunk] for chunk in chunks]))
-        settled = (best or next(again) for best in found)
-        for batch in batches:
-            yield list(islice(settled, len(batch)))
+        for best, _ in found:
+            yield [hypotheses or next(again) for hypotheses in best]
 
     def _submit(self, batch: list[Sentence], limit: int) -> list[ctranslate2.AsyncTranslationResult]:
         tokens, beam_size = self.bundle.source.vocabulary.tokens, self.decoding.beam_size
@@ -150,17 +168,25 @@ class CTranslate2Translator(Translator):
             Hypothesis([ids[token] for token in result.hypotheses[index][:-1]], [], scores[index]) for index in order
         ]
 
-    def _score_tokens(self, sentences: Sequence[Sentence], found: list[list[Hypothesis]]) -> None:
-        """Put hypotheses with log-probabilities in place of those that need them, all scored at once."""
-        unscored = [
-            index
-            for index, best in enumerate(found)
-            if best and (self._token_scores or any(math.isnan(hypothesis.score) for hypothesis in best))
+    def _score_later(
+        self, batch: Sequence[Sentence], found: Sequence[list[Hypothesis]]
+    ) -> list[ctranslate2.AsyncScoringResult]:
+        """Ask the workers for the log-probabilities of all hypotheses that need them."""
+        pairs = [
+            (sentence, hypothesis.tokens)
+            for sentence, hypotheses in zip(batch, found, strict=True)
+            for hypothesis in hypotheses
+            if self._needs_scoring(hypothesis)
         ]
-        pairs = [(sentences[index], hypothesis.tokens) for index in unscored for hypothesis in found[index]]
-        scored = iter(self.score([sentence for sentence, _ in pairs], [tokens for _, tokens in pairs]) if pairs else [])
-        for index in unscored:
-            finished = [
-                finish(hypothesis.tokens, next(scored), self.decoding.length_penalty) for hypothesis in found[index]
-            ]
-            found[index] = sorted(finished, key=lambda hypothesis: -hypothesis.score)
+        return self._submit_scoring([sentence for sentence, _ in pairs], [tokens for _, tokens in pairs])
+
+    def _finish(self, found: list[list[Hypothesis]], scores: Sequence[ctranslate2.AsyncScoringResult]) -> None:
+        """Put hypotheses with their log-probabilities in place of those that needed them."""
+        results, alpha = iter(scores), self.decoding.length_penalty
+        for index, hypotheses in enumerate(found):
+            if any(map(self._needs_scoring, hypotheses)):
+                scored = [finish(each.tokens, next(results).result().log_probs, alpha) for each in hypotheses]
+                found[index] = sorted(scored, key=lambda hypothesis: -hypothesis.score)
+
+    def _needs_scoring(self, hypothesis: Hypothesis) -> bool:
+        return self._token_scores or math.isnan(hypothesis.score)
