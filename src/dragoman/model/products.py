@@ -1,7 +1,8 @@
 """Products of matrices, in float32 on a CPU by oneDNN.
 
 torch gives these to MKL, which does not use AVX-512 on processors of AMD and is half as fast there. Both compute in
-float32. oneDNN compiles a product for each new shape, so that small ones, as in decoding, are not worth it.
+float32. oneDNN compiles a product for each new shape, so that small ones are not worth it; for those of decoding see
+`packed`.
 """
 
 from __future__ import annotations
@@ -67,11 +68,11 @@ class _Linear(torch.autograd.Function):
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x weight^T + bias: x (…, in), weight (out, in), bias (out,) -> (…, out); when training by the fastest means."""
+    """x weight^T + bias: x (…, in), weight (out, in), bias (out,) -> (…, out)."""
     if torch.is_grad_enabled() and _by_onednn(x):
         result: Tensor = _Linear.apply(x, weight, bias)  # type: ignore[no-untyped-call]
         return result
-    return F.linear(x, weight, bias)
+    return times_transposed(x, weight, bias)
 
 
 class Linear(nn.Linear):
