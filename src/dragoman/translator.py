@@ -77,7 +77,7 @@ class Explanation:
 
 
 class Translator:
-    """Translates texts with a bundle.
+    """Translates texts with a bundle, with the weights that its model has when the first is translated.
 
     >>> translator = dragoman.load("runs/multi30k-de-en")
     >>> translator("Ein Hund läuft.").text

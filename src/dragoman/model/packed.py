@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.model.attention import MultiHeadAttention
+from dragoman.model.cache import LOWEST, PackedCache
 from dragoman.model.layers import ACTIVATIONS, DecoderLayer, EncoderLayer, FeedForward, Residual
 from dragoman.model.masks import padding_mask
 from dragoman.model.positions import rotate, turns
@@ -25,8 +26,6 @@ from dragoman.model.transformer import Transformer
 TYPICAL_ROWS = 64  # that a product is laid out for
 SMALL = 2**17  # weights of a product with one row that torch begins sooner, and so ends sooner, than oneDNN
 EXACT = 8  # up to so many rows, the very number of rows is computed
-ROOM = 16  # tokens for which there is more room where there was too little
-LOWEST = torch.finfo(torch.float32).min  # not -inf, which in a whole row would be NaN
 
 _linear = torch.ops.mkldnn._linear_pointwise
 
@@ -201,69 +200,6 @@ def _scaled(attention: MultiHeadAttention, parts: int) -> Product:
     scale[:d_model] = 1 / math.sqrt(d_model // attention.heads)
     weight, bias = attention.qkv.weight[: parts * d_model], attention.qkv.bias
     return Product(weight * scale[:, None], None if bias is None else bias[: parts * d_model] * scale)
-
-
-class PackedCache:
-    """Keys and values of a batch of hypotheses.
-
-    Those of a sentence share its slots, one for each token that any of them has taken, and a bias says which of them
-    each hypothesis continues: so the order of hypotheses changes without moving anything.
-
-    Args:
-        sentences: How many; at first each has one hypothesis.
-        memory: Keys and values of the sources for each layer, each (sentences * heads, source, d_head).
-        bias: Added to the scores of the memory, (sentences * heads, 1, source): 0, or LOWEST for padding; None for 0.
-    """
-
-    def __init__(self, sentences: int, memory: list[tuple[Tensor, Tensor]], bias: Tensor | None) -> None:
-        self.sentences, self.memory, self.bias = sentences, memory, bias
-        both, _, d_head = memory[0][0].shape
-        self.heads = both // sentences
-        self.width = 1  # hypotheses of each sentence
-        self.length = 0  # tokens of each hypothesis
-        self.slots = 0  # of each sentence
-        self.own = torch.empty(len(memory), 2, both, ROOM, d_head)
-        self.seen: Tensor | None = None  # (sentences, width, slots), 0 or LOWEST; None if all see all
-        self.own_bias: Tensor | None = None  # the same for every head, (sentences * heads, width, slots)
-
-    def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
-        """Keep these rows, in this order (a row may be taken twice), and these sentences (None: all)."""
-        assert self.seen is not None or self.width == 1, "hypotheses that differ do not see all"
-        if sentences is not None:
-            self.sentences = len(sentences)
-            heads = (sentences[:, None] * self.heads + torch.arange(self.heads)).flatten()  # (sentences * heads,)
-            self.memory = [(k.index_select(0, heads), v.index_select(0, heads)) for k, v in self.memory]
-            self.bias = None if self.bias is None else self.bias.index_select(0, heads)
-            kept, self.own = self.own, self._empty(self.slots + ROOM)
-            torch.index_select(kept[..., : self.slots, :], 2, heads, out=self.own[..., : self.slots, :])
-        self.width = len(rows) // max(1, self.sentences)
-        if self.seen is not None:
-            self.seen = self.seen.flatten(0, 1)[rows].view(self.sentences, self.width, self.slots)
-
-    def advance(self) -> None:
-        """Make room for one more token of each row, which sees itself."""
-        self.length, self.slots = self.length + 1, self.slots + self.width
-        if self.slots > self.own.shape[3]:
-            kept, self.own = self.own, self._empty(self.slots + ROOM * self.width)
-            self.own[..., : kept.shape[3], :] = kept
-        if self.width == 1 and self.seen is None:
-            return
-        size = self.sentences, self.width
-        itself = torch.full((self.width, self.width), LOWEST).fill_diagonal_(0.0).expand(*size, self.width)
-        earlier = torch.zeros(*size, self.slots - self.width) if self.seen is None else self.seen
-        self.seen = torch.cat((earlier, itself), dim=2)
-        self.own_bias = self.seen[:, None].expand(-1, self.heads, -1, -1).flatten(0, 1)
-
-    def extend(self, layer: int, new: Tensor) -> tuple[Tensor, Tensor]:
-        """Fill the last slots of a layer, (2, sentences, heads, width, d_head); keys and values of all its slots."""
-        own = self.own[layer]
-        own.view(2, self.sentences, self.heads, *own.shape[2:])[..., self.slots - self.width : self.slots, :] = new
-        k, v = own[:, :, : self.slots].unbind(0)
-        return k, v
-
-    def _empty(self, room: int) -> Tensor:
-        layers, both, _, _, d_head = self.own.shape
-        return self.own.new_empty(layers, both, self.sentences * self.heads, room, d_head)
 
 
 class PackedTransformer:
