@@ -9,10 +9,11 @@ import pytest
 
 from dragoman.attention_map import AttentionMap, Side, Word, side_of
 from dragoman.errors import UserError
+from dragoman.explanation import Explanation
 from dragoman.model.capture import KINDS, Kind, capture
 from dragoman.settings import Decoding, Specials, Text
 from dragoman.text.training import train_tokenizers
-from dragoman.translator import Explanation, Translator
+from dragoman.translator import Translator
 
 TEXT = "Ein kleiner Junge spielt im Park mit einem Hund."
 

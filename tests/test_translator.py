@@ -18,7 +18,8 @@ from dragoman.scoring import score
 from dragoman.search.hypothesis import length_penalty
 from dragoman.settings import Decoding
 from dragoman.training.run import train
-from dragoman.translator import Translation, Translator
+from dragoman.translation import Translation
+from dragoman.translator import Translator
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker

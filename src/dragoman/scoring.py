@@ -13,7 +13,8 @@ from dragoman.data.batch import make_batch
 from dragoman.data.buckets import cut
 from dragoman.data.store import IdStore, PairStore
 from dragoman.search.hypothesis import finish
-from dragoman.translator import WINDOW, Translation
+from dragoman.translation import Translation
+from dragoman.translator import WINDOW
 
 
 def score(

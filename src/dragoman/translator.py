@@ -6,7 +6,6 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, repeat, zip_longest
 from pathlib import Path
@@ -16,64 +15,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.attention_map import AttentionMap, map_attention
+from dragoman.attention_map import AttentionMap
 from dragoman.bundle import Bundle
 from dragoman.data.batch import pad
 from dragoman.data.buckets import cut
 from dragoman.errors import UserError
+from dragoman.explanation import Explanation, explain
 from dragoman.minimum_bayes_risk import by_expected_chrf
 from dragoman.model.capture import is_recorded
 from dragoman.model.ensemble import EnsembleCache, EnsembleStep
 from dragoman.model.packed import PackedTransformer, can_pack
 from dragoman.model.prefix import PrefixCache, PrefixStep
-from dragoman.search.filters import apply_filters, build_filters
+from dragoman.search.filters import build_filters
 from dragoman.search.forcing import ANY
 from dragoman.search.hypothesis import Hypothesis, Step
 from dragoman.search.run import search
-from dragoman.search.trace import BeamTrace, Candidate
+from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.translation import Translation
 
-ALTERNATIVES = 8  # tokens shown at each place of an explained translation
 WINDOW = 4096  # texts sorted together by length when streaming
 WORKERS = 8  # batches searched at once; more would wait for one another in Python
 BATCH_TOKENS = defaultdict(lambda: 32_768, cpu=4096)  # times hypotheses, by device
-
-
-@dataclass(frozen=True)
-class Translation:
-    """A translation and what the model thought of it.
-
-    `log_probabilities` (natural logarithm) has one value for each of `tokens` and one for the end of
-    the sentence; `score` is their sum over the length penalty. An engine that was not asked for
-    log-probabilities leaves them out. `truncated` says that the source was longer than the model's
-    limit and only its beginning was translated.
-    """
-
-    text: str
-    tokens: list[str] = field(default_factory=list)
-    log_probabilities: list[float] = field(default_factory=list)
-    score: float = 0.0
-    truncated: bool = False
-    alternatives: list[Translation] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """A translation and what the model did to find it.
-
-    `alternatives` has, for each token of the translation and for its end, the likeliest tokens at that
-    place with their probabilities, best first, and what was said if it is not among them. `steps` are those
-    of the beam search, each with all that it considered, best first; there are none of a sampled translation.
-    """
-
-    translation: Translation
-    attention: AttentionMap
-    alternatives: list[list[tuple[str, float]]]
-    steps: list[list[Candidate]]
 
 
 class Translator:
@@ -172,28 +136,11 @@ class Translator:
         (ids,) = self.bundle.source.encode([text])
         if not ids:
             raise UserError("there is no word to translate in this text")
-        target = self.bundle.target.vocabulary
-        limited, trace = ids[: self.source_limit], BeamTrace(target.eos)
+        limited, trace = ids[: self.source_limit], BeamTrace(self.bundle.target.vocabulary.eos)
         (hypotheses,) = self._search([limited], trace=trace)
-        attention, logits = map_attention(self.bundle, limited, hypotheses[0].tokens)
-        return Explanation(
-            translation=self._translation(hypotheses, truncated=len(ids) > self.source_limit),
-            attention=attention,
-            alternatives=self._alternatives(logits, [*hypotheses[0].tokens, target.eos]),
-            steps=trace.steps[0],
-        )
-
-    def _alternatives(self, logits: Tensor, said: list[int]) -> list[list[tuple[str, float]]]:
-        """The likeliest tokens at each place, and that which was said, as (token, probability), best first."""
-        tokens, alternatives = self.bundle.target.vocabulary.tokens, []
+        translation = self._translation(hypotheses, truncated=len(ids) > self.source_limit)
         filters = build_filters(self.decoding, self._forbidden, self.bundle.target.vocabulary.eos)
-        for place, index in enumerate(said):
-            before = torch.tensor([said[:place]], dtype=torch.int64, device=logits.device)  # (1, place)
-            row = apply_filters(filters, logits[place : place + 1].clone(), before).softmax(dim=-1)[0]  # (vocabulary,)
-            likeliest = row.topk(min(ALTERNATIVES, len(row))).indices.tolist()
-            chosen = likeliest if index in likeliest else [*likeliest, index]
-            alternatives.append([(tokens[each], float(row[each])) for each in chosen if row[each] > 0])
-        return alternatives
+        return explain(self.bundle, limited, translation, hypotheses[0].tokens, filters, trace)
 
     @property
     def _forbidden(self) -> tuple[int, int, int]:

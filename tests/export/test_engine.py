@@ -14,7 +14,8 @@ from random_bundles import make_bundle, sentences
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.settings import Decoding
-from dragoman.translator import Translation, Translator
+from dragoman.translation import Translation
+from dragoman.translator import Translator
 
 pytest.importorskip("ctranslate2")
 

@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 
 from dragoman.bundle import Bundle
+from dragoman.explanation import Explanation
 from dragoman.inspection.page import render_page
 from dragoman.model.build import build_model
 from dragoman.model.capture import KINDS
 from dragoman.settings import Decoding, Model
-from dragoman.translator import Explanation, Translator
+from dragoman.translator import Translator
 
 TEXT = "Ein kleiner Junge spielt im Park mit einem Hund."
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

@@ -13,11 +13,12 @@ from markupsafe import Markup
 
 from dragoman.attention_map import AttentionMap, Weights
 from dragoman.evaluation import describe_decoding
+from dragoman.explanation import Explanation
 from dragoman.inspection.labels import label, labels
 from dragoman.model.capture import KINDS, Kind
 from dragoman.search.trace import Candidate
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.translator import Explanation, Translator
+from dragoman.translator import Translator
 
 HERE = Path(__file__).parent
 SCRIPTS = ("page.js", "attention.js", "search.js")

@@ -1,0 +1,84 @@
+"""The command line: one function a verb; each parses, calls and prints."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.data import data_app
+from dragoman.cli.doctor import doctor_app
+from dragoman.cli.exporting import export_bundle, import_app
+from dragoman.cli.inspecting import compare, inspect
+from dragoman.cli.training import info, quickstart, train
+from dragoman.cli.translating import evaluate, score, translate
+from dragoman.errors import UserError
+
+app = typer.Typer(
+    help="Train a Transformer translator from parallel text, and translate with it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+VERBS: dict[str, Callable[..., None]] = {
+    "quickstart": quickstart,
+    "train": train,
+    "translate": translate,
+    "evaluate": evaluate,
+    "score": score,
+    "info": info,
+    "export": export_bundle,
+    "inspect": inspect,
+    "compare": compare,
+}
+for name, verb in VERBS.items():
+    app.command(name)(verb)
+app.add_typer(data_app, name="data")
+app.add_typer(import_app, name="import")
+app.add_typer(doctor_app, name="doctor")
+
+
+def main() -> None:
+    """Run the command line; a UserError becomes a message and exit code 2."""
+    warnings.formatwarning = _format_warning
+    try:
+        app(standalone_mode=True)
+    except UserError as error:
+        sys.exit(_complain(error))
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # whoever read our output has gone, as head does
+        _forget_output()
+        sys.exit(141)
+    except OSError as error:  # such as a full disk under standard output
+        _forget_output()
+        sys.exit(_complain(error))
+
+
+def _complain(error: Exception) -> int:
+    print(f"dragoman: {error}", file=sys.stderr)
+    return 2
+
+
+def _forget_output() -> None:
+    """Let what is still to be written go nowhere, or Python would fail on it once more as it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _format_warning(message: Warning | str, *_: object, **__: object) -> str:
+    return f"dragoman: warning: {message}\n"
+
+
+@app.callback(invoke_without_command=True)
+def _version(show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if show:
+        from dragoman import __version__
+
+        print(f"dragoman {__version__}")
+        raise typer.Exit
