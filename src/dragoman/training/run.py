@@ -59,44 +59,51 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
         UserError: The recipe, the data or the directory is at fault.
     """
     with join_ranks() as ranks, ProgressLine(recipe.name, quiet=not ranks.first) as line:
-        _check_ranks(recipe.training, ranks)
-        if not ranks.first:
-            ranks.wait()  # until the first has learnt the tokenizers and saved them
-        made = ranks.first and _check_place(recipe, output, resume)
-        if resume and (output / "bundle" / "bundle.json").exists():
-            line.note(f"{output}: this run is finished; its bundle is {output / 'bundle'}")
-            if ranks.first:
-                ranks.wait()
-            return True
-        use_threads(recipe.training.threads, ranks)
-        try:
-            device = choose_device(recipe.training.device, ranks)
-            data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note, line.update)
-            tests = _read_tests(recipe, data_directory) if ranks.first else {}
-        except BaseException:
-            if made:  # what is at fault can be mended, and the same command given again
-                output.rmdir()
-            raise
-        keep_memory()
+        # the trainer must be gone before the ranks part: freed after them, what sums gradients sometimes waits for ever
+        return _train(recipe, output, resume, data_directory, ranks, line)
+
+
+def _train(
+    recipe: Recipe, output: Path, resume: bool, data_directory: Path | None, ranks: Ranks, line: ProgressLine
+) -> bool:
+    _check_ranks(recipe.training, ranks)
+    if not ranks.first:
+        ranks.wait()  # until the first has learnt the tokenizers and saved them
+    made = ranks.first and _check_place(recipe, output, resume)
+    if resume and (output / "bundle" / "bundle.json").exists():
+        line.note(f"{output}: this run is finished; its bundle is {output / 'bundle'}")
         if ranks.first:
-            _start_directory(recipe, output, data, resume)
             ranks.wait()
-        torch.manual_seed(recipe.training.seed + ranks.rank)
-        trainer = _build_trainer(recipe, output, data, device, line, ranks)
-        with closing(trainer.metrics):
-            if ranks == ALONE and not resume:
-                _ask_the_doctor(trainer, data_directory)
-            with _stop_on_signals(trainer):
-                finished = trainer.train()
-            if finished:
-                model = trainer.deployable()
-                if ranks.first:
-                    _finish(trainer, model, tests)
-        if ranks.first:
-            _write_report(trainer)
-        if not finished:
-            line.note(f"stopped after step {trainer.progress.step:,}; go on with --resume")
-        return finished
+        return True
+    use_threads(recipe.training.threads, ranks)
+    try:
+        device = choose_device(recipe.training.device, ranks)
+        data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note, line.update)
+        tests = _read_tests(recipe, data_directory) if ranks.first else {}
+    except BaseException:
+        if made:  # what is at fault can be mended, and the same command given again
+            output.rmdir()
+        raise
+    keep_memory()
+    if ranks.first:
+        _start_directory(recipe, output, data, resume)
+        ranks.wait()
+    torch.manual_seed(recipe.training.seed + ranks.rank)
+    trainer = _build_trainer(recipe, output, data, device, line, ranks)
+    with closing(trainer.metrics):
+        if ranks == ALONE and not resume:
+            _ask_the_doctor(trainer, data_directory)
+        with _stop_on_signals(trainer):
+            finished = trainer.train()
+        if finished:
+            model = trainer.deployable()
+            if ranks.first:
+                _finish(trainer, model, tests)
+    if ranks.first:
+        _write_report(trainer)
+    if not finished:
+        line.note(f"stopped after step {trainer.progress.step:,}; go on with --resume")
+    return finished
 
 
 def _ask_the_doctor(trainer: Trainer, data_directory: Path | None) -> None:
