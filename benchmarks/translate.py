@@ -44,7 +44,9 @@ def main() -> None:
                 seconds.append(time.perf_counter() - started)
             median = statistics.median(seconds)
             bleu = corpus_scores(texts, references)["bleu"]
-            print(f"{beam:4}  {batch_tokens:12,}  {median:16.2f}  {len(sources) / median:11.1f}  {bleu:.2f}")
+            print(
+                f"{beam:4}  {batch_tokens or 'as usual':>12}  {median:16.2f}  {len(sources) / median:11.1f}  {bleu:.2f}"
+            )
 
 
 if __name__ == "__main__":

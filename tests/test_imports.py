@@ -93,3 +93,9 @@ def test_importing_loads_nothing_heavy(module: str) -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert module in loaded
     assert not HEAVY & set(loaded)
+
+
+def test_translating_needs_no_onednn() -> None:
+    """On processors other than those of x86 torch may come without it, and so without its operations."""
+    without = "import torch\nfrom types import SimpleNamespace\ntorch.ops.mkldnn = SimpleNamespace()\n"
+    subprocess.run([sys.executable, "-c", without + "import dragoman.translator"], check=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import threading
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -67,6 +69,37 @@ def test_neither_batches_nor_order_change_translations(
     assert_alike([translate([text], 4096)[0] for text in texts], expected)
     order = random.Random(1).sample(range(len(texts)), len(texts))
     assert_alike(translate([texts[index] for index in order], 300), [expected[index] for index in order])
+
+
+@pytest.fixture
+def several_threads() -> Iterator[int]:
+    """torch with three threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield 3
+    torch.set_num_threads(before)
+
+
+def test_several_threads_translate_as_one_and_leave_torch_as_it_was(
+    translator: Translator, texts: list[str], several_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = Translator(translator.bundle, Decoding(beam_size=3, batch_tokens=30))
+    seen: set[tuple[str, int]] = set()
+    search = small._search
+
+    def watched(*arguments: Any) -> Any:
+        seen.add((threading.current_thread().name, torch.get_num_threads()))
+        return search(*arguments)
+
+    monkeypatch.setattr(small, "_search", watched)
+    together = small(texts)
+    assert {threads for _, threads in seen} == {1}
+    assert len(seen) > 1, "more than one thread has translated"
+    assert_alike(together, [small(text) for text in texts])
+    monkeypatch.setattr(small, "_search", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        small(texts)
+    assert torch.get_num_threads() == several_threads
 
 
 def test_windows_of_a_stream_do_not_change_translations(translator: Translator, texts: list[str]) -> None:

@@ -369,7 +369,7 @@ class Decoding(Settings):
         None,
         ge=1,
         description="Source tokens of a decoding batch, padding included, times the hypotheses of each sentence; by "
-        "default 4,096 on a CPU, whose cache larger ones exceed, and 32,768 on a GPU.",
+        "default 4,096 on a CPU, where larger ones were slower, and 32,768 on a GPU.",
     )
     cache: bool = Field(
         True, description="Keep keys and values of earlier positions; false reads the whole prefix anew at each step."

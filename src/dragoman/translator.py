@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from itertools import islice, repeat, zip_longest
 from pathlib import Path
 from typing import Any, overload
@@ -26,6 +24,7 @@ from dragoman.model.capture import is_recorded
 from dragoman.model.ensemble import EnsembleCache, EnsembleStep
 from dragoman.model.packed import PackedTransformer, can_pack
 from dragoman.model.prefix import PrefixCache, PrefixStep
+from dragoman.model.transformer import Transformer
 from dragoman.search.filters import build_filters
 from dragoman.search.forcing import ANY
 from dragoman.search.hypothesis import Hypothesis, Step
@@ -37,7 +36,7 @@ from dragoman.translation import Translation
 
 WINDOW = 4096  # texts sorted together by length when streaming
 WORKERS = 8  # batches searched at once; more would wait for one another in Python
-BATCH_TOKENS = defaultdict(lambda: 32_768, cpu=4096)  # times hypotheses, by device
+CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 32_768  # times hypotheses, unless the settings say
 
 
 class Translator:
@@ -69,6 +68,7 @@ class Translator:
         self.decoding = decoding or bundle.recipe.decoding
         self.device = torch.device(device)
         self.bundles = (bundle, *ensemble)
+        self._packed: list[Transformer | PackedTransformer] | None = None
         for other in self.bundles:
             if any(one.to_json() != its.to_json() for one, its in zip(_sides(bundle), _sides(other), strict=True)):
                 raise UserError(f"{other.recipe.name} has other tokenizers than {bundle.recipe.name}: no ensemble")
@@ -179,6 +179,8 @@ class Translator:
         workers = min(threads, len(batches), WORKERS)
         if self.device.type != "cpu" or workers < 2 or any(is_recorded(bundle.model) for bundle in self.bundles):
             return map(self._search, batches, prefixes)
+        if self.decoding.cache:
+            self._pack()  # once, before every thread would
         pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads // workers,))
         try:
             return list(pool.map(self._search, batches, prefixes))
@@ -191,7 +193,8 @@ class Translator:
         """Source tokens of a batch, padding included."""
         settings = self._search_settings
         hypotheses = settings.n_best if settings.sampling else settings.beam_size
-        return max(1, (settings.batch_tokens or BATCH_TOKENS[self.device.type]) // hypotheses)
+        usual = CPU_BATCH_TOKENS if self.device.type == "cpu" else GPU_BATCH_TOKENS
+        return max(1, (settings.batch_tokens or usual) // hypotheses)
 
     def _limits(self, lengths: Tensor) -> Tensor:
         """Most tokens of the translations of sources of these lengths, all with eos, (sentences,)."""
@@ -225,20 +228,23 @@ class Translator:
 
     def _start(self, ids: Tensor) -> tuple[Step[Any], Any]:
         """The step of the model or the ensemble, and its cache for sources, (sentences, source)."""
-        steps: list[tuple[Step[Any], Any]] = []
-        for bundle, packed in zip(self.bundles, self._packed, strict=True):
-            model = bundle.model if packed is None or is_recorded(bundle.model) else packed
-            cached = self.decoding.cache
-            steps.append((model.step, model.start(ids)) if cached else (PrefixStep(bundle.model), PrefixCache(ids)))
+        steps: list[tuple[Step[Any], Any]]
+        if self.decoding.cache:
+            steps = [(model.step, model.start(ids)) for model in self._pack()]
+        else:
+            steps = [(PrefixStep(bundle.model), PrefixCache(ids)) for bundle in self.bundles]
         if len(steps) == 1:
             return steps[0]
         return EnsembleStep([step for step, _ in steps]), EnsembleCache([cache for _, cache in steps])
 
-    @cached_property
-    def _packed(self) -> list[PackedTransformer | None]:
-        """The models in a faster form where there is one, with their weights as they are at the first translation."""
+    def _pack(self) -> list[Transformer | PackedTransformer]:
+        """The models in their fastest form, made once; as they are where one is recorded, for no other form tells."""
         models = [bundle.model for bundle in self.bundles]
-        return [PackedTransformer(model) if can_pack(model) else None for model in models]
+        if any(map(is_recorded, models)):
+            return list(models)
+        if self._packed is None:
+            self._packed = [PackedTransformer(model) if can_pack(model) else model for model in models]
+        return self._packed
 
     @property
     def _search_settings(self) -> Decoding:

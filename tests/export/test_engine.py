@@ -72,6 +72,7 @@ def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
     "settings",
     [
         {"beam_size": 1},
+        {"beam_size": 1, "max_length": 5},
         {"beam_size": 4, "n_best": 3, "length_penalty": 0.0},
         {"beam_size": 5, "n_best": 2, "length_penalty": 1.0},
         {"beam_size": 6, "length_penalty": 2.0, "max_length_ratio": 4.0},
@@ -89,8 +90,13 @@ def test_translations_are_those_of_torch(settings: dict[str, float], bundle: Bun
         assert engine.searched_by_torch < len(sentences()), "some must be CTranslate2's own"
 
 
-def test_without_log_probabilities_all_else_is_the_same(bundle: Bundle, converted_bundle: Path) -> None:
-    decoding = Decoding(beam_size=4, n_best=2, max_length=60)
+@pytest.mark.parametrize(
+    "options", [{"beam_size": 4, "n_best": 2, "max_length": 60}, {"beam_size": 1, "max_length": 9}]
+)
+def test_without_log_probabilities_all_else_is_the_same(
+    options: dict[str, int], bundle: Bundle, converted_bundle: Path
+) -> None:
+    decoding = Decoding.model_validate(options)
     whole = CTranslate2Translator(bundle, converted_bundle, decoding)(sentences())
     bare = CTranslate2Translator(bundle, converted_bundle, decoding, token_scores=False)(sentences())
     for one, other in zip(whole, bare, strict=True):

@@ -19,7 +19,6 @@ from dragoman.translator import Translator
 
 Sentence = list[int]
 
-_AGAIN = 64  # sentences in a batch of those that torch searches again
 _SCORED_TOKENS = 256  # in a batch: those of a few sentences are shared by the workers too
 _BATCH_TOKENS = 1024  # small enough for every worker to get some batches of a long text
 _NO_PENALTY = 1e-6  # with 0 the engine would end the search by another rule than ours
@@ -123,13 +122,11 @@ class CTranslate2Translator(Translator):
         for best, scores in found:
             self._finish(best, scores)
         unsettled = [
-            sentence
+            [sentence for sentence, hypotheses in zip(batch, best, strict=True) if not hypotheses]
             for batch, (best, _) in zip(batches, found, strict=True)
-            for sentence, hypotheses in zip(batch, best, strict=True)
-            if not hypotheses
         ]
-        chunks = [unsettled[start : start + _AGAIN] for start in range(0, len(unsettled), _AGAIN)]
-        again = chain.from_iterable(super()._search_all(chunks, [[[] for _ in chunk] for chunk in chunks]))
+        searched = [batch for batch in unsettled if batch]
+        again = chain.from_iterable(super()._search_all(searched, [[[] for _ in batch] for batch in searched]))
         for best, _ in found:
             yield [hypotheses or next(again) for hypotheses in best]
 

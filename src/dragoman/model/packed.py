@@ -1,4 +1,4 @@
-"""Translating on a CPU in float32 with weights laid out for it: Transformer.start and step, two or three times as fast.
+"""Translating on a CPU in float32 with weights laid out for it: Transformer.start and step, up to twice as fast.
 
 A step multiplies few rows with every weight of the decoder, so reading the weights and starting operations take the
 time. oneDNN reads weights faster that it has laid out itself, and it adds biases and residuals and applies activations
@@ -26,8 +26,6 @@ from dragoman.model.transformer import Transformer
 TYPICAL_ROWS = 64  # that a product is laid out for
 SMALL = 2**17  # weights of a product with one row that torch begins sooner, and so ends sooner, than oneDNN
 EXACT = 8  # up to so many rows, the very number of rows is computed
-
-_linear = torch.ops.mkldnn._linear_pointwise
 
 
 def can_pack(model: Transformer) -> bool:
@@ -66,14 +64,14 @@ class Product:
         """(rows, in) -> (rows, out)."""
         if self._small and x.shape[0] == 1 and activation == "none":
             return F.linear(x, self._weight, self._bias)
-        product: Tensor = _linear(x, self._packed, self._bias, activation, [], "")
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(x, self._packed, self._bias, activation, [], "")
         return product
 
     def added(self, x: Tensor, residual: Tensor) -> Tensor:
         """The product of x, (rows, in), added to the residual, (rows, out)."""
         if self._small and x.shape[0] == 1:
             return F.linear(x, self._weight, self._bias).add_(residual)
-        total: Tensor = _linear.binary(x, residual, self._packed, self._bias, "add")
+        total: Tensor = torch.ops.mkldnn._linear_pointwise.binary(x, residual, self._packed, self._bias, "add")
         return total
 
 

@@ -89,16 +89,18 @@ def join_ranks() -> Iterator[Ranks]:
 
     Small numbers go through gloo, between CPUs, so that they never wait for a GPU; gradients between
     GPUs go through NCCL.
+
+    Whatever `spread` made must be gone before the ranks part, or the process may wait for ever: torch's reducer, if it
+    is the last to hold the process group, ends it with Python's lock held, which the group's own thread may need to
+    end. So after an error, whose traceback holds everything, the group is left to the end of the process.
     """
     if "RANK" not in os.environ or not dist.is_torchelastic_launched():
         yield ALONE
         return
     ranks = Ranks(*(int(os.environ[name]) for name in VARIABLES))
     dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
-    try:
-        yield ranks
-    finally:
-        dist.destroy_process_group()
+    yield ranks
+    dist.destroy_process_group()
 
 
 def spread(loss: nn.Module, layers: Iterable[nn.Module], ranks: Ranks, *, shard: bool) -> nn.Module:

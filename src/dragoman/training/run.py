@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import signal
@@ -14,23 +13,21 @@ from typing import Any
 import torch
 
 from dragoman.breakdown import break_down
-from dragoman.bundle import SOURCE, TARGET, Bundle
+from dragoman.bundle import Bundle
 from dragoman.data.corpus import Pair
 from dragoman.doctor.watch import check_start
 from dragoman.errors import UserError
 from dragoman.evaluation import evaluate
-from dragoman.files import is_leftover, read_json, remove_leftovers, write_text
+from dragoman.files import write_text
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
-from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe, Training
-from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.training import load_tokenizer
 from dragoman.training.averaging import average_weights, keep_moving_average
 from dragoman.training.batch_loss import BatchLoss
 from dragoman.training.checkpoint import Progress, load_checkpoint, load_weights, newest_intact
 from dragoman.training.curves import draw_curves
 from dragoman.training.device import choose_device, compute_dtype, keep_memory, use_threads
+from dragoman.training.directory import check_place, saved_tokenizers, start_directory
 from dragoman.training.distributed import ALONE, Ranks, join_ranks, spread
 from dragoman.training.metrics import MetricsFile
 from dragoman.training.prepare import Prepared, prepare, read_pairs
@@ -38,9 +35,6 @@ from dragoman.training.progress import ProgressLine, format_seconds
 from dragoman.training.report import current_lines, read_metrics, render_report
 from dragoman.training.trainer import SAMPLES, Trainer
 from dragoman.translator import Translator
-
-HARMLESS = ("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every", "training.threads")
-"""Settings that may differ on resuming: they change nothing that is learnt."""
 
 
 def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory: Path | None = None) -> bool:
@@ -59,17 +53,17 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
         UserError: The recipe, the data or the directory is at fault.
     """
     with join_ranks() as ranks, ProgressLine(recipe.name, quiet=not ranks.first) as line:
-        # the trainer must be gone before the ranks part: freed after them, what sums gradients sometimes waits for ever
         return _train(recipe, output, resume, data_directory, ranks, line)
 
 
 def _train(
     recipe: Recipe, output: Path, resume: bool, data_directory: Path | None, ranks: Ranks, line: ProgressLine
 ) -> bool:
+    """A function of its own, so that nothing of it is left when the ranks part: see `join_ranks`."""
     _check_ranks(recipe.training, ranks)
     if not ranks.first:
         ranks.wait()  # until the first has learnt the tokenizers and saved them
-    made = ranks.first and _check_place(recipe, output, resume)
+    made = ranks.first and check_place(recipe, output, resume)
     if resume and (output / "bundle" / "bundle.json").exists():
         line.note(f"{output}: this run is finished; its bundle is {output / 'bundle'}")
         if ranks.first:
@@ -78,7 +72,7 @@ def _train(
     use_threads(recipe.training.threads, ranks)
     try:
         device = choose_device(recipe.training.device, ranks)
-        data = prepare(recipe, data_directory, _saved_tokenizers(output), line.note, line.update)
+        data = prepare(recipe, data_directory, saved_tokenizers(output), line.note, line.update)
         tests = _read_tests(recipe, data_directory) if ranks.first else {}
     except BaseException:
         if made:  # what is at fault can be mended, and the same command given again
@@ -86,7 +80,7 @@ def _train(
         raise
     keep_memory()
     if ranks.first:
-        _start_directory(recipe, output, data, resume)
+        start_directory(recipe, output, data, resume)
         ranks.wait()
     torch.manual_seed(recipe.training.seed + ranks.rank)
     trainer = _build_trainer(recipe, output, data, device, line, ranks)
@@ -120,61 +114,6 @@ def _check_ranks(training: Training, ranks: Ranks) -> None:
             f"training.length_groups = {training.length_groups} must be a multiple of the {ranks.size} processes, "
             "which share the groups of a batch"
         )
-
-
-def _check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
-    """See that the run directory holds this run, or is there and empty; say whether it had to be made."""
-    path = output / "recipe.toml"
-    if resume:
-        if not path.is_file():
-            raise UserError(f"{output}: there is no run to resume")
-        _refuse_changes(load_recipe(path), recipe, path)
-        return False
-    if path.exists():
-        raise UserError(f"{output}: already holds a run; go on with --resume, or choose another --output")
-    if output.exists():
-        if not output.is_dir() or not all(map(is_leftover, output.iterdir())):
-            raise UserError(f"{output}: not empty; choose another --output")
-        return False
-    try:
-        output.mkdir(parents=True)
-    except OSError as error:
-        raise UserError(f"{output}: cannot be made: {error.strerror}") from error
-    return True
-
-
-def _start_directory(recipe: Recipe, output: Path, data: Prepared, resume: bool) -> None:
-    """Clear what a killed run left half written, and keep the recipe and the tokenizers."""
-    for directory in (output, output / "checkpoints"):
-        remove_leftovers(directory)
-    if not resume:
-        save_recipe(recipe, output / "recipe.toml")
-    for name, tokenizer in ((SOURCE, data.source), (TARGET, data.target)):  # the target last: it says both are there
-        write_text(output / name, json.dumps(tokenizer.to_json(), ensure_ascii=False))
-
-
-def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
-    before, after = _flatten(old.to_dict()), _flatten(new.to_dict())
-    changed = [
-        f"{key}: {before.get(key, 'unset')} -> {after.get(key, 'unset')}"
-        for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key) and not key.startswith(HARMLESS)
-    ]
-    if changed:
-        raise UserError("\n  ".join([f"{path}: these settings cannot change in the middle of a run", *changed]))
-
-
-def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in data.items():
-        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return flat
-
-
-def _saved_tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer] | None:
-    if not (run / TARGET).exists():
-        return None
-    return load_tokenizer(read_json(run / SOURCE)), load_tokenizer(read_json(run / TARGET))
 
 
 def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optimizer:

@@ -1,0 +1,79 @@
+"""The directory of a run: whose it is, and what it keeps from the start."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import SOURCE, TARGET
+from dragoman.errors import UserError
+from dragoman.files import is_leftover, read_json, remove_leftovers, write_text
+from dragoman.recipe import load_recipe, save_recipe
+from dragoman.settings import Recipe
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.training import load_tokenizer
+from dragoman.training.prepare import Prepared
+
+HARMLESS = ("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every", "training.threads")
+"""Settings that may differ on resuming: they change nothing that is learnt."""
+
+
+def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
+    """See that the run directory holds this run, or is there and empty; say whether it had to be made.
+
+    Raises:
+        UserError: It holds something else, or this run with other settings, or cannot be made.
+    """
+    path = output / "recipe.toml"
+    if resume:
+        if not path.is_file():
+            raise UserError(f"{output}: there is no run to resume")
+        _refuse_changes(load_recipe(path), recipe, path)
+        return False
+    if path.exists():
+        raise UserError(f"{output}: already holds a run; go on with --resume, or choose another --output")
+    if output.exists():
+        if not output.is_dir() or not all(map(is_leftover, output.iterdir())):
+            raise UserError(f"{output}: not empty; choose another --output")
+        return False
+    try:
+        output.mkdir(parents=True)
+    except OSError as error:
+        raise UserError(f"{output}: cannot be made: {error.strerror}") from error
+    return True
+
+
+def start_directory(recipe: Recipe, output: Path, data: Prepared, resume: bool) -> None:
+    """Clear what a killed run left half written, and keep the recipe and the tokenizers."""
+    for directory in (output, output / "checkpoints"):
+        remove_leftovers(directory)
+    if not resume:
+        save_recipe(recipe, output / "recipe.toml")
+    for name, tokenizer in ((SOURCE, data.source), (TARGET, data.target)):  # the target last: it says both are there
+        write_text(output / name, json.dumps(tokenizer.to_json(), ensure_ascii=False))
+
+
+def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
+    before, after = _flatten(old.to_dict()), _flatten(new.to_dict())
+    changed = [
+        f"{key}: {before.get(key, 'unset')} -> {after.get(key, 'unset')}"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key) and not key.startswith(HARMLESS)
+    ]
+    if changed:
+        raise UserError("\n  ".join([f"{path}: these settings cannot change in the middle of a run", *changed]))
+
+
+def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in data.items():
+        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat
+
+
+def saved_tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer] | None:
+    """Those that a run began with, source and target, if it has begun."""
+    if not (run / TARGET).exists():
+        return None
+    return load_tokenizer(read_json(run / SOURCE)), load_tokenizer(read_json(run / TARGET))
