@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn import functional as F
 
 from dragoman.data.batch import make_batch
 from dragoman.data.buckets import cut
 from dragoman.data.store import IdStore, PairStore
 from dragoman.model.transformer import Transformer
+from dragoman.search.scores import log_probabilities
 from dragoman.settings import Decoding
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.vocabulary import Vocabulary
@@ -107,7 +107,7 @@ def teacher_forced(
         batch = make_batch(pairs, indices, source.vocabulary, vocabulary).to(device)
         real = batch.target_output != vocabulary.pad  # (batch, target)
         logits = model.output(model.hidden(batch.source, batch.target_input)[real]).float()  # (tokens, vocabulary)
-        total += float(F.cross_entropy(logits, batch.target_output[real], reduction="sum"))
+        total -= float(log_probabilities(logits, batch.target_output[real][:, None]).sum())
         tokens += batch.target_tokens
         likeliest = logits.argmax(dim=-1).split(real.sum(dim=1).tolist())  # (target,) each
         for index, guess in zip(indices.tolist(), likeliest, strict=True):

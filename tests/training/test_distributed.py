@@ -31,9 +31,11 @@ SETTINGS = (
     "training.length_groups=4",
     "model.dropout=0",
     "model.qkv_bias=false",
+    "model.activation=gelu",
     "training.epsilon=1e-6",
 )
-"""Without the biases of keys, whose gradient is nothing but rounding errors, which Adam would blow up."""
+"""Without the biases of keys, whose gradient is nothing but rounding errors, which Adam would blow up, and without a
+kink in the activation, at which they would decide about a gradient."""
 
 
 def torchrun(ranks: int, recipe: Path, output: Path, *more: str) -> subprocess.Popen[str]:

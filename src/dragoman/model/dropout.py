@@ -35,8 +35,9 @@ def keep_scale(x: Tensor, probability: float) -> Tensor:
     """
     threshold = min(max(1, round(probability * 256)), 255)
     words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
-    keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= threshold
-    return keep.to(x.dtype).mul_(256 / (256 - threshold))
+    random = words.view(torch.uint8)[: x.numel()].view(x.shape)
+    keep = torch.ge(random, threshold, out=torch.empty(x.shape, dtype=x.dtype))  # a boolean would have to be converted
+    return keep.mul_(256 / (256 - threshold))
 
 
 def dropout(x: Tensor, probability: float, training: bool) -> Tensor:

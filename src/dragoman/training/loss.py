@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from dragoman.model.products import times, times_transposed, transposed_times
 
-LOGITS_AT_ONCE, LOGITS_AT_ONCE_ON_CPU = 2**28, 2**25
+LOGITS_AT_ONCE, LOGITS_AT_ONCE_ON_CPU = 2**28, 2**24
 """Logits made and used before the next ones are: enough for a large product, and never most of the memory."""
 
 
@@ -44,8 +44,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             column = targets[part, None]
             logits = times_transposed(hidden[part], weight, bias)  # (rows, vocabulary)
             target_logits[part] = logits.gather(1, column)[:, 0]
-            difference = logits.softmax(dim=-1)  # (rows, vocabulary)
-            del logits
+            difference = torch.softmax(logits, dim=-1, out=logits)  # (rows, vocabulary), in the memory of the logits
             probabilities[part] = difference.gather(1, column)[:, 0]
             row = torch.arange(len(column), device=targets.device)  # scatter_ would copy the whole matrix on a CPU
             difference[row, column[:, 0]] = (probabilities[part] - (1 - smoothing)).to(difference.dtype)
@@ -54,14 +53,15 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             d_weight += transposed_times(difference, hidden[part])
             if d_bias is not None:
                 d_bias += difference.sum(0, dtype=torch.float32)
-        uniform = smoothing / len(weight)
-        d_hidden.sub_(uniform * weight.sum(0)).masked_fill_(ignored[:, None], 0.0)
-        d_weight -= uniform * hidden.masked_fill(ignored[:, None], 0.0).sum(0, dtype=torch.float32)
+        uniform, real = smoothing / len(weight), (~ignored).float()  # (tokens,)
+        mean_weight, hidden = weight.mean(0, dtype=torch.float32), hidden.float()  # (d_model,)
+        d_hidden -= smoothing * real[:, None] * mean_weight
+        d_weight -= uniform * (real @ hidden)
         if d_bias is not None:
-            d_bias -= uniform * (~ignored).sum()
+            d_bias -= uniform * real.sum()
         ctx.save_for_backward(d_hidden, d_weight, d_bias)
         ctx.dtype = weight.dtype
-        mean_logits = hidden.float() @ weight.mean(0, dtype=torch.float32)  # (tokens,)
+        mean_logits = hidden @ mean_weight  # (tokens,)
         if bias is not None:
             mean_logits += bias.mean(dtype=torch.float32)
         nll = -probabilities.clamp_min(1e-38).log()  # (tokens,)
