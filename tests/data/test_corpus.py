@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from dragoman.data import lines
 from dragoman.data.catalog import DataFile, catalog
-from dragoman.data.corpus import ROW_FORMATS, Pair, describe, read_corpora, read_corpus
+from dragoman.data.corpus import Pair, describe, read_corpora, read_corpus
 from dragoman.data.lines import MAX_LINE_CHARACTERS, read_lines
+from dragoman.data.rows import ROW_FORMATS
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference, FilePair
 

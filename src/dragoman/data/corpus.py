@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +15,8 @@ from typing import Any
 from dragoman.data.catalog import CATALOG, DataFile, Dataset, find_dataset
 from dragoman.data.download import find_file, obtain, obtain_hub
 from dragoman.data.hub import hub_texts, load_hub
-from dragoman.data.lines import check_text, read_lines
+from dragoman.data.lines import read_lines
+from dragoman.data.rows import ROW_FORMATS, RowParser
 from dragoman.errors import UserError, nearest
 from dragoman.settings import CorpusReference, FilePair
 
@@ -185,42 +185,6 @@ def _align(source: Path, target: Path) -> Iterator[Pair]:
                     f"from line {before + 1} on there is nothing to pair"
                 )
             yield Pair(source_line, target_line)
-
-
-RowParser = Callable[[str, str, int, tuple[str, str]], tuple[str, str]]
-
-
-def _parse_tsv(line: str, name: str, number: int, languages: tuple[str, str]) -> tuple[str, str]:
-    columns = line.split("\t")
-    if len(columns) != 2:
-        raise UserError(f"{name} line {number}: expected 2 columns, found {len(columns)}")
-    return columns[0], columns[1]
-
-
-def _parse_json(line: str, name: str, number: int, languages: tuple[str, str]) -> tuple[str, str]:
-    try:
-        record: Any = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise UserError(f"{name} line {number}: broken JSON: {error.msg} at character {error.pos + 1}") from None
-    except (ValueError, RecursionError) as error:  # a number of too many digits; too many brackets
-        raise UserError(f"{name} line {number}: broken JSON: {error}") from None
-    if not isinstance(record, dict):
-        raise UserError(f"{name} line {number}: expected a JSON object, found {type(record).__name__}")
-    for texts in (record, record.get("translation")):
-        for keys in (languages, ("source", "target")):
-            if isinstance(texts, dict) and all(isinstance(texts.get(key), str) for key in keys):
-                source, target = (texts[key] for key in keys)
-                check_text(source, name, number)
-                check_text(target, name, number)
-                return source, target
-    raise UserError(
-        f"{name} line {number}: expected strings under {languages[0]!r} and {languages[1]!r} (bare or under "
-        f"'translation') or 'source' and 'target', found {', '.join(map(repr, record)) or 'nothing'}"
-    )
-
-
-ROW_FORMATS: dict[str, RowParser] = {".tsv": _parse_tsv, ".jsonl": _parse_json}
-"""How a line of a file becomes source and target, by the file's suffix."""
 
 
 def _read_rows(path: Path, parse: RowParser, languages: tuple[str, str]) -> Iterator[Pair]:
