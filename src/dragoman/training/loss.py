@@ -54,14 +54,15 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             if d_bias is not None:
                 d_bias += difference.sum(0, dtype=torch.float32)
         uniform, real = smoothing / len(weight), (~ignored).float()  # (tokens,)
-        mean_weight, hidden = weight.mean(0, dtype=torch.float32), hidden.float()  # (d_model,)
+        mean_weight = weight.mean(0, dtype=torch.float32)  # (d_model,)
+        hidden = hidden.float() * real[:, None]  # and no products of matrices with it, which autocast would round
         d_hidden -= smoothing * real[:, None] * mean_weight
-        d_weight -= uniform * (real @ hidden)
+        d_weight -= uniform * hidden.sum(0)
         if d_bias is not None:
             d_bias -= uniform * real.sum()
         ctx.save_for_backward(d_hidden, d_weight, d_bias)
         ctx.dtype = weight.dtype
-        mean_logits = hidden @ mean_weight  # (tokens,)
+        mean_logits = (hidden * mean_weight).sum(-1)  # (tokens,)
         if bias is not None:
             mean_logits += bias.mean(dtype=torch.float32)
         nll = -probabilities.clamp_min(1e-38).log()  # (tokens,)
