@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from dragoman.bundle import Bundle, find_bundle
-from dragoman.data.corpus import read_corpus
-from dragoman.export.converted import open_translator
+from dragoman.corpus.find import read_corpus
+from dragoman.engines.choose import open_translator
 
 
 def main() -> None:

@@ -21,14 +21,14 @@ from ctranslate2 import Translator as Engine
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from dragoman.bundle import Bundle
-from dragoman.data.corpus import read_corpus
+from dragoman.corpus.find import read_corpus
+from dragoman.engines.ctranslate2.engine import CTranslate2Translator
 from dragoman.errors import UserError
-from dragoman.evaluation import corpus_scores
-from dragoman.export import ctranslate2
-from dragoman.export.engine import CTranslate2Translator
+from dragoman.evaluation.evaluate import corpus_scores
+from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.run import export
-from dragoman.machine import usable_cores
 from dragoman.settings import Decoding
+from dragoman.system.cpu import usable_cores
 from dragoman.translator import Translator
 
 BATCH = 64

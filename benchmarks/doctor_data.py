@@ -18,8 +18,8 @@ import time
 from itertools import cycle, islice
 from pathlib import Path
 
-from dragoman.data.captions import captions
-from dragoman.doctor.data import corpora_of_files, diagnose
+from dragoman.corpus.synthetic.captions import captions
+from dragoman.doctor.data.diagnose import corpora_of_files, diagnose
 
 
 def write_pairs(directory: Path, pairs: int) -> tuple[Path, Path]:

@@ -19,9 +19,9 @@ from pathlib import Path
 import torch
 
 from dragoman.bundle import Bundle
-from dragoman.data.corpus import read_corpora
+from dragoman.corpus.find import read_corpora
 from dragoman.recipe import load_recipe
-from dragoman.training.device import compute_dtype
+from dragoman.system.device import compute_dtype
 from dragoman.training.run import train
 from dragoman.translator import Translator
 

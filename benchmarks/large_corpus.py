@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 import tomli_w
 
-from dragoman.data.buckets import plan_epoch
-from dragoman.data.corpus import read_corpus
-from dragoman.training.prepare import IN_MEMORY_PAIRS
+from dragoman.corpus.find import read_corpus
+from dragoman.dataset.buckets import plan_epoch
+from dragoman.dataset.prepare import IN_MEMORY_PAIRS
 
 LANGUAGES = ("de", "en")
 MIB = 2**20

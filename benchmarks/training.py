@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from dragoman.dataset.prepare import Prepared, prepare
 from dragoman.recipe import build_recipe, save_recipe
 from dragoman.settings import Recipe
-from dragoman.training.prepare import Prepared, prepare
 
 HERE = Path(__file__).parent
 PEERS = ("dragoman", "tutorial", "marian", "joeynmt", "eole")

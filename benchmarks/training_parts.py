@@ -45,13 +45,13 @@ def plain_loss(
 
 UNDONE: dict[str, dict[str, Any]] = {
     "nothing": {},
-    "products by oneDNN": {"dragoman.model.products.ONEDNN": False},
+    "products by oneDNN": {"dragoman.kernels.linear.ONEDNN": False},
     "huge pages": {"mmap.MADV_HUGEPAGE": mmap.MADV_NOHUGEPAGE},
     "kept memory": {"dragoman.training.run.keep_memory": lambda: None},
     "dropout by bytes": {
         "dragoman.model.layers.dropout": F.dropout,
         "dragoman.model.transformer.dropout": F.dropout,
-        "dragoman.model.block_attention.keep_scale": draw_keep_scale,
+        "dragoman.kernels.varlen_attention.keep_scale": draw_keep_scale,
     },
     "attention by blocks": {"dragoman.model.attention.MultiHeadAttention._fused": lambda self, x: True},
     "fused projection and loss": {"dragoman.training.batch_loss.projected_cross_entropy": plain_loss},

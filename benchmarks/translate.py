@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.data.corpus import read_corpus
-from dragoman.evaluation import corpus_scores
+from dragoman.corpus.find import read_corpus
+from dragoman.evaluation.evaluate import corpus_scores
 from dragoman.translator import Translator
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from dragoman.problems import Place, describe, section_at
 from dragoman.settings import Recipe, Settings
+from dragoman.settings.recipe_errors import Place, describe, section_at
 
 PREFACE = """\
 # Recipes

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 if TYPE_CHECKING:
+    from dragoman.dataset.prepare import Prepared
     from dragoman.settings import Recipe
-    from dragoman.training.prepare import Prepared
     from dragoman.training.trainer import Trainer
     from dragoman.translator import Translator
 
@@ -42,7 +42,7 @@ def data_directory() -> Path:
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with captions as line-aligned files: train.de and .en of 400 lines, validation and test of 30."""
-    from dragoman.data.captions import captions
+    from dragoman.corpus.synthetic.captions import captions
 
     directory = tmp_path_factory.mktemp("corpus")
     for split, size in (("train", 400), ("validation", 30), ("test", 30)):
@@ -172,7 +172,7 @@ def process() -> Command:
 @pytest.fixture(scope="session")
 def digests() -> Callable[[Path], dict[str, str]]:
     """The SHA-256 of every file below a directory, by its path in it."""
-    from dragoman.files import sha256
+    from dragoman.system.files import sha256
 
     def compute(directory: Path) -> dict[str, str]:
         paths = (path for path in directory.rglob("*") if path.is_file())
@@ -238,7 +238,7 @@ class TrainerMaker(Protocol):
 @pytest.fixture(scope="session")
 def prepared(make_recipe: RecipeMaker) -> Prepared:
     """What the tiny recipe trains on."""
-    from dragoman.training.prepare import prepare
+    from dragoman.dataset.prepare import prepare
 
     return prepare(make_recipe(), None, None, print)
 
@@ -249,11 +249,11 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
     import torch
 
     from dragoman.model.build import build_model
+    from dragoman.system.progress import ProgressLine
     from dragoman.training.averaging import keep_moving_average
     from dragoman.training.batch_loss import BatchLoss
     from dragoman.training.checkpoint import Progress
     from dragoman.training.metrics import MetricsFile
-    from dragoman.training.progress import ProgressLine
     from dragoman.training.run import build_optimizer
     from dragoman.training.trainer import Trainer
 

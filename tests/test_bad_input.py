@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import tomli_w
 
-from dragoman.files import sha256
 from dragoman.recipe import save_recipe
+from dragoman.system.files import sha256
 
 if TYPE_CHECKING:
     from conftest import Command, Outcome, RecipeMaker

@@ -16,9 +16,9 @@ from safetensors.torch import load_file, save_file
 import dragoman
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.errors import UserError
-from dragoman.files import sha256
 from dragoman.settings import Text
-from dragoman.text.training import train_tokenizers
+from dragoman.system.files import sha256
+from dragoman.text.registry import train_tokenizers
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 import dragoman
-from dragoman.evaluation import evaluate
+from dragoman.evaluation.evaluate import evaluate
 from dragoman.recipe import save_recipe
 from dragoman.translator import Translator
 

@@ -17,12 +17,12 @@ import pytest
 import typer
 
 from dragoman.cli import app
-from dragoman.data.captions import captions
-from dragoman.data.corpus import read_corpus
+from dragoman.corpus.find import read_corpus
+from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
-from dragoman.problems import field_at
 from dragoman.recipe import build_recipe, builtin_recipes, load_recipe
 from dragoman.settings import Recipe
+from dragoman.settings.recipe_errors import field_at
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

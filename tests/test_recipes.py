@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import dragoman
-from dragoman.data.batch import Batch
-from dragoman.files import sha256
-from dragoman.information import describe
+from dragoman.dataset.batch import Batch
 from dragoman.recipe import load_recipe
+from dragoman.system.files import sha256
+from dragoman.training.describe import describe
 from dragoman.training.report import read_metrics
 from dragoman.training.run import train
 from dragoman.training.trainer import Trainer

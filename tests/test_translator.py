@@ -15,12 +15,12 @@ import torch
 import dragoman
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
-from dragoman.minimum_bayes_risk import by_expected_chrf
-from dragoman.scoring import score
+from dragoman.evaluation.scoring import score
 from dragoman.search.hypothesis import length_penalty
+from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.settings import Decoding
+from dragoman.text.translation import Translation
 from dragoman.training.run import train
-from dragoman.translation import Translation
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:

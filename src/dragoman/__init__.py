@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dragoman.translation import Translation as Translation
+    from dragoman.text.translation import Translation as Translation
     from dragoman.translator import Translator as Translator
     from dragoman.translator import load as load
 

@@ -14,13 +14,13 @@ from torch import Tensor
 
 from dragoman import __version__
 from dragoman.errors import UserError
-from dragoman.files import atomic_directory, read_json, sha256
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Recipe
+from dragoman.system.files import atomic_directory, read_json, sha256
+from dragoman.text.registry import load_tokenizer
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.training import load_tokenizer
 
 FORMAT = "dragoman-bundle"
 VERSION = 1

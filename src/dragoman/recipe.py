@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from dragoman.errors import UserError, nearest
-from dragoman.files import write_text
-from dragoman.problems import field_at, find_problems, section_at
 from dragoman.settings import Recipe
+from dragoman.settings.recipe_errors import field_at, find_problems, section_at
+from dragoman.system.files import write_text
 
 BUDGETS = ("training.epochs", "training.steps", "training.minutes")
 

@@ -13,26 +13,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.attention_map import AttentionMap
 from dragoman.bundle import Bundle
-from dragoman.data.batch import pad
-from dragoman.data.buckets import cut
+from dragoman.dataset.batch import pad
+from dragoman.dataset.buckets import cut
+from dragoman.engines.cpu.decoder import PackedTransformer, can_pack
+from dragoman.engines.ensemble import EnsembleCache, EnsembleStep
+from dragoman.engines.torch.prefix import PrefixCache, PrefixStep
 from dragoman.errors import UserError
-from dragoman.explanation import Explanation, explain
-from dragoman.minimum_bayes_risk import by_expected_chrf
-from dragoman.model.capture import is_recorded
-from dragoman.model.ensemble import EnsembleCache, EnsembleStep
-from dragoman.model.packed import PackedTransformer, can_pack
-from dragoman.model.prefix import PrefixCache, PrefixStep
+from dragoman.explanation.attention_map import AttentionMap
+from dragoman.explanation.capture import is_recorded
+from dragoman.explanation.explain import Explanation, explain
 from dragoman.model.transformer import Transformer
-from dragoman.search.filters import build_filters
-from dragoman.search.forcing import ANY
+from dragoman.search.constraints import ANY
+from dragoman.search.decode import search
 from dragoman.search.hypothesis import Hypothesis, Step
-from dragoman.search.run import search
+from dragoman.search.logits_processors import build_filters
+from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.translation import Translation
+from dragoman.text.translation import Translation
 
 WINDOW = 4096  # texts sorted together by length when streaming
 WORKERS = 8  # batches searched at once; more would wait for one another in Python

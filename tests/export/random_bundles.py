@@ -10,14 +10,14 @@ import torch
 from torch.nn import Identity, LayerNorm
 
 from dragoman.bundle import Bundle
-from dragoman.data.captions import captions
+from dragoman.corpus.synthetic.captions import captions
 from dragoman.model.build import build_model
 from dragoman.model.layers import DecoderLayer
 from dragoman.model.transformer import Transformer
 from dragoman.recipe import build_recipe
 from dragoman.settings import Text
+from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.training import train_tokenizers
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "pre-norm, tied": {},

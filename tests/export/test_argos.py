@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_bundles import make_bundle, sentences, tokenizers
 
-from dragoman.data.captions import captions
+from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
+from dragoman.export.argos.sentencepiece import refusals, sentencepiece_model
 from dragoman.export.parity import Sample
-from dragoman.export.pieces import refusals, sentencepiece_model
 from dragoman.export.run import export
 from dragoman.settings import Text
 from dragoman.text.subword import SubwordTokenizer, load_subwords

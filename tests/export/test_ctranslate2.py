@@ -34,7 +34,7 @@ def test_every_variant_has_the_same_probabilities(variant: str, tmp_path: Path) 
 def test_probabilities_that_the_engine_reports_are_compared(tmp_path: Path) -> None:
     """A bundle whose weights changed after its export is another translator."""
     from dragoman.export import parity
-    from dragoman.export.ctranslate2 import reopen, write
+    from dragoman.export.ctranslate2.exporter import reopen, write
 
     bundle = make_bundle()
     write(bundle, tmp_path, "float32")

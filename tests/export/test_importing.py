@@ -13,9 +13,9 @@ import torch
 from random_bundles import sentences
 
 from dragoman.bundle import Bundle
-from dragoman.data.captions import captions
+from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
-from dragoman.export.importing import import_marian
+from dragoman.export.huggingface.importer import import_marian
 from dragoman.export.parity import Sample
 from dragoman.export.run import export
 from dragoman.translator import Translator

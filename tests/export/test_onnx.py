@@ -74,6 +74,6 @@ def test_the_example_decodes_without_dragoman(tmp_path: Path) -> None:
 
 
 def test_models_that_no_file_holds_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("dragoman.export.onnx.LARGEST", 1000)
+    monkeypatch.setattr("dragoman.export.onnx.exporter.LARGEST", 1000)
     with pytest.raises(UserError, match="bytes of weights; a file holds 1,000"):
         export(make_bundle(), "onnx", tmp_path / "out")

@@ -8,8 +8,8 @@ import pytest
 import torch
 from tiny_models import PAD, SIZE, TINY, padded_source, random_ids
 
+from dragoman.engines.torch.prefix import PrefixCache, PrefixStep
 from dragoman.model.build import IMPLEMENTATIONS, build_model
-from dragoman.model.prefix import PrefixCache, PrefixStep
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Model
 

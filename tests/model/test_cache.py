@@ -11,8 +11,8 @@ import torch
 from tiny_models import SIZE, VARIANTS, padded_source, random_ids, tiny_model
 from torch import Tensor
 
-from dragoman.model.packed import PackedTransformer, padded
-from dragoman.model.products import ONEDNN
+from dragoman.engines.cpu.decoder import PackedTransformer, padded
+from dragoman.kernels.linear import ONEDNN
 from dragoman.model.transformer import Transformer
 
 CHOICES: dict[str, list[Any]] = {

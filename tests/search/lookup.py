@@ -17,9 +17,9 @@ from dragoman.model.build import build_model
 from dragoman.model.cache import KVCache
 from dragoman.model.transformer import Transformer
 from dragoman.search.beam import beam_search
-from dragoman.search.filters import forbid
-from dragoman.search.greedy import follow, likeliest
+from dragoman.search.decode_single import follow, likeliest
 from dragoman.search.hypothesis import Hypothesis, Step
+from dragoman.search.logits_processors import forbid
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Model
 

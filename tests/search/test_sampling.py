@@ -11,8 +11,8 @@ import pytest
 import torch
 from lookup import BOS, EOS, WORDS, LookupTask, assert_same, beam, greedy, log_probabilities_of, score_of
 
+from dragoman.search.decode import search
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.run import search
 from dragoman.settings import Decoding
 
 DRAWS = 5000

@@ -6,8 +6,8 @@ import pytest
 import torch
 from lookup import BOS, EOS, WORDS, LookupTask, Task, TransformerTask, assert_same, beam, continuations
 
+from dragoman.search.decode import search
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.run import search
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from dragoman.errors import UserError
 from dragoman.settings import Specials, Text
+from dragoman.text.registry import load_tokenizer, train_tokenizers
 from dragoman.text.subword_training import BYTES
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.training import load_tokenizer, train_tokenizers
 
 PLACES = ["im Garten", "auf der Straße", "am Fluss"]
 GERMAN = [
@@ -210,7 +210,7 @@ def test_hindi_is_restored_exactly(data_directory: Path) -> None:
 PROGRAM = """
 import gzip, hashlib, json, sys
 from dragoman.settings import Text
-from dragoman.text.training import train_tokenizers
+from dragoman.text.registry import train_tokenizers
 texts = gzip.open(sys.argv[1], "rt", encoding="utf-8").read().splitlines()[:3000]
 for kind in ("bpe", "unigram"):
     tokenizer, _ = train_tokenizers(texts, [], Text(tokenizer=kind, vocabulary_size=1500),

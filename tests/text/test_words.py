@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from dragoman.errors import UserError
 from dragoman.settings import Specials, Text
-from dragoman.text.cleaning import SPACES
+from dragoman.text.normalization import SPACES
+from dragoman.text.registry import load_tokenizer, train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.training import load_tokenizer, train_tokenizers
 
 WORDS = ["Der", "der", "Hund", "läuft.", "über", "T-Shirt", "don't"]
 WHITESPACE = Text(tokenizer="whitespace")

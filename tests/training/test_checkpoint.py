@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from dragoman.errors import UserError
-from dragoman.files import sha256
+from dragoman.system.files import sha256
 from dragoman.training.averaging import average_weights
 from dragoman.training.checkpoint import (
     Progress,

@@ -19,8 +19,8 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
-from dragoman.files import sha256
 from dragoman.recipe import save_recipe
+from dragoman.system.files import sha256
 from dragoman.training.run import train
 
 if TYPE_CHECKING:

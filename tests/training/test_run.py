@@ -15,12 +15,12 @@ import torch
 from safetensors.torch import load_file
 
 from dragoman.bundle import Bundle
+from dragoman.dataset.prepare import read_pairs
 from dragoman.errors import UserError
-from dragoman.evaluation import evaluate
-from dragoman.files import sha256
+from dragoman.evaluation.evaluate import evaluate
 from dragoman.recipe import save_recipe
+from dragoman.system.files import sha256
 from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
-from dragoman.training.prepare import read_pairs
 from dragoman.training.report import read_metrics
 from dragoman.training.run import train
 from dragoman.translator import Translator

@@ -6,7 +6,7 @@ import pytest
 import torch
 from tiny_models import SIZE, VARIANTS, padded_source, random_ids, tiny_model
 
-from dragoman.data.batch import Batch
+from dragoman.dataset.batch import Batch
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
 from dragoman.training.scheduled_sampling import SAMPLED, stepwise, teacher_forcing_probability, two_pass

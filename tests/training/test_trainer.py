@@ -12,10 +12,10 @@ import torch
 from torch.nn import functional as F
 
 from dragoman.errors import UserError
+from dragoman.system.progress import ProgressLine
 from dragoman.training.averaging import average_weights
 from dragoman.training.checkpoint import Progress, checkpoint_steps
 from dragoman.training.distributed import Ranks
-from dragoman.training.progress import ProgressLine
 from dragoman.training.report import read_metrics
 from dragoman.training.trainer import Trainer
 

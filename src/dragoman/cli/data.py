@@ -15,7 +15,7 @@ def data_list() -> None:
 
     Example: dragoman data list
     """
-    from dragoman.data.catalog import catalog
+    from dragoman.corpus.catalog import catalog
 
     for dataset in catalog():
         print(f"{dataset.name:28} {' '.join(dataset.languages):12} {dataset.description}")
@@ -27,7 +27,7 @@ def data_fetch(name: str, data_dir: DataDirectory = None) -> None:
 
     Example: dragoman data fetch multi30k
     """
-    from dragoman.data.download import fetch
+    from dragoman.corpus.download import fetch
 
     for path in fetch(name, data_directory=data_dir):
         print(path)
@@ -39,7 +39,7 @@ def data_show(name: str, data_dir: DataDirectory = None) -> None:
 
     Example: dragoman data show multi30k
     """
-    from dragoman.data.corpus import describe
+    from dragoman.corpus.find import describe
 
     found = describe(name, data_directory=data_dir)
     dataset = found.dataset

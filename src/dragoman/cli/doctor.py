@@ -32,7 +32,7 @@ def doctor_model(
 
     Example: dragoman doctor model runs/quickstart
     """
-    from dragoman.doctor.loading import examine_named
+    from dragoman.doctor.model.loading import examine_named
 
     _tell(examine_named(model, overfit=overfit), as_json)
 
@@ -57,7 +57,7 @@ def doctor_data(
 
     Example: dragoman doctor data my/train.de my/train.en --test my/test.de my/test.en --write clean
     """
-    from dragoman.doctor.data import corpora_of, corpora_of_files, diagnose
+    from dragoman.doctor.data.diagnose import corpora_of, corpora_of_files, diagnose
     from dragoman.recipe import load_recipe
 
     if len(corpus) > 2:
@@ -85,15 +85,15 @@ def doctor_output(
 
     Example: dragoman doctor output runs/quickstart --source my/test.de --reference my/test.en
     """
-    from dragoman.data.corpus import read_texts
-    from dragoman.doctor.output import diagnose_output
+    from dragoman.corpus.find import read_texts
+    from dragoman.doctor.output.checks import diagnose_output
 
     _tell(diagnose_output(load_translator(bundle, overrides), *read_texts(source, reference)), as_json)
 
 
 def _tell(findings: list[Finding], as_json: bool) -> None:
     """Print what was found; exit with 1 if an error is among it."""
-    from dragoman.doctor.finding import is_healthy
+    from dragoman.doctor.findings.finding import is_healthy
 
     if as_json:
         print(json.dumps([finding.to_dict() for finding in findings], ensure_ascii=False, indent=2))

@@ -43,7 +43,7 @@ def import_huggingface(
 
     Example: dragoman import huggingface opus-mt-de-en imported
     """
-    from dragoman.export.importing import import_marian
+    from dragoman.export.huggingface.importer import import_marian
 
     difference = import_marian(directory, output)
     print(f"logits: largest difference {difference:.2g}\n{output}: a bundle with the same logits")

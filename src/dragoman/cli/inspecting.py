@@ -21,9 +21,9 @@ def inspect(
 
     Example: dragoman inspect runs/quickstart "Ein Hund läuft." --output page.html --png pictures
     """
-    from dragoman.files import write_text
-    from dragoman.inspection.page import render_page
-    from dragoman.inspection.plots import save_heat_maps
+    from dragoman.explanation.page import render_page
+    from dragoman.explanation.plots import save_heat_maps
+    from dragoman.system.files import write_text
 
     translator = load_translator(bundle, overrides)
     explanation = translator.explain(text)
@@ -46,9 +46,9 @@ def compare(
 
     Example: dragoman compare runs/old runs/new --source test.de --reference test.en
     """
-    from dragoman.data.corpus import read_texts
-    from dragoman.files import write_json
-    from dragoman.inspection.compare import compare
+    from dragoman.corpus.find import read_texts
+    from dragoman.evaluation.comparison import compare
+    from dragoman.system.files import write_json
 
     sources, references = read_texts(source, reference)
     found = compare(load_translator(first, overrides), load_translator(second, overrides), sources, references)

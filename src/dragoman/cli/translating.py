@@ -15,7 +15,7 @@ from dragoman.cli.options import BundlePath, ComputeType, Overrides, decoding_of
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from dragoman.translation import Translation
+    from dragoman.text.translation import Translation
     from dragoman.translator import Translator
 
 
@@ -47,7 +47,7 @@ def translate(
 
     Example: dragoman translate runs/quickstart "Ein Hund läuft." --set decoding.beam_size=8
     """
-    from dragoman.data.lines import decode_lines, read_lines
+    from dragoman.corpus.lines import decode_lines, read_lines
 
     if texts and source:
         raise UserError("give texts or --input, not both")
@@ -80,9 +80,9 @@ def evaluate(
 
     Example: dragoman evaluate runs/multi30k-de-en --source test.de --reference test.en
     """
-    from dragoman.data.corpus import read_texts
-    from dragoman.evaluation import evaluate
-    from dragoman.files import write_json
+    from dragoman.corpus.find import read_texts
+    from dragoman.evaluation.evaluate import evaluate
+    from dragoman.system.files import write_json
 
     report, _ = evaluate(load_translator(bundle, overrides), *read_texts(source, reference))
     if output:
@@ -109,8 +109,8 @@ def score(
     Example: dragoman score runs/multi30k-de-en --source test.de --target other.en --set decoding.length_penalty=0
     """
     from dragoman.bundle import Bundle
-    from dragoman.data.corpus import read_corpus
-    from dragoman.scoring import score
+    from dragoman.corpus.find import read_corpus
+    from dragoman.evaluation.scoring import score
     from dragoman.settings import FilePair
 
     loaded = Bundle.load(bundle)
@@ -132,7 +132,7 @@ def _open_translator(
     token_scores: bool,
 ) -> Translator:
     from dragoman.bundle import Bundle, find_bundle
-    from dragoman.export.converted import open_translator
+    from dragoman.engines.choose import open_translator
     from dragoman.translator import Translator
 
     loaded = Bundle.load(bundle)
@@ -152,7 +152,7 @@ def _open_output(path: Path | None) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    from dragoman.files import atomic_file
+    from dragoman.system.files import atomic_file
 
     with atomic_file(path) as file:
         yield file

@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
-from dragoman.data.batch import pad
-from dragoman.data.corpus import read_texts
-from dragoman.data.lines import read_lines
+from dragoman.corpus.find import read_texts
+from dragoman.corpus.lines import read_lines
+from dragoman.dataset.batch import pad
 from dragoman.errors import UserError
-from dragoman.evaluation import corpus_scores, describe_decoding
+from dragoman.evaluation.evaluate import corpus_scores, describe_decoding
 from dragoman.settings import Decoding
 from dragoman.translator import Translator
 

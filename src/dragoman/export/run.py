@@ -11,7 +11,7 @@ from dragoman.bundle import Bundle
 from dragoman.errors import UserError, nearest
 from dragoman.export import parity
 from dragoman.export.parity import Exported, Parity, Sample
-from dragoman.files import atomic_directory, write_json
+from dragoman.system.files import atomic_directory, write_json
 
 FORMATS = ("ctranslate2", "huggingface", "onnx", "argos")
 """Formats by name; the module of that name in this room is a `Format`."""
@@ -87,6 +87,6 @@ def load_format(name: str) -> Format:
     if name not in FORMATS:
         raise UserError(f"--to {name}: no such format; there are {', '.join(FORMATS)}{nearest(name, FORMATS)}")
     try:
-        return import_module(f"dragoman.export.{name}")
+        return import_module(f"dragoman.export.{name}.exporter")
     except ImportError as error:
         raise UserError(f"export to {name} needs {error.name}: pip install dragoman[{name}]") from None

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.model.block_attention import attend_blocks
+from dragoman.kernels.dropout import dropout
+from dragoman.kernels.linear import Linear, linear
+from dragoman.kernels.varlen_attention import attend_blocks
 from dragoman.model.cache import LayerCache
-from dragoman.model.dropout import dropout
 from dragoman.model.masks import Blocks, Mask
 from dragoman.model.positions import rotate, turns
-from dragoman.model.products import Linear, linear
 
 Record = Callable[[Tensor], None]
 """Takes attention weights, (batch, heads, target, source), as they are used."""

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from dragoman.kernels.dropout import dropout
+from dragoman.kernels.linear import Linear
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.cache import LayerCache
-from dragoman.model.dropout import dropout
 from dragoman.model.masks import Mask
-from dragoman.model.products import Linear
 from dragoman.settings import Model
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}

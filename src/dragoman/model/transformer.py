@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from dragoman.kernels.dropout import dropout
 from dragoman.model.cache import KVCache, LayerCache
-from dragoman.model.dropout import dropout
 from dragoman.model.layers import DecoderLayer, EncoderLayer
 from dragoman.model.masks import Mask, causal_blocks, causal_mask, pack, padding_blocks, padding_mask, positions_of
 from dragoman.model.positions import build_positions

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, fields
 import torch
 from torch import Tensor
 
-from dragoman.search.filters import Filter, apply_filters
-from dragoman.search.forcing import Forcing, force
+from dragoman.search.constraints import Forcing, force
 from dragoman.search.hypothesis import CacheType, Hypothesis, Step, finish
 from dragoman.search.hypothesis import length_penalty as penalty_of
-from dragoman.search.scores import log_probabilities
+from dragoman.search.log_probabilities import log_probabilities
+from dragoman.search.logits_processors import Filter, apply_filters
 from dragoman.search.trace import BeamTrace
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.text.cleaning import MARK
+from dragoman.text.normalization import MARK
 from dragoman.text.subword import SubwordTokenizer
 
 Ids = Sequence[int] | NDArray[np.integer[Any]]

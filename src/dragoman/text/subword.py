@@ -10,8 +10,8 @@ from tokenizers import Tokenizer as Backend
 
 from dragoman.errors import UserError
 from dragoman.settings import Settings, Specials
-from dragoman.text.cleaning import MARK, collapse_spaces, replace_surrogates
-from dragoman.text.spacing import join_words
+from dragoman.text.detokenizer import join_words
+from dragoman.text.normalization import MARK, collapse_spaces, replace_surrogates
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
 SubwordKind = Literal["bpe", "unigram"]

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer as Backend
 
 from dragoman.errors import UserError
 from dragoman.settings import Text
-from dragoman.text.cleaning import MARK, replace_surrogates
+from dragoman.text.normalization import MARK, replace_surrogates
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.vocabulary import special_tokens
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from dragoman.errors import UserError
 from dragoman.settings import Settings, Specials, Text
-from dragoman.text.cleaning import collapse_spaces, replace_surrogates
-from dragoman.text.spacing import join_words
+from dragoman.text.detokenizer import join_words
+from dragoman.text.normalization import collapse_spaces, replace_surrogates
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
 Split = Callable[[str], list[str]]

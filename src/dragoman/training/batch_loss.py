@@ -5,12 +5,12 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.data.batch import Batch
+from dragoman.dataset.batch import Batch
+from dragoman.kernels.projected_loss import projected_cross_entropy, regularised_cross_entropy
 from dragoman.model.masks import pack, pack_vectors
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
-from dragoman.training.device import autocast
-from dragoman.training.loss import projected_cross_entropy, regularised_cross_entropy
+from dragoman.system.device import autocast
 from dragoman.training.scheduled_sampling import SAMPLED
 
 

@@ -8,15 +8,15 @@ from functools import partial
 import numpy as np
 import torch
 
-from dragoman.data.batch import Batch, Change, keep, make_batch
-from dragoman.data.buckets import Indices, Plan, plan_epoch
+from dragoman.dataset.batch import Batch, Change, keep, make_batch
+from dragoman.dataset.buckets import Indices, Plan, plan_epoch
+from dragoman.dataset.prepare import Prepared
 from dragoman.settings import Recipe
 from dragoman.text.bpe_dropout import BPEDropout
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import Progress
 from dragoman.training.distributed import Ranks
-from dragoman.training.prepare import Prepared
 
 
 class BatchStream:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from dragoman.bundle import write_tensors
 from dragoman.errors import UserError
-from dragoman.files import atomic_directory, read_json, sha256
+from dragoman.system.files import atomic_directory, read_json, sha256
 from dragoman.training.distributed import Ranks, like, whole
 
 WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"

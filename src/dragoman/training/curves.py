@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.files import write_text
+from dragoman.system.files import write_text
 
 HIGHEST = 1e9  # perplexity that is drawn: those of runs that diverged know no bounds
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import SOURCE, TARGET
+from dragoman.dataset.prepare import Prepared
 from dragoman.errors import UserError
-from dragoman.files import is_leftover, read_json, remove_leftovers, write_text
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe
+from dragoman.system.files import is_leftover, read_json, remove_leftovers, write_text
+from dragoman.text.registry import load_tokenizer
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.training import load_tokenizer
-from dragoman.training.prepare import Prepared
 
 HARMLESS = ("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every", "training.threads")
 """Settings that may differ on resuming: they change nothing that is learnt."""

@@ -16,6 +16,9 @@ from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from dragoman.system.cpu import usable_cores
+from dragoman.system.device import choose_device
+
 T = TypeVar("T")
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
@@ -39,6 +42,22 @@ class Ranks:
     def first(self) -> bool:
         """Whether this is the process that validates, saves and tells."""
         return self.rank == 0
+
+    def device(self, name: str) -> torch.device:
+        """The device with this name; if it is a GPU and there are several processes, each has its own.
+
+        Raises:
+            UserError: There is no such device.
+        """
+        device = choose_device(name)
+        if device.type == "cuda" and self.size > 1:
+            device = torch.device("cuda", self.local_rank)
+            torch.cuda.set_device(device)
+        return device
+
+    def use_threads(self, threads: int | None) -> None:
+        """Let torch compute on this many CPU threads; by default on this process's share of the cores."""
+        torch.set_num_threads(threads or max(1, usable_cores() // self.local_size))
 
     def share(self, items: Sequence[T]) -> Sequence[T]:
         """This process' part of the items of a step."""

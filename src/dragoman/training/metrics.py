@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Batch
+from dragoman.dataset.batch import Batch
 from dragoman.errors import UserError
-from dragoman.files import write_text
+from dragoman.system.files import write_text
 from dragoman.training.distributed import Ranks
 from dragoman.training.report import read_metrics
 

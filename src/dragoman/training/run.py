@@ -12,26 +12,26 @@ from typing import Any
 
 import torch
 
-from dragoman.breakdown import break_down
 from dragoman.bundle import Bundle
-from dragoman.data.corpus import Pair
-from dragoman.doctor.watch import check_start
+from dragoman.corpus.find import Pair
+from dragoman.dataset.prepare import Prepared, prepare, read_pairs
+from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
-from dragoman.evaluation import evaluate
-from dragoman.files import write_text
+from dragoman.evaluation.error_analysis import break_down
+from dragoman.evaluation.evaluate import evaluate
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.settings import Recipe, Training
+from dragoman.system.device import compute_dtype, keep_memory
+from dragoman.system.files import write_text
+from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.training.averaging import average_weights, keep_moving_average
 from dragoman.training.batch_loss import BatchLoss
 from dragoman.training.checkpoint import Progress, load_checkpoint, load_weights, newest_intact
 from dragoman.training.curves import draw_curves
-from dragoman.training.device import choose_device, compute_dtype, keep_memory, use_threads
 from dragoman.training.directory import check_place, saved_tokenizers, start_directory
 from dragoman.training.distributed import ALONE, Ranks, join_ranks, spread
 from dragoman.training.metrics import MetricsFile
-from dragoman.training.prepare import Prepared, prepare, read_pairs
-from dragoman.training.progress import ProgressLine, format_seconds
 from dragoman.training.report import current_lines, read_metrics, render_report
 from dragoman.training.trainer import SAMPLES, Trainer
 from dragoman.translator import Translator
@@ -69,9 +69,9 @@ def _train(
         if ranks.first:
             ranks.wait()
         return True
-    use_threads(recipe.training.threads, ranks)
+    ranks.use_threads(recipe.training.threads)
     try:
-        device = choose_device(recipe.training.device, ranks)
+        device = ranks.device(recipe.training.device)
         data = prepare(recipe, data_directory, saved_tokenizers(output), line.note, line.update)
         tests = _read_tests(recipe, data_directory) if ranks.first else {}
     except BaseException:

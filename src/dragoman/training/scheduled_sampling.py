@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Batch
+from dragoman.dataset.batch import Batch
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
 

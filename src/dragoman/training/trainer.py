@@ -12,21 +12,21 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from dragoman.bundle import Bundle
-from dragoman.data.batch import Batch
-from dragoman.doctor.finding import Finding
-from dragoman.doctor.watch import check_validation
+from dragoman.dataset.batch import Batch
+from dragoman.dataset.prepare import Prepared
+from dragoman.doctor.findings.finding import Finding
+from dragoman.doctor.training_checks import check_validation
 from dragoman.errors import UserError
-from dragoman.evaluation import Report, evaluate
+from dragoman.evaluation.evaluate import Report, evaluate
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
+from dragoman.system.device import compute_dtype
+from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.training.batches import BatchStream
 from dragoman.training.checkpoint import Progress, load_weights, prune, save_checkpoint, snapshot, weights_of
-from dragoman.training.device import compute_dtype
 from dragoman.training.distributed import ALONE, Ranks, synchronised, whole
 from dragoman.training.metrics import MetricsFile, StepLog
-from dragoman.training.prepare import Prepared
-from dragoman.training.progress import ProgressLine, format_seconds
 from dragoman.training.scheduled_sampling import teacher_forcing_probability
 from dragoman.training.schedules import learning_rate
 from dragoman.translator import Translator

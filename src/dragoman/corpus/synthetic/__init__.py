@@ -1,0 +1,1 @@
+"""Corpora that dragoman generates itself."""

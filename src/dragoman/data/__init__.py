@@ -1,1 +1,0 @@
-"""Sentence pairs: where they come from and how they become batches."""

@@ -1,0 +1,86 @@
+"""A batch: padded tensors of source and target ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dragoman.dataset.token_store import PairStore
+from dragoman.text.vocabulary import Vocabulary
+
+Sentence = NDArray[np.integer[Any]] | Sequence[int]
+Change = Callable[[Sentence], Sentence]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs to learn from, all int64 ids.
+
+    Shapes: `source` (batch, source), each sentence ended by eos; `target_input` (batch, target), each
+    begun with bos; `target_output` (batch, target), the same shifted by one and ended by eos.
+    """
+
+    source: Tensor
+    target_input: Tensor
+    target_output: Tensor
+    source_tokens: int  # without padding
+    target_tokens: int  # without padding
+
+    @property
+    def cells(self) -> int:
+        """Cells of source and target, padding included."""
+        return self.source.numel() + self.target_output.numel()
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on another device."""
+        return Batch(
+            self.source.to(device, non_blocking=True),
+            self.target_input.to(device, non_blocking=True),
+            self.target_output.to(device, non_blocking=True),
+            self.source_tokens,
+            self.target_tokens,
+        )
+
+
+def pad(sentences: Sequence[Sentence], *, first: int | None, last: int | None, pad: int) -> Tensor:
+    """Sentences as rows of one int64 tensor, (sentences, longest), with a first and last id if given."""
+    extra = (first is not None) + (last is not None)
+    rows = np.full((len(sentences), max(map(len, sentences)) + extra), pad, dtype=np.int64)
+    start = int(first is not None)
+    for row, sentence in zip(rows, sentences, strict=True):
+        row[start : start + len(sentence)] = sentence
+        if first is not None:
+            row[0] = first
+        if last is not None:
+            row[start + len(sentence)] = last
+    return torch.from_numpy(rows)
+
+
+def keep(sentence: Sentence) -> Sentence:
+    """No change."""
+    return sentence
+
+
+def make_batch(
+    pairs: PairStore,
+    indices: NDArray[np.int64],
+    source: Vocabulary,
+    target: Vocabulary,
+    change: Sequence[Change] = (keep, keep),
+) -> Batch:
+    """The batch of the pairs with these indices; `change` may put other ids for each source and target sentence."""
+    sources = [change[0](pairs.source[index]) for index in indices]
+    targets = [change[1](pairs.target[index]) for index in indices]
+    return Batch(
+        source=pad(sources, first=None, last=source.eos, pad=source.pad),
+        target_input=pad(targets, first=target.bos, last=None, pad=target.pad),
+        target_output=pad(targets, first=None, last=target.eos, pad=target.pad),
+        source_tokens=sum(map(len, sources)) + len(sources),
+        target_tokens=sum(map(len, targets)) + len(targets),
+    )

@@ -1,0 +1,1 @@
+"""Findings and what is known about each code."""

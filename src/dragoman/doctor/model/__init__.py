@@ -1,0 +1,1 @@
+"""Checks of any sequence-to-sequence model."""

@@ -1,0 +1,1 @@
+"""Engines: source ids in, hypotheses out."""

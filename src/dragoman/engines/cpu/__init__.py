@@ -1,0 +1,1 @@
+"""The engine for float32 on CPUs with oneDNN."""

@@ -1,0 +1,1 @@
+"""The engine that runs the model in plain PyTorch, on any device."""

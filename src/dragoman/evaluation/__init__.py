@@ -1,0 +1,1 @@
+"""How good a translator is: metrics, significance, error analysis."""

@@ -1,0 +1,1 @@
+"""Faster versions of parts of the model, each with a plain equivalent."""

@@ -1,0 +1,137 @@
+"""Cross-entropy with label smoothing, fused with the projection to the vocabulary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from dragoman.kernels.linear import times, times_transposed, transposed_times
+
+LOGITS_AT_ONCE, LOGITS_AT_ONCE_ON_CPU = 2**28, 2**24
+"""Logits made and used before the next ones are: enough for a large product, and never most of the memory."""
+
+
+class _ProjectedCrossEntropy(torch.autograd.Function):
+    """Loss of softmax(hidden @ weight^T + bias), its gradients made in the forward pass, some tokens at a time.
+
+    The logits of all tokens would be the largest tensor of a step. The gradient with respect to them
+    is their softmax, changed in one entry a row, so that the gradients of what made them are known
+    before the next ones are made, and nothing of them is kept. The uniform part of label smoothing
+    has the same gradient for every token and is added at the end, exactly.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        targets: Tensor,
+        smoothing: float,
+        ignored: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        at_once = LOGITS_AT_ONCE_ON_CPU if hidden.device.type == "cpu" else LOGITS_AT_ONCE
+        rows = max(1, at_once // len(weight))
+        target_logits, probabilities = hidden.new_empty(2, len(targets), dtype=torch.float32)  # (tokens,) each
+        d_hidden = torch.empty_like(hidden)  # (tokens, d_model)
+        d_weight = torch.zeros_like(weight, dtype=torch.float32)  # (vocabulary, d_model)
+        d_bias = None if bias is None else torch.zeros_like(bias, dtype=torch.float32)  # (vocabulary,)
+        for start in range(0, len(targets), rows):
+            part = slice(start, start + rows)
+            column = targets[part, None]
+            logits = times_transposed(hidden[part], weight, bias)  # (rows, vocabulary)
+            target_logits[part] = logits.gather(1, column)[:, 0]
+            difference = torch.softmax(logits, dim=-1, out=logits)  # (rows, vocabulary), in the memory of the logits
+            probabilities[part] = difference.gather(1, column)[:, 0]
+            row = torch.arange(len(column), device=targets.device)  # scatter_ would copy the whole matrix on a CPU
+            difference[row, column[:, 0]] = (probabilities[part] - (1 - smoothing)).to(difference.dtype)
+            difference.index_fill_(0, ignored[part].nonzero()[:, 0], 0.0)
+            d_hidden[part] = times(difference, weight)
+            d_weight += transposed_times(difference, hidden[part])
+            if d_bias is not None:
+                d_bias += difference.sum(0, dtype=torch.float32)
+        uniform, real = smoothing / len(weight), (~ignored).float()  # (tokens,)
+        mean_weight = weight.mean(0, dtype=torch.float32)  # (d_model,)
+        hidden = hidden.float() * real[:, None]  # and no products of matrices with it, which autocast would round
+        d_hidden -= smoothing * real[:, None] * mean_weight
+        d_weight -= uniform * hidden.sum(0)
+        if d_bias is not None:
+            d_bias -= uniform * real.sum()
+        ctx.save_for_backward(d_hidden, d_weight, d_bias)
+        ctx.dtype = weight.dtype
+        mean_logits = (hidden * mean_weight).sum(-1)  # (tokens,)
+        if bias is not None:
+            mean_logits += bias.mean(dtype=torch.float32)
+        nll = -probabilities.clamp_min(1e-38).log()  # (tokens,)
+        smooth = nll + target_logits - mean_logits  # (tokens,), mean of -log p over the vocabulary
+        loss = ((1 - smoothing) * nll + smoothing * smooth).masked_fill(ignored, 0.0).sum()
+        nll_sum = nll.masked_fill(ignored, 0.0).sum()
+        ctx.mark_non_differentiable(nll_sum)
+        return loss, nll_sum
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor | None, None, None, None]:
+        d_hidden, d_weight, d_bias = ctx.saved_tensors
+        scale = gradients[0]
+        return (
+            d_hidden * scale.to(d_hidden.dtype),
+            (d_weight * scale).to(ctx.dtype),
+            None if d_bias is None else (d_bias * scale).to(ctx.dtype),
+            None,
+            None,
+            None,
+        )
+
+
+def projected_cross_entropy(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float, ignore: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """Summed loss of predicting targets from hidden states through the output projection.
+
+    Args:
+        hidden: Decoder outputs, (tokens, d_model).
+        weight: Output projection, (vocabulary, d_model).
+        bias: Its bias, (vocabulary,), or None.
+        targets: Ids to predict, (tokens,), int64.
+        smoothing: Share of the target probability spread evenly (Szegedy et al. 2016, section 7).
+        ignore: Targets of this id, such as padding, do not count.
+
+    Returns:
+        The loss to minimise, and the negative log-likelihood without smoothing (not differentiable),
+        each summed over tokens, in nats.
+    """
+    ignored = torch.zeros_like(targets, dtype=torch.bool) if ignore is None else targets == ignore
+    apply: Any = _ProjectedCrossEntropy.apply
+    loss, nll = apply(hidden, weight, bias, targets, smoothing, ignored)
+    return loss, nll
+
+
+def regularised_cross_entropy(
+    logits: Tensor, other: Tensor, targets: Tensor, smoothing: float, weight: float, ignore: int
+) -> tuple[Tensor, Tensor]:
+    """Summed loss of two predictions of the same tokens that are to agree: R-Drop (Liang et al. 2021, eq. 3), halved.
+
+    Halved, a token counts once, and a weight of 0 leaves the mean of the two cross-entropies.
+
+    Args:
+        logits: Of one pass, (tokens, vocabulary).
+        other: Of a pass with another dropout, the same shape.
+        targets: Ids to predict, (tokens,), int64.
+        smoothing: Share of the target probability spread evenly.
+        weight: Of the Kullback-Leibler divergences between the two, the paper's alpha.
+        ignore: Targets of this id, such as padding, do not count.
+
+    Returns:
+        The loss to minimise, and the negative log-likelihood of the first pass (not differentiable), each summed over
+        tokens, in nats.
+    """
+    real = targets != ignore
+    targets = targets[real]
+    first, second = logits[real].float().log_softmax(-1), other[real].float().log_softmax(-1)  # (tokens, vocabulary)
+    losses = [F.cross_entropy(log, targets, reduction="sum", label_smoothing=smoothing) for log in (first, second)]
+    both_ways = ((first.exp() - second.exp()) * (first - second)).sum()  # KL(first || second) + KL(second || first)
+    nll = -first.detach().gather(1, targets[:, None]).sum()
+    return sum(losses) / 2 + weight / 4 * both_ways, nll

@@ -1,0 +1,42 @@
+"""Settings: which text to learn from."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from dragoman.settings.base import Settings
+
+
+class FilePair(Settings):
+    """Two line-aligned text files whose names follow no common pattern."""
+
+    source: str = Field(description="File with one source sentence a line, plain or .gz.")
+    target: str = Field(description="File with its translations, line by line.")
+
+
+CorpusReference = str | FilePair
+"""Where pairs come from: a catalog split such as ``multi30k:train``, ``captions:train`` or
+``hf:NAME:SPLIT``; a pattern such as ``my/train.{lang}.gz``; a ``.tsv`` or ``.jsonl`` file; or two files."""
+
+
+class Data(Settings):
+    """Which sentence pairs to train, validate and test on."""
+
+    source_language: str = Field(description="Code of the language to translate from, such as 'de'.")
+    target_language: str = Field(description="Code of the language to translate into, such as 'en'.")
+    train: tuple[CorpusReference, ...] = Field(
+        min_length=1,
+        description="Corpora to train on: 'multi30k:train' (catalog), 'my/train.{lang}' (line-aligned files, {lang} "
+        "becomes the code), 'pairs.tsv', 'pairs.jsonl', 'hf:NAME:SPLIT', or {source = FILE, target = FILE}.",
+    )
+    validation: tuple[CorpusReference, ...] = Field(
+        (), description="Corpora to validate on; if none, validation_pairs are held out of the training corpora."
+    )
+    test: tuple[CorpusReference, ...] = Field((), description="Corpora to score the finished model on.")
+    validation_pairs: int = Field(
+        1000, ge=1, description="Pairs to hold out of training (at most a tenth of them) when validation is not given."
+    )
+    max_characters: int | None = Field(
+        None, ge=1, description="Drop training pairs with this many characters or more on either side."
+    )
+    max_tokens: int = Field(128, ge=1, description="Drop training pairs with more tokens than this on either side.")

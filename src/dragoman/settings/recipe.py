@@ -1,0 +1,45 @@
+"""A recipe: all sections together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from dragoman.settings.base import Settings
+from dragoman.settings.data import Data
+from dragoman.settings.decoding import Decoding
+from dragoman.settings.model import Model
+from dragoman.settings.text import Text
+from dragoman.settings.training import Training
+
+
+def _shared_matrix_needs_joint(recipe: Recipe) -> str | None:
+    apart = recipe.model.tie == "all" and not recipe.text.joint
+    return "model.tie = 'all' needs text.joint = true" if apart else None
+
+
+def _model_holds_training_pairs(recipe: Recipe) -> str | None:
+    tokens, limit = recipe.data.max_tokens, recipe.model.max_length
+    if tokens < limit:
+        return None
+    return f"data.max_tokens = {tokens} must be less than model.max_length = {limit}, which counts the end of sentence"
+
+
+class Recipe(Settings):
+    """All that defines a translator, except its weights."""
+
+    rules = (_shared_matrix_needs_joint, _model_holds_training_pairs)
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        description="Name of the run; its directory is runs/NAME unless --output says else.",
+    )
+    data: Data
+    text: Text = Text()
+    model: Model = Model()
+    training: Training
+    decoding: Decoding = Decoding()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every resolved value, as plain data without the unset (None) ones, for TOML and JSON."""
+        return self.model_dump(mode="json", exclude_none=True)

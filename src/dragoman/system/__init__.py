@@ -1,0 +1,1 @@
+"""Files and the machine: atomic writes, build cache, cores, devices."""

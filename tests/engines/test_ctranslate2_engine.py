@@ -1,0 +1,200 @@
+"""CTranslate2 as an engine: the translations of ours, with all that is said about them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from random_bundles import make_bundle, sentences
+
+from dragoman.bundle import Bundle
+from dragoman.errors import UserError
+from dragoman.settings import Decoding
+from dragoman.text.translation import Translation
+from dragoman.translator import Translator
+
+pytest.importorskip("ctranslate2")
+
+from dragoman.engines.choose import converted, open_translator
+from dragoman.engines.ctranslate2.engine import CTranslate2Translator
+from dragoman.export.ctranslate2.exporter import write
+
+if TYPE_CHECKING:
+    from conftest import Command
+    from dragoman.search.hypothesis import Hypothesis
+
+
+@pytest.fixture(scope="module")
+def bundle() -> Bundle:
+    return make_bundle("words")
+
+
+@pytest.fixture(scope="module")
+def converted_bundle(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("converted")
+    write(bundle, directory, "float32")
+    return directory
+
+
+@pytest.fixture
+def saved(bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The bundle as a directory, and a cache directory of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    bundle.save(tmp_path / "bundle")
+    return tmp_path / "bundle"
+
+
+class Counting(CTranslate2Translator):
+    """Counts sentences that torch searches."""
+
+    searched_by_torch = 0
+
+    def _search(self, sentences: list[list[int]], *arguments: Any, **more: Any) -> list[list[Hypothesis]]:
+        self.searched_by_torch += len(sentences)
+        return super()._search(sentences, *arguments, **more)
+
+
+def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
+    for one, other in zip(ours, theirs, strict=True):
+        assert other.text == one.text
+        assert other.tokens == one.tokens
+        assert other.truncated == one.truncated
+        assert other.log_probabilities == pytest.approx(one.log_probabilities, abs=1e-4)
+        assert other.score == pytest.approx(one.score, abs=1e-4)
+        assert_alike(one.alternatives, other.alternatives)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"beam_size": 1},
+        {"beam_size": 1, "max_length": 5},
+        {"beam_size": 4, "n_best": 3, "length_penalty": 0.0},
+        {"beam_size": 5, "n_best": 2, "length_penalty": 1.0},
+        {"beam_size": 6, "length_penalty": 2.0, "max_length_ratio": 4.0},
+        {"beam_size": 3, "max_length": 5},
+        {"beam_size": 3, "max_length_ratio": 0.01, "max_length_offset": 0},
+    ],
+    ids=str,
+)
+def test_translations_are_those_of_torch(settings: dict[str, float], bundle: Bundle, converted_bundle: Path) -> None:
+    decoding = Decoding.model_validate({"max_length": 100, **settings})
+    texts = [*sentences(), "", *("a b c " * 60, " ")]  # too long, and blank
+    engine = Counting(bundle, converted_bundle, decoding)
+    assert_alike(list(Translator(bundle, decoding).stream(texts)), list(engine.stream(texts)))
+    if settings["beam_size"] > 1 and "max_length" not in str(settings):
+        assert engine.searched_by_torch < len(sentences()), "some must be CTranslate2's own"
+
+
+@pytest.mark.parametrize(
+    "options", [{"beam_size": 4, "n_best": 2, "max_length": 60}, {"beam_size": 1, "max_length": 9}]
+)
+def test_without_log_probabilities_all_else_is_the_same(
+    options: dict[str, int], bundle: Bundle, converted_bundle: Path
+) -> None:
+    decoding = Decoding.model_validate(options)
+    whole = CTranslate2Translator(bundle, converted_bundle, decoding)(sentences())
+    bare = CTranslate2Translator(bundle, converted_bundle, decoding, token_scores=False)(sentences())
+    for one, other in zip(whole, bare, strict=True):
+        assert other.text == one.text
+        assert other.score == pytest.approx(one.score, abs=1e-4)
+        assert [each.text for each in other.alternatives] == [each.text for each in one.alternatives]
+    assert any(not each.log_probabilities for each in bare), "some must be CTranslate2's own"
+    assert all(each.log_probabilities for each in whole)
+
+
+def test_neighbours_and_windows_change_nothing(bundle: Bundle, converted_bundle: Path) -> None:
+    decoding = Decoding(beam_size=4, max_length=60, batch_tokens=40)
+    engine = CTranslate2Translator(bundle, converted_bundle, decoding)
+    together = engine(sentences())
+    assert_alike(together, [engine(text) for text in sentences()])
+    assert_alike(together, list(engine.stream(sentences(), window=4)))
+    assert_alike(together, engine(sentences()[::-1])[::-1])
+
+
+@pytest.mark.parametrize("setting", ["sampling=true", "temperature=2.0", "cache=false"])
+def test_what_it_cannot_do_is_refused_if_asked_for_and_else_left_to_torch(
+    setting: str, saved: Path, command: Command
+) -> None:
+    option = ("--set", f"decoding.{setting}")
+    refused = command("translate", saved, "Ein Hund", *option, "--engine", "ctranslate2")
+    assert refused.code == 2
+    assert f"decoding.{setting.partition('=')[0]} = " in refused.error
+    silent = command("translate", saved, "Ein Hund", *option)
+    assert (silent.code, silent.error) == (0, "")
+    assert silent.out == command("translate", saved, "Ein Hund", *option, "--engine", "torch").out
+
+
+def test_the_command_line_gives_the_same_json(saved: Path, command: Command) -> None:
+    texts, beam = sentences()[:5], ("--json", "--set", "decoding.n_best=2")
+    ours, theirs, usual = (
+        [json.loads(line) for line in command("translate", saved, *texts, *beam, *engine).out.splitlines()]
+        for engine in (("--engine", "torch"), ("--engine", "ctranslate2"), ())
+    )
+    assert [each["text"] for each in ours] == [each["text"] for each in theirs]
+    assert [each["alternatives"][0]["tokens"] for each in ours] == [
+        each["alternatives"][0]["tokens"] for each in theirs
+    ]
+    assert usual == theirs
+
+
+def test_without_ctranslate2_torch_translates(bundle: Bundle, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.engines.choose.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "dragoman.engines.ctranslate2.engine", None)
+    assert type(open_translator(bundle, saved, bundle.recipe.decoding)) is Translator
+    with pytest.raises(UserError, match="pip install dragoman\\[ctranslate2\\]"):
+        open_translator(bundle, saved, bundle.recipe.decoding, "ctranslate2")
+
+
+def test_int8_is_asked_for(saved: Path, command: Command) -> None:
+    assert command("translate", saved, "Ein Hund", "--compute-type", "int8").code == 0
+    assert sorted(path.name for path in saved.glob("ctranslate2-*")) == ["ctranslate2-int8"]
+    refused = command("translate", saved, "Ein Hund", "--compute-type", "int8", "--engine", "torch")
+    assert refused.code == 2
+    assert "--compute-type int8" in refused.error
+
+
+def test_a_bundle_is_converted_once_and_again_when_it_changed(bundle: Bundle, saved: Path) -> None:
+    place = converted(bundle, saved, "float32")
+    assert place == saved / "ctranslate2-float32"
+    written = (place / "model.bin").stat().st_mtime_ns
+    assert converted(bundle, saved, "float32") == place
+    assert (place / "model.bin").stat().st_mtime_ns == written
+    other = make_bundle("words", model__heads=2)
+    other.save(saved)
+    bundle.save(saved.with_name("before"))
+    converted(bundle, saved.with_name("before"), "float32").rename(place)  # as if it had been left there
+    assert_alike(
+        Translator(other)(sentences()), open_translator(other, saved, other.recipe.decoding, "ctranslate2")(sentences())
+    )
+
+
+def test_a_bundle_that_cannot_be_written_to_is_converted_in_the_cache_directory(
+    bundle: Bundle, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != saved)
+    place = converted(bundle, saved, "float32")
+    assert place.is_relative_to(tmp_path / "cache")
+    assert not list(saved.glob("ctranslate2*"))
+    assert converted(bundle, saved, "float32") == place
+
+
+def test_without_a_place_to_write_torch_translates(
+    bundle: Bundle, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != saved)
+    (tmp_path / "cache").write_text("no directory")
+    decoding = bundle.recipe.decoding
+    assert type(open_translator(bundle, saved, decoding)) is Translator
+    with pytest.raises(UserError, match="could not be saved"):
+        open_translator(bundle, saved, decoding, "ctranslate2")
+
+
+def test_beginnings_are_kept_whatever_the_engine(bundle: Bundle, converted_bundle: Path) -> None:
+    texts, prefixes = ["Ein Hund läuft.", "Zwei Frauen lesen."], ["A", ""]
+    torch_found = Translator(bundle)(texts, prefixes)
+    assert_alike(torch_found, CTranslate2Translator(bundle, converted_bundle)(texts, prefixes))

@@ -1,0 +1,177 @@
+"""Files are whole or absent, whatever happens while they are written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dragoman.errors import UserError
+from dragoman.system.files import atomic_directory, atomic_file, read_json, sha256, write_json, write_text
+
+if TYPE_CHECKING:
+    from conftest import FileLimit, SmallDisk
+
+Digests = Callable[[Path], dict[str, str]]
+
+
+class MishapError(Exception):
+    """Something that goes wrong while files are written."""
+
+
+def write_directory(path: Path, text: str) -> None:
+    with atomic_directory(path) as directory:
+        (directory / "one").write_text(text)
+        (directory / "two").write_text(text)
+
+
+def fail_in_directory(path: Path, error: type[BaseException]) -> None:
+    with atomic_directory(path) as directory:
+        (directory / "one").write_text("half")
+        raise error
+
+
+def fail_in_file(path: Path, error: type[BaseException]) -> None:
+    with atomic_file(path) as file:
+        file.write("half")
+        raise error
+
+
+WRITERS = pytest.mark.parametrize("write", [write_text, write_directory])
+
+
+def content(path: Path) -> str:
+    return ((path / "two") if path.is_dir() else path).read_text()
+
+
+@WRITERS
+def test_what_is_written_replaces_what_was_there(write: Callable[[Path, str], None], tmp_path: Path) -> None:
+    for text in ("old", "new ÄÖ"):
+        write(tmp_path / "x", text)
+        assert content(tmp_path / "x") == text
+        assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("error", [MishapError, KeyboardInterrupt])
+def test_a_directory_half_filled_never_appears(error: type[BaseException], tmp_path: Path, digests: Digests) -> None:
+    write_directory(tmp_path / "old", "old")
+    before = digests(tmp_path)
+    for name in ("old", "new"):
+        with pytest.raises(error):
+            fail_in_directory(tmp_path / name, error)
+    assert digests(tmp_path) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+
+
+@pytest.mark.parametrize("error", [MishapError, KeyboardInterrupt])
+def test_a_file_half_written_never_appears(error: type[BaseException], tmp_path: Path) -> None:
+    write_text(tmp_path / "old", "old")
+    for name in ("old", "new"):
+        with pytest.raises(error):
+            fail_in_file(tmp_path / name, error)
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert content(tmp_path / "old") == "old"
+
+
+@WRITERS
+def test_full_disk_leaves_what_was_there(
+    write: Callable[[Path, str], None], small_disk: SmallDisk, digests: Digests
+) -> None:
+    write(small_disk.path / "x", "old")
+    before = digests(small_disk.path)
+    with pytest.raises(UserError, match="x: could not be saved: No space left on device"):
+        write(small_disk.path / "x", "new" * 100_000)
+    assert digests(small_disk.path) == before
+    assert [path.name for path in small_disk.path.iterdir()] == ["x"]
+
+
+@WRITERS
+def test_file_grown_too_large_leaves_what_was_there(
+    write: Callable[[Path, str], None], tmp_path: Path, files_limited_to: FileLimit, digests: Digests
+) -> None:
+    write(tmp_path / "x", "old")
+    before = digests(tmp_path)
+    with files_limited_to(1000), pytest.raises(UserError, match="x: could not be saved: File too large"):
+        write(tmp_path / "x", "new" * 1000)
+    assert digests(tmp_path) == before
+
+
+@WRITERS
+def test_places_that_cannot_be_written_to_are_told(write: Callable[[Path, str], None], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="file/x: could not be saved: Not a directory"):
+        write(tmp_path / "file" / "x", "text")
+
+
+def test_pipes_and_devices_are_written_to_and_stay(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(pipe, "through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert pipe.is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_directory_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="could not be saved: Is a directory"):
+        write_text(tmp_path, "text")
+
+
+def test_directory_that_cannot_move_in_leaves_its_predecessor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digests: Digests
+) -> None:
+    write_directory(tmp_path / "x", "old")
+    before = digests(tmp_path)
+    rename = Path.rename
+
+    def refuse(self: Path, target: Path) -> Path:
+        if ".tmp-" in self.name:
+            raise PermissionError(13, "Permission denied")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(UserError, match="Permission denied"):
+        write_directory(tmp_path / "x", "new")
+    assert digests(tmp_path) == before
+
+
+def test_text_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
+    write_json(tmp_path / "x", {"ü": ["हिन्दी"]})
+    assert "ü" in (tmp_path / "x").read_bytes().decode("utf-8")
+    assert read_json(tmp_path / "x") == {"ü": ["हिन्दी"]}
+
+
+def test_files_have_the_rights_that_new_files_have(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("")
+    write_text(tmp_path / "x", "")
+    assert stat.S_IMODE(os.stat(tmp_path / "x").st_mode) == stat.S_IMODE(os.stat(tmp_path / "plain").st_mode)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (None, "No such file"),
+        (b"", "not valid JSON"),
+        (b'{"a": 1', "not valid JSON"),
+        (b'{"a": "\xff"}', "not valid JSON"),
+        (b"[1]", "not a JSON object"),
+    ],
+)
+def test_broken_json_is_told_with_the_file(data: bytes | None, message: str, tmp_path: Path) -> None:
+    if data is not None:
+        (tmp_path / "x.json").write_bytes(data)
+    with pytest.raises(UserError, match=rf"x\.json: {message}"):
+        read_json(tmp_path / "x.json")
+
+
+def test_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:
+    data = os.urandom(300_000)
+    (tmp_path / "x").write_bytes(data)
+    assert sha256(tmp_path / "x") == hashlib.sha256(data).hexdigest()

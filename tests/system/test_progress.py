@@ -1,0 +1,56 @@
+"""What is printed where there is no terminal: lines that stay, and no more."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from dragoman.system.progress import METER_PAIRS, Meter, ProgressLine, format_seconds
+
+
+def test_lines_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressLine("run") as line:
+        line.note("[bold] and 100% [/bold]")
+        line.note("x" * 300)
+    assert capsys.readouterr().err == f"[bold] and 100% [/bold]\n{'x' * 300}\n"
+
+
+def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(100, 200, 10))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    with ProgressLine("run") as line:
+        for number in range(5):
+            line.update(number / 4, f"step {number}")
+    printed = capsys.readouterr().err.splitlines()
+    assert printed[0] == "  0%  step 0"
+    assert 1 < len(printed) < 5
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (61.9, "1:01"), (3599, "59:59"), (3661, "1:01:01")])
+def test_seconds_are_minutes_and_hours(seconds: float, text: str) -> None:
+    assert format_seconds(seconds) == text
+
+
+def test_a_meter_tells_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[float, str]] = []
+    now = 50.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    meter = Meter(lambda share, text: told.append((share, text)), "counting", total=8_000)
+    meter.add(2_000, skipped=True)
+    now += 10
+    meter.add(2_000)
+    now += 10
+    meter.add(4_000)
+    assert told == [
+        (0.25, "counting: 2,000 of 8,000 pairs"),
+        (0.5, "counting: 4,000 of 8,000 pairs, 200 pairs/s, 0:20 left"),
+        (1.0, "counting: 8,000 of 8,000 pairs, 300 pairs/s, 0:00 left"),
+    ]
+
+
+def test_watched_pairs_pass_unchanged() -> None:
+    told: list[str] = []
+    meter = Meter(lambda share, text: told.append(text), "counting")
+    assert list(meter.watch(range(3 * METER_PAIRS - 1))) == list(range(3 * METER_PAIRS - 1))
+    assert [text.split(",000 ")[0] for text in told] == ["counting: 10", "counting: 20"]
