@@ -248,6 +248,7 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
     """Makes trainers of the tiny recipe."""
     import torch
 
+    from dragoman.kernels import accelerate
     from dragoman.model.build import build_model
     from dragoman.system.progress import ProgressLine
     from dragoman.training.averaging import keep_moving_average
@@ -265,6 +266,7 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
         run.mkdir(exist_ok=True)
         vocabulary = prepared.source.vocabulary
         model = build_model(recipe.model, len(vocabulary), len(vocabulary), vocabulary.pad, recipe.training.seed)
+        accelerate(model)
         optimizer = build_optimizer(model, recipe.training)
         metrics = MetricsFile(run / "metrics.jsonl", after_step=0)
         torch.manual_seed(recipe.training.seed)

@@ -1,49 +1,47 @@
-"""Texts to translations."""
+"""Translate texts with a bundle."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice, repeat, zip_longest
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
-import numpy as np
-import torch
-from torch import Tensor
-
-from dragoman.bundle import Bundle
-from dragoman.dataset.batch import pad
-from dragoman.dataset.buckets import cut
-from dragoman.engines.cpu.decoder import PackedTransformer, can_pack
-from dragoman.engines.ensemble import EnsembleCache, EnsembleStep
-from dragoman.engines.torch.prefix import PrefixCache, PrefixStep
+from dragoman.bundle import Bundle, find_bundle
+from dragoman.engines import Engine, EngineRequest, open_engine
+from dragoman.engines.choose import open_with_ensemble
 from dragoman.errors import UserError
 from dragoman.explanation.attention_map import AttentionMap
-from dragoman.explanation.capture import is_recorded
 from dragoman.explanation.explain import Explanation, explain
-from dragoman.model.transformer import Transformer
-from dragoman.search.constraints import ANY
-from dragoman.search.decode import search
-from dragoman.search.hypothesis import Hypothesis, Step
-from dragoman.search.logits_processors import build_filters
+from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.system.device import choose_device
 from dragoman.text.translation import Translation
 
-WINDOW = 4096  # texts sorted together by length when streaming
-WORKERS = 8  # batches searched at once; more would wait for one another in Python
-CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 32_768  # times hypotheses, unless the settings say
+__all__ = ["Translation", "Translator", "load"]
+
+WINDOW = 4096
+"""Texts that are sorted by length together when streaming."""
 
 
 class Translator:
-    """Translates texts with a bundle, with the weights that its model has when the first is translated.
+    """Translates texts with the weights that the bundle's model has now.
 
     >>> translator = dragoman.load("runs/multi30k-de-en")
     >>> translator("Ein Hund läuft.").text
+
+    Args:
+        bundle: The model, its tokenizers and settings.
+        decoding: Settings of the search, instead of the bundle's.
+        device: Where to compute: 'cpu', 'cuda', …, or 'auto' for a GPU if there is one.
+        ensemble: More bundles with the same tokenizers, whose predictions are averaged with the first's.
+        engine: What searches, instead of the best engine that needs no file.
+
+    Raises:
+        UserError: The tokenizers of the ensemble differ, or the settings or the device cannot be used.
     """
 
     def __init__(
@@ -52,27 +50,14 @@ class Translator:
         decoding: Decoding | None = None,
         device: str = "cpu",
         ensemble: Sequence[Bundle] = (),
+        engine: Engine | None = None,
     ) -> None:
-        """Make a translator.
-
-        Args:
-            bundle: What translates.
-            decoding: Settings of the search, instead of the bundle's own.
-            device: 'cpu', 'cuda', ….
-            ensemble: More bundles, with the same tokenizers, whose predictions are averaged with its own.
-
-        Raises:
-            UserError: The tokenizers of the ensemble differ.
-        """
         self.bundle = bundle
         self.decoding = decoding or bundle.recipe.decoding
-        self.device = torch.device(device)
-        self.bundles = (bundle, *ensemble)
-        self._packed: list[Transformer | PackedTransformer] | None = None
-        for other in self.bundles:
-            if any(one.to_json() != its.to_json() for one, its in zip(_sides(bundle), _sides(other), strict=True)):
-                raise UserError(f"{other.recipe.name} has other tokenizers than {bundle.recipe.name}: no ensemble")
-            other.model.to(self.device)
+        if engine is None:
+            request = EngineRequest(bundle, self.decoding, choose_device(device))
+            engine = open_with_ensemble(request, ensemble) if ensemble else open_engine(request)
+        self.engine = engine
 
     @overload
     def __call__(self, texts: str, prefixes: str = "") -> Translation: ...  # type: ignore[overload-overlap]
@@ -83,14 +68,14 @@ class Translator:
     def __call__(
         self, texts: str | Iterable[str], prefixes: str | Iterable[str] | None = None
     ) -> Translation | list[Translation]:
-        """The translation of a text, or a list of those of several, in their order.
+        """The translation of a text, or a list with those of several texts, in order.
 
-        A text without words translates to an empty one. A text longer than the model's limit is
-        translated in part, with a warning that counts such texts.
+        A text without words has an empty translation. A text longer than the model's limit is translated in part,
+        with a warning that counts such texts.
 
         Args:
             texts: What to translate.
-            prefixes: What each translation begins with, spelled in the subwords that the prefix has by itself.
+            prefixes: What each translation begins with, in the subwords that the prefix has alone.
 
         Raises:
             UserError: A prefix is longer than a translation may be.
@@ -108,8 +93,8 @@ class Translator:
 
     @property
     def source_limit(self) -> int:
-        """Most source tokens the model can read, end of sentence not counted."""
-        return self.bundle.recipe.model.max_length - 1
+        """Most source tokens that are translated, eos not counted."""
+        return self.engine.max_length - 1
 
     def stream(
         self, texts: Iterable[str], prefixes: Iterable[str] | None = None, window: int = WINDOW
@@ -117,156 +102,66 @@ class Translator:
         """Translate any number of texts in constant memory, in order; `window` texts are batched together."""
         pairs = zip(texts, repeat("")) if prefixes is None else _pair(texts, prefixes)
         while group := list(islice(pairs, window)):
-            yield from self._translate([text for text, _ in group], [prefix for _, prefix in group])
+            ids = self.bundle.source.encode([text for text, _ in group])
+            begun = self._encode_prefixes([prefix for _, prefix in group])
+            worded = [index for index, sentence in enumerate(ids) if sentence]
+            sources = [ids[index][: self.source_limit] for index in worded]
+            found = self.engine.translate(sources, [begun[index] for index in worded] if any(begun) else None)
+            results = dict(zip(worded, found, strict=True))
+            for index, sentence in enumerate(ids):
+                hypotheses = self._rank(results.get(index, []))
+                yield self._translation(hypotheses, truncated=len(sentence) > self.source_limit)
 
     def attention(self, text: str) -> AttentionMap:
-        """Where the model looks, in every layer and head, as it translates a text.
+        """What the model attends to, in every layer and head, while it translates a text.
 
         Raises:
-            UserError: There is nothing to translate in it.
+            UserError: The text contains nothing to translate.
         """
         return self.explain(text).attention
 
     def explain(self, text: str) -> Explanation:
-        """The translation of a text with what the model did to find it.
+        """The translation of a text, and how the model found it.
 
         Raises:
-            UserError: There is nothing to translate in it.
+            UserError: The text contains nothing to translate, or the engine cannot record its search.
         """
         (ids,) = self.bundle.source.encode([text])
         if not ids:
-            raise UserError("there is no word to translate in this text")
+            raise UserError("this text contains no word to translate")
         limited, trace = ids[: self.source_limit], BeamTrace(self.bundle.target.vocabulary.eos)
-        (hypotheses,) = self._search([limited], trace=trace)
+        hypotheses = self._rank(self.engine.translate([limited], trace=trace)[0])
         translation = self._translation(hypotheses, truncated=len(ids) > self.source_limit)
-        filters = build_filters(self.decoding, self._forbidden, self.bundle.target.vocabulary.eos)
-        return explain(self.bundle, limited, translation, hypotheses[0].tokens, filters, trace)
+        return explain(self.bundle, self.decoding, limited, hypotheses[0].tokens, translation, trace)
 
-    @property
-    def _forbidden(self) -> tuple[int, int, int]:
-        """Ids that no translation has."""
-        target = self.bundle.target.vocabulary
-        return target.unk, target.pad, target.bos
+    def _encode_prefixes(self, prefixes: Sequence[str]) -> list[list[int]]:
+        encoded, limit = self.bundle.target.encode(prefixes), self.engine.max_length - 1
+        for prefix, tokens in zip(prefixes, encoded, strict=True):
+            if len(tokens) > limit:
+                raise UserError(
+                    f"the prefix {prefix[:40]!r} … has {len(tokens):,} tokens; a translation has at most {limit:,}"
+                )
+        return encoded
 
-    def _translate(self, texts: Sequence[str], prefixes: Sequence[str]) -> list[Translation]:
-        ids, beginnings = self.bundle.source.encode(texts), self.bundle.target.encode(prefixes)
-        most = self.bundle.recipe.model.max_length - 1
-        if too_long := [prefix for prefix, tokens in zip(prefixes, beginnings, strict=True) if len(tokens) > most]:
-            raise UserError(f"the prefix {too_long[0][:40]!r} … has more than the {most:,} tokens of a translation")
-        results = [Translation("", alternatives=[]) for _ in texts]
-        limited = [sentence[: self.source_limit] for sentence in ids]
-        lengths = np.array([len(sentence) + 1 for sentence in limited], dtype=np.int64)
-        order = np.argsort(lengths, kind="stable")
-        order = order[lengths[order] > 1]  # nothing to translate in empty texts
-        batches = list(cut(lengths, lengths, order, self._batch_tokens))[::-1]
-        searched = self._search_all(
-            [[limited[index] for index in batch] for batch in batches],
-            [[beginnings[index] for index in batch] for batch in batches],
-        )
-        for batch, found in zip(batches, searched, strict=True):
-            for index, hypotheses in zip(batch.tolist(), found, strict=True):
-                results[index] = self._translation(hypotheses, truncated=len(ids[index]) > self.source_limit)
-        return results
-
-    def _search_all(
-        self, batches: Sequence[list[list[int]]], prefixes: Sequence[list[list[int]]]
-    ) -> Iterable[list[list[Hypothesis]]]:
-        """The hypotheses of every sentence of every batch; on a CPU several threads search a batch each.
-
-        That is faster than to share the work on each batch, for while one waits for Python another computes.
-        """
-        threads = torch.get_num_threads()
-        workers = min(threads, len(batches), WORKERS)
-        if self.device.type != "cpu" or workers < 2 or any(is_recorded(bundle.model) for bundle in self.bundles):
-            return map(self._search, batches, prefixes)
-        if self.decoding.cache:
-            self._pack()  # once, before every thread would
-        pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads // workers,))
-        try:
-            return list(pool.map(self._search, batches, prefixes))
-        finally:
-            pool.shutdown(cancel_futures=True)
-            torch.set_num_threads(threads)
-
-    @property
-    def _batch_tokens(self) -> int:
-        """Source tokens of a batch, padding included."""
-        settings = self._search_settings
-        hypotheses = settings.n_best if settings.sampling else settings.beam_size
-        usual = CPU_BATCH_TOKENS if self.device.type == "cpu" else GPU_BATCH_TOKENS
-        return max(1, (settings.batch_tokens or usual) // hypotheses)
-
-    def _limits(self, lengths: Tensor) -> Tensor:
-        """Most tokens of the translations of sources of these lengths, all with eos, (sentences,)."""
-        settings = self.decoding
-        limits = (lengths * settings.max_length_ratio).long() + settings.max_length_offset
-        return limits.clamp(max=min(settings.max_length, self.bundle.recipe.model.max_length))
-
-    @torch.inference_mode()
-    def _search(
-        self,
-        sentences: list[list[int]],
-        prefixes: list[list[int]] | None = None,
-        trace: BeamTrace | None = None,
-    ) -> list[list[Hypothesis]]:
-        source, target = self.bundle.source.vocabulary, self.bundle.target.vocabulary
-        ids = pad(sentences, first=None, last=source.eos, pad=source.pad).to(self.device)
-        limits, forced = self._limits((ids != source.pad).sum(dim=1)), None  # (sentences,)
-        if prefixes and any(prefixes):
-            limits = torch.maximum(limits, torch.tensor([len(prefix) + 1 for prefix in prefixes], device=self.device))
-            forced = pad(prefixes, first=None, last=None, pad=ANY).to(self.device)  # (sentences, longest)
-        return search(
-            *self._start(ids),
-            settings=self._search_settings,
-            bos=target.bos,
-            eos=target.eos,
-            forbidden=self._forbidden,
-            max_lengths=limits,
-            prefixes=forced,
-            trace=trace,
-        )
-
-    def _start(self, ids: Tensor) -> tuple[Step[Any], Any]:
-        """The step of the model or the ensemble, and its cache for sources, (sentences, source)."""
-        steps: list[tuple[Step[Any], Any]]
-        if self.decoding.cache:
-            steps = [(model.step, model.start(ids)) for model in self._pack()]
-        else:
-            steps = [(PrefixStep(bundle.model), PrefixCache(ids)) for bundle in self.bundles]
-        if len(steps) == 1:
-            return steps[0]
-        return EnsembleStep([step for step, _ in steps]), EnsembleCache([cache for _, cache in steps])
-
-    def _pack(self) -> list[Transformer | PackedTransformer]:
-        """The models in their fastest form, made once; as they are where one is recorded, for no other form tells."""
-        models = [bundle.model for bundle in self.bundles]
-        if any(map(is_recorded, models)):
-            return list(models)
-        if self._packed is None:
-            self._packed = [PackedTransformer(model) if can_pack(model) else model for model in models]
-        return self._packed
-
-    @property
-    def _search_settings(self) -> Decoding:
-        """The settings of the search; minimum Bayes risk draws samples."""
+    def _rank(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """The hypotheses to return, best first; of the samples of minimum Bayes risk, those with the least risk."""
         if not self.decoding.mbr_samples:
-            return self.decoding
-        return self.decoding.model_copy(update={"sampling": True, "n_best": self.decoding.mbr_samples})
+            return hypotheses
+        texts = [self.bundle.target.decode(hypothesis.tokens) for hypothesis in hypotheses]
+        return [hypotheses[index] for index, _ in by_expected_chrf(texts)[: self.decoding.n_best]]
 
     def _translation(self, hypotheses: list[Hypothesis], truncated: bool) -> Translation:
-        texts = [self.bundle.target.decode(hypothesis.tokens) for hypothesis in hypotheses]
-        order = list(range(len(texts)))
-        if self.decoding.mbr_samples:
-            order = [index for index, _ in by_expected_chrf(texts)[: self.decoding.n_best]]
+        if not hypotheses:
+            return Translation("")
         first, *others = (
             Translation(
-                text=texts[index],
-                tokens=[self.bundle.target.vocabulary.tokens[token] for token in hypotheses[index].tokens],
-                log_probabilities=hypotheses[index].log_probabilities,
-                score=hypotheses[index].score,
+                text=self.bundle.target.decode(hypothesis.tokens),
+                tokens=[self.bundle.target.vocabulary.tokens[token] for token in hypothesis.tokens],
+                log_probabilities=hypothesis.log_probabilities,
+                score=hypothesis.score,
                 truncated=truncated,
             )
-            for index in order
+            for hypothesis in hypotheses
         )
         return Translation(first.text, first.tokens, first.log_probabilities, first.score, truncated, others)
 
@@ -274,23 +169,28 @@ class Translator:
 def _pair(texts: Iterable[str], prefixes: Iterable[str]) -> Iterator[tuple[str, str]]:
     for text, prefix in zip_longest(texts, prefixes):
         if text is None or prefix is None:
-            raise UserError(f"there are {'more' if text is None else 'fewer'} prefixes than texts: one for each")
+            raise UserError(f"there are {'more' if text is None else 'fewer'} prefixes than texts; give one for each")
         yield text, prefix
 
 
-def _sides(bundle: Bundle) -> tuple[Tokenizer, Tokenizer]:
-    return bundle.source, bundle.target
-
-
-def load(path: str | Path, decoding: Decoding | None = None, device: str = "cpu") -> Translator:
+def load(
+    path: str | Path, decoding: Decoding | None = None, device: str = "cpu", engine: str | None = None
+) -> Translator:
     """The translator of a bundle or of a run directory.
 
     Args:
-        path: A bundle, or a run directory that holds one.
-        decoding: Settings of the search, instead of the bundle's own.
-        device: 'cpu', 'cuda', ….
+        path: A bundle, or a run directory that contains one.
+        decoding: Settings of the search, instead of the bundle's.
+        device: Where to compute: 'cpu', 'cuda', …, or 'auto' for a GPU if there is one.
+        engine: 'ctranslate2' (which writes the bundle in its format, once), 'cpu' or 'torch'; by default the better
+            of the last two.
 
     Raises:
-        UserError: There is no bundle, or it is damaged, foreign, or of a newer format.
+        UserError: There is no bundle, or it is damaged or of a newer format, or the engine cannot be used.
     """
-    return Translator(Bundle.load(Path(path)), decoding, device)
+    directory = find_bundle(Path(path))
+    bundle = Bundle.load(directory)
+    if engine is None:
+        return Translator(bundle, decoding, device)
+    request = EngineRequest(bundle, decoding or bundle.recipe.decoding, choose_device(device), directory)
+    return Translator(bundle, decoding, engine=open_engine(request, engine))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import sys
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,13 @@ from dragoman.translator import Translator
 
 pytest.importorskip("ctranslate2")
 
-from dragoman.engines.choose import converted, open_translator
-from dragoman.engines.ctranslate2.engine import CTranslate2Translator
+from dragoman.engines import EngineRequest, open_engine
+from dragoman.engines.ctranslate2.convert import convert
+from dragoman.engines.ctranslate2.engine import CTranslate2Engine
 from dragoman.export.ctranslate2.exporter import write
 
 if TYPE_CHECKING:
-    from conftest import Command
+    from conftest import Command, SmallDisk
     from dragoman.search.hypothesis import Hypothesis
 
 
@@ -48,14 +49,18 @@ def saved(bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path / "bundle"
 
 
-class Counting(CTranslate2Translator):
-    """Counts sentences that torch searches."""
+def translator_for(
+    bundle: Bundle, converted: Path, decoding: Decoding | None = None, token_scores: bool = True
+) -> Translator:
+    request = EngineRequest(bundle, decoding or bundle.recipe.decoding, token_scores=token_scores)
+    return Translator(bundle, decoding, engine=CTranslate2Engine(request, converted))
 
-    searched_by_torch = 0
 
-    def _search(self, sentences: list[list[int]], *arguments: Any, **more: Any) -> list[list[Hypothesis]]:
-        self.searched_by_torch += len(sentences)
-        return super()._search(sentences, *arguments, **more)
+def open_saved(path: Path, engine: str | None = None) -> Translator:
+    """The translator of a saved bundle by this engine, or by the first that can."""
+    bundle = Bundle.load(path)
+    request = EngineRequest(bundle, bundle.recipe.decoding, path=path)
+    return Translator(bundle, engine=open_engine(request, engine))
 
 
 def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
@@ -81,13 +86,23 @@ def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
     ],
     ids=str,
 )
-def test_translations_are_those_of_torch(settings: dict[str, float], bundle: Bundle, converted_bundle: Path) -> None:
+def test_translations_are_those_of_our_search(
+    settings: dict[str, float], bundle: Bundle, converted_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     decoding = Decoding.model_validate({"max_length": 100, **settings})
     texts = [*sentences(), "", *("a b c " * 60, " ")]  # too long, and blank
-    engine = Counting(bundle, converted_bundle, decoding)
-    assert_alike(list(Translator(bundle, decoding).stream(texts)), list(engine.stream(texts)))
+    translator = translator_for(bundle, converted_bundle, decoding)
+    searched: list[int] = []
+    search_unfinished = CTranslate2Engine._search_unfinished
+
+    def counted(self: CTranslate2Engine, sources: Any, found: list[list[Hypothesis]]) -> None:
+        searched.append(sum(not hypotheses for hypotheses in found))
+        search_unfinished(self, sources, found)
+
+    monkeypatch.setattr(CTranslate2Engine, "_search_unfinished", counted)
+    assert_alike(list(Translator(bundle, decoding).stream(texts)), list(translator.stream(texts)))
     if settings["beam_size"] > 1 and "max_length" not in str(settings):
-        assert engine.searched_by_torch < len(sentences()), "some must be CTranslate2's own"
+        assert sum(searched) < len(sentences()), "CTranslate2 must have searched some"
 
 
 @pytest.mark.parametrize(
@@ -97,19 +112,19 @@ def test_without_log_probabilities_all_else_is_the_same(
     options: dict[str, int], bundle: Bundle, converted_bundle: Path
 ) -> None:
     decoding = Decoding.model_validate(options)
-    whole = CTranslate2Translator(bundle, converted_bundle, decoding)(sentences())
-    bare = CTranslate2Translator(bundle, converted_bundle, decoding, token_scores=False)(sentences())
+    whole = translator_for(bundle, converted_bundle, decoding)(sentences())
+    bare = translator_for(bundle, converted_bundle, decoding, token_scores=False)(sentences())
     for one, other in zip(whole, bare, strict=True):
         assert other.text == one.text
         assert other.score == pytest.approx(one.score, abs=1e-4)
         assert [each.text for each in other.alternatives] == [each.text for each in one.alternatives]
-    assert any(not each.log_probabilities for each in bare), "some must be CTranslate2's own"
+    assert any(not each.log_probabilities for each in bare), "CTranslate2 must have searched some"
     assert all(each.log_probabilities for each in whole)
 
 
-def test_neighbours_and_windows_change_nothing(bundle: Bundle, converted_bundle: Path) -> None:
+def test_batches_and_windows_change_nothing(bundle: Bundle, converted_bundle: Path) -> None:
     decoding = Decoding(beam_size=4, max_length=60, batch_tokens=40)
-    engine = CTranslate2Translator(bundle, converted_bundle, decoding)
+    engine = translator_for(bundle, converted_bundle, decoding)
     together = engine(sentences())
     assert_alike(together, [engine(text) for text in sentences()])
     assert_alike(together, list(engine.stream(sentences(), window=4)))
@@ -117,7 +132,7 @@ def test_neighbours_and_windows_change_nothing(bundle: Bundle, converted_bundle:
 
 
 @pytest.mark.parametrize("setting", ["sampling=true", "temperature=2.0", "cache=false"])
-def test_what_it_cannot_do_is_refused_if_asked_for_and_else_left_to_torch(
+def test_unsupported_settings_are_refused_if_asked_for_and_else_left_to_another_engine(
     setting: str, saved: Path, command: Command
 ) -> None:
     option = ("--set", f"decoding.{setting}")
@@ -129,7 +144,7 @@ def test_what_it_cannot_do_is_refused_if_asked_for_and_else_left_to_torch(
     assert silent.out == command("translate", saved, "Ein Hund", *option, "--engine", "torch").out
 
 
-def test_the_command_line_gives_the_same_json(saved: Path, command: Command) -> None:
+def test_all_engines_print_the_same_json(saved: Path, command: Command) -> None:
     texts, beam = sentences()[:5], ("--json", "--set", "decoding.n_best=2")
     ours, theirs, usual = (
         [json.loads(line) for line in command("translate", saved, *texts, *beam, *engine).out.splitlines()]
@@ -142,15 +157,14 @@ def test_the_command_line_gives_the_same_json(saved: Path, command: Command) -> 
     assert usual == theirs
 
 
-def test_without_ctranslate2_torch_translates(bundle: Bundle, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.engines.choose.find_spec", lambda name: None)
-    monkeypatch.setitem(sys.modules, "dragoman.engines.ctranslate2.engine", None)
-    assert type(open_translator(bundle, saved, bundle.recipe.decoding)) is Translator
+def test_without_ctranslate2_another_engine_translates(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.engines.ctranslate2.engine.find_spec", lambda name: None)
+    assert open_saved(saved).engine.name != "ctranslate2"
     with pytest.raises(UserError, match="pip install dragoman\\[ctranslate2\\]"):
-        open_translator(bundle, saved, bundle.recipe.decoding, "ctranslate2")
+        open_saved(saved, "ctranslate2")
 
 
-def test_int8_is_asked_for(saved: Path, command: Command) -> None:
+def test_int8_must_be_asked_for(saved: Path, command: Command) -> None:
     assert command("translate", saved, "Ein Hund", "--compute-type", "int8").code == 0
     assert sorted(path.name for path in saved.glob("ctranslate2-*")) == ["ctranslate2-int8"]
     refused = command("translate", saved, "Ein Hund", "--compute-type", "int8", "--engine", "torch")
@@ -158,43 +172,44 @@ def test_int8_is_asked_for(saved: Path, command: Command) -> None:
     assert "--compute-type int8" in refused.error
 
 
-def test_a_bundle_is_converted_once_and_again_when_it_changed(bundle: Bundle, saved: Path) -> None:
-    place = converted(bundle, saved, "float32")
+def test_a_bundle_is_converted_once_and_again_after_a_change(bundle: Bundle, saved: Path) -> None:
+    place = convert(bundle, saved, "float32")
     assert place == saved / "ctranslate2-float32"
     written = (place / "model.bin").stat().st_mtime_ns
-    assert converted(bundle, saved, "float32") == place
+    assert convert(bundle, saved, "float32") == place
     assert (place / "model.bin").stat().st_mtime_ns == written
     other = make_bundle("words", model__heads=2)
     other.save(saved)
     bundle.save(saved.with_name("before"))
-    converted(bundle, saved.with_name("before"), "float32").rename(place)  # as if it had been left there
-    assert_alike(
-        Translator(other)(sentences()), open_translator(other, saved, other.recipe.decoding, "ctranslate2")(sentences())
-    )
+    convert(bundle, saved.with_name("before"), "float32").rename(place)  # a conversion of other weights
+    assert_alike(Translator(other)(sentences()), open_saved(saved, "ctranslate2")(sentences()))
 
 
-def test_a_bundle_that_cannot_be_written_to_is_converted_in_the_cache_directory(
+def test_a_read_only_bundle_is_converted_in_the_cache_directory(
     bundle: Bundle, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != saved)
-    place = converted(bundle, saved, "float32")
+    place = convert(bundle, saved, "float32")
     assert place.is_relative_to(tmp_path / "cache")
     assert not list(saved.glob("ctranslate2*"))
-    assert converted(bundle, saved, "float32") == place
+    assert convert(bundle, saved, "float32") == place
 
 
-def test_without_a_place_to_write_torch_translates(
-    bundle: Bundle, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != saved)
-    (tmp_path / "cache").write_text("no directory")
-    decoding = bundle.recipe.decoding
-    assert type(open_translator(bundle, saved, decoding)) is Translator
-    with pytest.raises(UserError, match="could not be saved"):
-        open_translator(bundle, saved, decoding, "ctranslate2")
+def test_where_nothing_can_be_written_another_engine_translates(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert open_saved(saved).engine.name != "ctranslate2"
+    with pytest.raises(UserError, match="neither its directory nor the cache is writable"):
+        open_saved(saved, "ctranslate2")
 
 
-def test_beginnings_are_kept_whatever_the_engine(bundle: Bundle, converted_bundle: Path) -> None:
+def test_a_full_disk_is_reported(saved: Path, small_disk: SmallDisk) -> None:
+    small_disk.resize(16 + sum(file.stat().st_size for file in saved.iterdir()) // 1000)
+    shutil.copytree(saved, small_disk.path / "bundle")
+    with pytest.raises(UserError, match=r"could not be saved: .*; --engine cpu and --engine torch need no converted"):
+        open_saved(small_disk.path / "bundle")
+
+
+def test_prefixes_are_kept_by_every_engine(bundle: Bundle, converted_bundle: Path) -> None:
     texts, prefixes = ["Ein Hund läuft.", "Zwei Frauen lesen."], ["A", ""]
     torch_found = Translator(bundle)(texts, prefixes)
-    assert_alike(torch_found, CTranslate2Translator(bundle, converted_bundle)(texts, prefixes))
+    assert_alike(torch_found, translator_for(bundle, converted_bundle)(texts, prefixes))

@@ -1,33 +1,29 @@
-"""The scores of given translations are those of the search that finds them."""
+"""The scores of given translations are those of the search that found them."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import torch
 
-from dragoman.bundle import Bundle
+import dragoman.engines.scoring
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.evaluation.scoring import score
-
-if TYPE_CHECKING:
-    from dragoman.translator import Translator
+from dragoman.settings import Decoding
+from dragoman.translator import Translator
 
 PAIRS = [pair for pair, _ in zip(captions("test"), range(20), strict=False)]
 
 
-@pytest.fixture(scope="module")
-def bundle(finished_run: Path) -> Bundle:
-    return Bundle.load(finished_run)
+def with_penalty(translator: Translator, length_penalty: float) -> Translator:
+    return Translator(translator.bundle, Decoding(length_penalty=length_penalty))
 
 
-def test_own_translations_score_what_they_scored_when_found(translator: Translator, bundle: Bundle) -> None:
+def test_own_translations_score_what_they_scored_when_found(translator: Translator) -> None:
     found = translator([source for source, _ in PAIRS])
     sources = [source for source, _ in PAIRS]
-    scored = list(score(bundle, zip(sources, map(str, found), strict=True), translator.decoding.length_penalty))
+    scored = list(score(translator, zip(sources, map(str, found), strict=True)))
     compared = 0
     for ours, theirs in zip(found, scored, strict=True):
         if ours.tokens != theirs.tokens:  # the text can be spelled in other subwords
@@ -39,9 +35,10 @@ def test_own_translations_score_what_they_scored_when_found(translator: Translat
     assert compared > 10
 
 
-def test_probabilities_are_those_of_the_model_for_each_sentence_alone(bundle: Bundle) -> None:
+def test_probabilities_are_those_of_the_model_for_each_sentence_alone(translator: Translator) -> None:
+    bundle = translator.bundle
     source, target = bundle.source.vocabulary, bundle.target.vocabulary
-    for (text, translation), scored in zip(PAIRS, score(bundle, PAIRS, 0.0), strict=True):
+    for (text, translation), scored in zip(PAIRS, score(with_penalty(translator, 0.0), PAIRS), strict=True):
         (ids,), (words,) = bundle.source.encode([text]), bundle.target.encode([translation])
         with torch.inference_mode():
             logits = bundle.model(torch.tensor([[*ids, source.eos]]), torch.tensor([[target.bos, *words]]))[0]
@@ -52,16 +49,19 @@ def test_probabilities_are_those_of_the_model_for_each_sentence_alone(bundle: Bu
         assert scored.score == pytest.approx(sum(expected), abs=1e-3)
 
 
-def test_batches_change_nothing_and_empty_sides_are_scored(bundle: Bundle) -> None:
+def test_batches_change_nothing_and_empty_sides_are_scored(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pairs = [*PAIRS, ("", "A dog."), ("Ein Hund.", ""), ("", "")]
-    together = list(score(bundle, pairs, 1.0))
-    for one, other in zip(together, score(bundle, pairs, 1.0, batch_tokens=1), strict=True):
+    together = list(score(translator, pairs))
+    monkeypatch.setattr(dragoman.engines.scoring, "BATCH_TOKENS", 1)
+    for one, other in zip(together, score(translator, pairs), strict=True):
         assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-4)
     assert all(math.isfinite(each.score) for each in together)
     assert len(together[-1].log_probabilities) == 1, "the end of the sentence"
 
 
-def test_what_is_too_long_is_cut_and_says_so(bundle: Bundle) -> None:
+def test_long_texts_are_cut_and_marked(translator: Translator) -> None:
     long = "Hund " * 500
-    first, second = score(bundle, [(long, "A dog."), ("Ein Hund.", "A dog.")], 1.0)
+    first, second = score(translator, [(long, "A dog."), ("Ein Hund.", "A dog.")])
     assert (first.truncated, second.truncated) == (True, False)

@@ -1,4 +1,4 @@
-"""Attention recorded is attention used: rows sum to 1, masked cells are 0, and recording changes nothing."""
+"""Recorded attention is the attention that was used: rows sum to 1, masked keys have 0, recording changes nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from tiny_models import PAD, TINY, VARIANTS, padded_source, random_ids, tiny_model
 from torch import Tensor
 
-from dragoman.engines.torch.prefix import PrefixCache, PrefixStep
+from dragoman.engines.torch.prefix import PrefixDecoder
 from dragoman.explanation.capture import KINDS, Recording, capture
 from dragoman.model.transformer import Transformer
 
@@ -81,7 +81,7 @@ def test_recorded_weights_mixed_the_values(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_both_implementations_look_at_the_same(norm: str) -> None:
+def test_both_implementations_have_the_same_attention(norm: str) -> None:
     source, target = padded_source(5, 3, 4), random_ids(3, 6)
     ours = recorded(tiny_model(norm=norm, **TORCH), source, target)[1]
     theirs = recorded(tiny_model(norm=norm, **TORCH | {"implementation": "torch"}), source, target)[1]
@@ -105,9 +105,10 @@ def test_steps_with_the_cache_give_the_maps_of_the_full_pass(options: dict[str, 
 def test_steps_without_a_cache_are_recorded_too() -> None:
     model, source, target = tiny_model(), padded_source(5, 3), random_ids(2, 3)
     with capture(model) as maps:
-        step, cache = PrefixStep(model), PrefixCache(source)
+        decoder = PrefixDecoder(model)
+        cache = decoder.start(source)
         for tokens in target.unbind(dim=1):
-            step(tokens, cache)
+            decoder.step(tokens, cache)
     assert [call.shape[2] for call in maps.calls["cross"][0]] == [1, 2, 3]
 
 
@@ -127,7 +128,7 @@ def test_recording_ends_with_an_error_too() -> None:
     assert len(maps.calls["encoder"]) == TINY["encoder_layers"]
 
 
-def test_weights_that_train_are_recorded_with_their_dropout() -> None:
+def test_weights_are_recorded_after_dropout() -> None:
     model = tiny_model(attention_dropout=0.5).train()
     torch.manual_seed(1)
     _, maps = recorded(model, padded_source(5), random_ids(1, 6))

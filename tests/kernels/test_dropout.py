@@ -8,7 +8,14 @@ import pytest
 import torch
 from tiny_models import padded_source, random_ids, tiny_model
 
-from dragoman.kernels.dropout import dropout
+from dragoman.kernels import accelerated
+from dragoman.kernels.dropout import ByteDropout
+
+
+def dropout(x: torch.Tensor, probability: float, training: bool) -> torch.Tensor:
+    result: torch.Tensor = ByteDropout(probability).train(training)(x)
+    return result
+
 
 COUNT = 200_003  # odd on purpose: no multiple of anything the random bytes come in
 
@@ -73,11 +80,13 @@ def test_the_seed_decides() -> None:
     assert not torch.equal(draw(1)[0], draw(1)[1])
 
 
+@pytest.mark.parametrize("fast", [False, True], ids=["plain", "fast"])
 @pytest.mark.parametrize("attention", ["explicit", "fused"])
 @pytest.mark.parametrize("where", ["dropout", "attention_dropout", "activation_dropout"])
-def test_each_dropout_of_the_model_acts_in_training_only(where: str, attention: str) -> None:
+def test_each_dropout_of_the_model_acts_in_training_only(where: str, attention: str, fast: bool) -> None:
     off = {"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}
     model = tiny_model(**{**off, where: 0.2}, attention=attention)
+    model = accelerated(model) if fast else model
     still = tiny_model(**off)
     source, target = padded_source(6, 4), random_ids(2, 5)
     torch.testing.assert_close(model(source, target), still(source, target))

@@ -1,14 +1,14 @@
-"""Products by oneDNN are those of torch, and so are their gradients."""
+"""Linear maps by oneDNN have the values and gradients of torch's."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.kernels import linear as products
-from dragoman.kernels.linear import Linear, linear, times, times_transposed, transposed_times
+from dragoman.kernels import linear as module
+from dragoman.kernels.linear import OneDNNLinear, matmul, matmul_nt, matmul_tn, onednn_linear
 
 pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch without oneDNN")  # type: ignore[no-untyped-call]
 close = torch.testing.assert_close
@@ -18,15 +18,15 @@ close = torch.testing.assert_close
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     """Shapes given to oneDNN, which now computes small products too."""
     shapes: list[tuple[int, ...]] = []
-    onednn = products._onednn
+    onednn = module._onednn
 
     def recorded(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
         shapes.append((*a.shape, *b.shape))
         return onednn(a, b, bias)
 
-    monkeypatch.setattr(products, "ONEDNN", True)
-    monkeypatch.setattr(products, "SMALL", 1)
-    monkeypatch.setattr(products, "_onednn", recorded)
+    monkeypatch.setattr(module, "HAS_ONEDNN_LINEAR", True)
+    monkeypatch.setattr(module, "SMALL", 1)
+    monkeypatch.setattr(module, "_onednn", recorded)
     return shapes
 
 
@@ -36,9 +36,9 @@ def random(*shape: int) -> Tensor:
 
 @pytest.mark.parametrize(("m", "k", "n"), [(7, 5, 3), (33, 16, 48), (1, 20, 20), (64, 48, 16)])
 def test_products_are_those_of_torch(m: int, k: int, n: int, calls: list[tuple[int, ...]]) -> None:
-    close(times_transposed(random(m, k), random(n, k), random(n)), random(m, k) @ random(n, k).T + random(n))
-    close(times(random(m, k), random(k, n)), random(m, k) @ random(k, n))
-    close(transposed_times(random(k, m), random(k, n)), random(k, m).T @ random(k, n))
+    close(matmul_nt(random(m, k), random(n, k), random(n)), random(m, k) @ random(n, k).T + random(n))
+    close(matmul(random(m, k), random(k, n)), random(m, k) @ random(k, n))
+    close(matmul_tn(random(k, m), random(k, n)), random(k, m).T @ random(k, n))
     assert len(calls) == 3
 
 
@@ -50,9 +50,9 @@ def test_value_and_gradients_are_those_of_torch(
 ) -> None:
     leaves = [random(*shape), random(out, 5), *([random(out)] if bias else [])]
     ours, theirs = ([leaf.clone().requires_grad_() for leaf in leaves] for _ in range(2))
-    values = linear(*ours), F.linear(*theirs)
+    values = onednn_linear(*ours), F.linear(*theirs)
     close(*values)
-    weights = random(out, *shape[:-1]).movedim(0, -1)  # so that gradients do not lie in a row
+    weights = random(out, *shape[:-1]).movedim(0, -1)  # so that gradients are not contiguous
     gradients = [
         torch.autograd.grad((value * weights).sum(), of) for value, of in zip(values, (ours, theirs), strict=True)
     ]
@@ -62,13 +62,13 @@ def test_value_and_gradients_are_those_of_torch(
 
 def test_what_needs_no_gradient_has_none(calls: list[tuple[int, ...]]) -> None:
     weight = random(3, 5).requires_grad_()
-    (gradient,) = torch.autograd.grad(linear(random(6, 5), weight).sum(), weight)
+    (gradient,) = torch.autograd.grad(onednn_linear(random(6, 5), weight).sum(), weight)
     close(gradient, random(6, 5).sum(0).expand(3, 5))
     assert len(calls) == 2
 
 
 def test_all_but_float32_is_left_to_torch(calls: list[tuple[int, ...]]) -> None:
-    layer = Linear(5, 3)
+    layer = OneDNNLinear(nn.Linear(5, 3))
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert layer(random(6, 5)).dtype == torch.bfloat16
     layer.double()(random(6, 5).double())

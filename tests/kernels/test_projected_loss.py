@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dragoman.kernels import projected_loss as loss_module
-from dragoman.kernels.projected_loss import projected_cross_entropy, regularised_cross_entropy
+from dragoman.kernels.projected_loss import plain_cross_entropy, projected_cross_entropy
 
 TOKENS, D_MODEL, VOCABULARY = 40, 16, 50
 close = torch.testing.assert_close
@@ -139,28 +139,11 @@ def test_bfloat16_is_close(smoothing: float) -> None:
     assert_near(found, gradients(expected, exact), 3e-2)
 
 
-@pytest.mark.parametrize("weight", [0.0, 3.0])
-def test_two_passes_are_drawn_together(weight: float) -> None:
-    generator = torch.Generator().manual_seed(1)
-    first, second = (torch.randn(5, 7, generator=generator, dtype=torch.float64).requires_grad_() for _ in range(2))
-    targets = torch.tensor([3, 0, 2, 0, 6])
-    real = targets != 0
-    loss, nll = regularised_cross_entropy(first, second, targets, 0.1, weight, ignore=0)
-    logs = [logits[real].log_softmax(-1) for logits in (first, second)]
-    entropies = [F.cross_entropy(log, targets[real], reduction="sum", label_smoothing=0.1) for log in logs]
-    divergences = [F.kl_div(a, b, reduction="sum", log_target=True) for a, b in (logs, logs[::-1])]
-    expected = torch.stack(entropies).sum() / 2 + weight / 2 * torch.stack(divergences).sum() / 2
-    torch.testing.assert_close(loss, expected, check_dtype=False)
-    torch.testing.assert_close(nll, F.nll_loss(logs[0], targets[real], reduction="sum"), check_dtype=False)
-    for ours, theirs in zip(
-        torch.autograd.grad(loss, (first, second)), torch.autograd.grad(expected, (first, second)), strict=True
-    ):
-        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
-
-
-def test_passes_that_agree_cost_nothing_more() -> None:
-    logits, targets = torch.randn(6, 9), torch.tensor([1, 2, 3, 4, 0, 0])
-    loss, _ = regularised_cross_entropy(logits, logits.clone(), targets, 0.1, 5.0, ignore=0)
-    torch.testing.assert_close(
-        loss, F.cross_entropy(logits, targets, reduction="sum", label_smoothing=0.1, ignore_index=0)
-    )
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_plain_equivalent_gives_the_same(bias: bool) -> None:
+    leaves, targets = parts(bias=bias)
+    hidden, weight, *rest = leaves
+    arguments = hidden, weight, rest[0] if bias else None, targets, 0.1, int(targets[3])
+    fused, plain = projected_cross_entropy(*arguments), plain_cross_entropy(*arguments)
+    close(fused, plain)
+    assert_near(gradients(fused[0], leaves), gradients(plain[0], leaves), 1e-5)

@@ -1,4 +1,4 @@
-"""Every implementation computes the same, from the same weights."""
+"""All implementations compute the same with the same weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 import torch
 from tiny_models import PAD, SIZE, TINY, padded_source, random_ids
 
-from dragoman.engines.torch.prefix import PrefixCache, PrefixStep
+from dragoman.engines.torch.prefix import PrefixDecoder
+from dragoman.kernels.varlen import plain_hidden
 from dragoman.model.build import IMPLEMENTATIONS, build_model
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Model
@@ -18,7 +19,7 @@ SHARED: list[dict[str, Any]] = [
     {"norm": "post", "tie": "none", "output_bias": True},
     {"norm": "pre", "activation": "gelu", "positions": "learned", "tie": "all"},
 ]
-"""Settings that all implementations can do."""
+"""Settings that all implementations support."""
 
 
 def both(options: dict[str, Any]) -> list[Transformer]:
@@ -45,12 +46,12 @@ def test_logits_are_the_same_with_padding(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("options", SHARED, ids=str)
-def test_packed_batches_and_their_gradients_are_the_same(options: dict[str, Any]) -> None:
+def test_gradients_are_the_same(options: dict[str, Any]) -> None:
     sources, targets = [padded_source(7, 4), random_ids(3, 5)], [random_ids(2, 6), random_ids(3, 4)]
     hiddens, gradients = [], []
     for model in both(options):
         model.train()
-        hidden = model.packed_hidden(sources, targets)[: 2 * 6 + 3 * 4]  # without filler
+        hidden = plain_hidden(model, sources, targets)[: 2 * 6 + 3 * 4]  # without padded tokens
         hidden.square().sum().backward()  # type: ignore[no-untyped-call]
         hiddens.append(hidden)
         gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
@@ -65,15 +66,16 @@ def test_packed_batches_and_their_gradients_are_the_same(options: dict[str, Any]
 
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
 @pytest.mark.parametrize("options", SHARED, ids=str)
-def test_decoding_with_a_cache_is_decoding_without(options: dict[str, Any], implementation: str) -> None:
+def test_decoding_with_a_cache_equals_decoding_without(options: dict[str, Any], implementation: str) -> None:
     model = both(options)[list(IMPLEMENTATIONS).index(implementation)]
-    source, tokens = padded_source(6, 3), random_ids(4, 5)  # two hypotheses a sentence
+    source, tokens = padded_source(6, 3), random_ids(4, 5)  # two hypotheses per sentence
     with torch.inference_mode():
-        cached, plain = model.start(source), PrefixCache(source)
-        step = PrefixStep(model)
-        cached.select(torch.tensor([0, 0, 1, 1]))
+        prefix = PrefixDecoder(model)
+        cached, plain = model.start(source), prefix.start(source)
+        for cache in (cached, plain):
+            cache.select(torch.tensor([0, 0, 1, 1]))
         for position in range(5):
-            ours, theirs = model.step(tokens[:, position], cached), step(tokens[:, position], plain)
+            ours, theirs = model.step(tokens[:, position], cached), prefix.step(tokens[:, position], plain)
             close(ours, theirs, atol=1e-5, rtol=1e-5)
             if position == 2:  # reorder hypotheses, then drop a sentence
                 for memory in (cached, plain):
@@ -97,7 +99,7 @@ def test_names_and_number_of_parameters_are_the_same() -> None:
         ({"attention_dropout": 0.3}, "equal dropout"),
     ],
 )
-def test_what_torch_cannot_do_is_refused(options: dict[str, Any], message: str) -> None:
+def test_settings_that_torch_does_not_support_are_refused(options: dict[str, Any], message: str) -> None:
     everything = {
         **TINY,
         "implementation": "torch",

@@ -1,8 +1,8 @@
-"""A mistake to learn from: the causal mask is computed and thrown away.
+"""A common mistake: the causal mask is computed, and its result is discarded.
 
-`scores.masked_fill(~mask, -inf)` without taking its result, and the decoder sees the future. Training then looks
-splendid, as copying the next input is all there is to learn, and translations are one word again and again. One of
-the relations that the tests of the model assert does not hold for such a model.
+With `scores.masked_fill(~mask, -inf)` instead of `scores = scores.masked_fill(...)`, the decoder sees the future.
+Training then looks excellent, because the model only learns to copy the next input, and translations repeat one
+word. One of the relations that the tests of the model assert does not hold for such a model.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import torch
 from tiny_models import SIZE, padded_source, random_ids, tiny_model
 from torch import Tensor
 
+from dragoman.kernels import varlen
+from dragoman.kernels.varlen import VarlenMask, shapes_of
 from dragoman.model import transformer
-from dragoman.model.masks import Blocks, shapes_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,16 +28,16 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def discarded_mask(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets every position of the decoder see all others."""
+    """Let every position of the decoder see all others."""
 
     def no_mask(length: int, device: torch.device) -> Tensor:
         return torch.ones(length, length, dtype=torch.bool, device=device)
 
-    def no_blocks(ids: Sequence[Tensor]) -> Blocks:
-        return Blocks(shapes_of(ids), shapes_of(ids), (None,) * len(ids))
+    def no_masks(groups: Sequence[Tensor]) -> VarlenMask:
+        return VarlenMask(shapes_of(groups), shapes_of(groups), (None,) * len(groups))
 
     monkeypatch.setattr(transformer, "causal_mask", no_mask)
-    monkeypatch.setattr(transformer, "causal_blocks", no_blocks)
+    monkeypatch.setattr(varlen, "causal_masks", no_masks)
 
 
 @pytest.mark.usefixtures("discarded_mask")
@@ -49,7 +50,7 @@ def test_the_future_changes_what_comes_before() -> None:
 
 
 @pytest.mark.usefixtures("discarded_mask")
-def test_training_looks_splendid_and_translations_repeat_themselves(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+def test_training_looks_excellent_and_translations_repeat_one_word(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     import dragoman
     from dragoman.training.report import read_metrics
     from dragoman.training.run import train

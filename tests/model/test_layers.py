@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.layers import FeedForward, Residual
+from dragoman.model.layers import FeedForward, SublayerConnection
 from dragoman.reference import attention as reference
+from dragoman.settings import Model
 
 D_MODEL, D_FF = 6, 10
 close = torch.testing.assert_close
@@ -62,7 +63,8 @@ def test_swiglu_lets_the_first_half_gate_the_second(x: Tensor) -> None:
 @pytest.mark.parametrize("epsilon", [1e-6, 0.5])
 @pytest.mark.parametrize("pre_norm", [True, False])
 def test_the_norm_is_before_or_after_the_sublayer(x: Tensor, pre_norm: bool, epsilon: float) -> None:
-    residual = Residual(D_MODEL, pre_norm=pre_norm, epsilon=epsilon, dropout=0.0).double()
+    settings = Model(d_model=D_MODEL, heads=1, norm="pre" if pre_norm else "post", norm_epsilon=epsilon, dropout=0.0)
+    residual = SublayerConnection(settings).double()
     for parameter in residual.parameters():
         nn.init.normal_(parameter)
     gain, bias = residual.norm.weight.detach().numpy(), residual.norm.bias.detach().numpy()

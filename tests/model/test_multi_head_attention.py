@@ -7,20 +7,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.model.attention import MultiHeadAttention, attend
-from dragoman.model.masks import Blocks, causal_mask, padding_mask
+from dragoman.model.attention import ATTENTION, FusedAttention, MultiHeadAttention, ScaledDotProductAttention
+from dragoman.model.masks import causal_mask, padding_mask
+from dragoman.model.positions import RotaryPositions
 from dragoman.reference import attention as reference
 
 BATCH, TARGET, SOURCE, D_MODEL, HEADS = 3, 5, 7, 12, 3
 close = torch.testing.assert_close
 
 
-def build(implementation: str, qkv_bias: bool, rotary: bool = False) -> MultiHeadAttention:
+def build(implementation: str, qkv_bias: bool) -> MultiHeadAttention:
     torch.manual_seed(1)
-    layer = MultiHeadAttention(
-        D_MODEL, HEADS, qkv_bias=qkv_bias, dropout=0.0, rotary=rotary, implementation=implementation
-    )
-    return layer.double()
+    core = ATTENTION[implementation]()
+    return MultiHeadAttention(D_MODEL, HEADS, qkv_bias=qkv_bias, core=core).double()
 
 
 def projections(layer: MultiHeadAttention) -> reference.Projections:
@@ -39,9 +38,7 @@ def inputs(*shape: int) -> Tensor:
 def padding(length: int) -> Tensor:
     """The mask of sentences that are 2, 3 and all tokens long."""
     real = torch.arange(length) < torch.tensor([2, 3, length])[:, None]
-    mask = padding_mask(real.long(), pad=0)
-    assert mask is not None
-    return mask
+    return padding_mask(real.long(), pad=0)
 
 
 def masks(kind: str, length: int) -> Tensor | None:
@@ -56,7 +53,7 @@ def test_self_attention_is_that_of_the_reference(mask_kind: str, implementation:
     layer, x, mask = build(implementation, qkv_bias), inputs(BATCH, TARGET), masks(mask_kind, TARGET)
     numpy_mask = None if mask is None else mask.numpy()
     theirs, _ = reference.multi_head_attention(x.numpy(), x.numpy(), projections(layer), HEADS, numpy_mask)
-    close(layer(x, mask, torch.arange(TARGET)), torch.from_numpy(theirs))
+    close(layer(x, mask), torch.from_numpy(theirs))
 
 
 @pytest.mark.parametrize("qkv_bias", [True, False])
@@ -67,14 +64,16 @@ def test_attention_to_a_memory_is_that_of_the_reference(mask_kind: str, implemen
     mask = masks(mask_kind, SOURCE)
     numpy_mask = None if mask is None else mask.numpy()
     theirs, _ = reference.multi_head_attention(x.numpy(), memory.numpy(), projections(layer), HEADS, numpy_mask)
-    close(layer(x, mask, torch.arange(TARGET), memory), torch.from_numpy(theirs))
+    close(layer(x, mask, memory=memory), torch.from_numpy(theirs))
 
 
 @pytest.mark.parametrize("mask_kind", ["none", "both"])
 def test_fused_and_explicit_attention_have_the_same_gradients(mask_kind: str) -> None:
+    rotation = RotaryPositions(TARGET, D_MODEL, HEADS).rotation(torch.arange(TARGET))
+
     def gradients(implementation: str) -> list[Tensor]:
-        layer, x = build(implementation, qkv_bias=True, rotary=True), inputs(BATCH, TARGET).requires_grad_()
-        (layer(x, masks(mask_kind, TARGET), torch.arange(TARGET)) ** 2).sum().backward()
+        layer, x = build(implementation, qkv_bias=True), inputs(BATCH, TARGET).requires_grad_()
+        (layer(x, masks(mask_kind, TARGET), rotation) ** 2).sum().backward()
         return [gradient for each in (x, *layer.parameters()) if (gradient := each.grad) is not None]
 
     explicit, fused = gradients("explicit"), gradients("fused")
@@ -82,28 +81,17 @@ def test_fused_and_explicit_attention_have_the_same_gradients(mask_kind: str) ->
     close(explicit, fused)
 
 
-@pytest.mark.parametrize("implementation", ["explicit", "fused"])
-def test_blocks_are_a_block_diagonal_mask(implementation: str) -> None:
-    """Two sentences of 2 tokens and one of 3, end to end: attention by blocks equals one large masked attention."""
-    layer, x = build(implementation, qkv_bias=True, rotary=True), inputs(1, 7)
-    first = torch.tensor([[True, False], [True, True]])[:, None]  # of two sentences, the first has one token
-    blocks = Blocks(((2, 2), (1, 3)), ((2, 2), (1, 3)), (first, causal_mask(3, torch.device("cpu"))))
-    dense = torch.block_diag(*(mask.expand(2, 2) for mask in first), torch.ones(3, 3).tril()).bool()  # type: ignore[no-untyped-call]
-    positions = torch.tensor([0, 1, 0, 1, 0, 1, 2])
-    close(layer(x, blocks, positions), layer(x, dense, positions))
-
-
 def test_float32_loses_little() -> None:
     q, k, v = (torch.randn(2, HEADS, length, 4, dtype=torch.float64) for length in (TARGET, SOURCE, SOURCE))
-    exact = attend(q, k, v, None, 0.0, fused=False)
-    for fused in (True, False):
-        close(attend(q.float(), k.float(), v.float(), None, 0.0, fused).double(), exact, atol=1e-5, rtol=1e-5)
+    exact = ScaledDotProductAttention()(q, k, v)
+    for core in (ScaledDotProductAttention(), FusedAttention()):
+        close(core(q.float(), k.float(), v.float()).double(), exact, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("fused", [True, False])
-def test_dropped_attention_weights_keep_their_mean(fused: bool) -> None:
+@pytest.mark.parametrize("kind", [ScaledDotProductAttention, FusedAttention])
+def test_dropped_attention_weights_keep_their_mean(kind: type[ScaledDotProductAttention]) -> None:
     q, k = torch.randn(1, 1, 500, 4), torch.randn(1, 1, 60, 4)
     torch.manual_seed(4)
-    mixed = attend(q, k, torch.ones(1, 1, 60, 1), None, 0.3, fused)  # each the sum of its weights, 1 without dropout
+    mixed = kind(0.3).train()(q, k, torch.ones(1, 1, 60, 1))  # each the sum of its weights: 1 without dropout
     assert mixed.std() > 0.01
-    assert abs(mixed.mean().item() - 1) < 5 * mixed.std().item() / 500**0.5 + 0.005  # and a rounded probability
+    assert abs(mixed.mean().item() - 1) < 5 * mixed.std().item() / 500**0.5 + 0.005

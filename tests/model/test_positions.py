@@ -1,4 +1,4 @@
-"""Positions: the table of the reference, and rotations that know distances alone."""
+"""Positions: the table of the reference, and rotations whose scores depend on distances alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.model.positions import build_positions, rotate, sinusoids, turns
+from dragoman.model.positions import POSITIONS, RotaryPositions, rotate, sinusoids
 from dragoman.reference.attention import sinusoidal_positions
 from dragoman.settings import Model
 
@@ -21,7 +21,7 @@ def test_sinusoids_are_those_of_the_reference(length: int, d_model: int) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_later_start_continues_the_earlier_positions(kind: str) -> None:
-    positions = build_positions(kind, 12, 6)
+    positions = POSITIONS[kind](12, 6, 1)
     for parameter in positions.parameters():
         torch.nn.init.normal_(parameter)
     embeddings = torch.randn(2, 12, 6)
@@ -32,14 +32,16 @@ def test_a_later_start_continues_the_earlier_positions(kind: str) -> None:
     assert torch.equal(whole, embeddings) == (kind == "rotary")
 
 
-def turned(x: Tensor, positions: Tensor) -> Tensor:
+def rotated_at(x: Tensor, positions: Tensor) -> Tensor:
     """Queries or keys at these positions."""
-    return rotate(x, turns(positions, x.shape[-1]))
+    rotation = RotaryPositions(500, x.shape[-1], 1).rotation(positions)
+    assert rotation is not None
+    return rotate(x, rotation)
 
 
 def score(q: Tensor, k: Tensor, query_position: int, key_position: int) -> float:
     """The dot product of a query and a key at these positions."""
-    return float((turned(q, torch.tensor([query_position])) * turned(k, torch.tensor([key_position]))).sum())
+    return float((rotated_at(q, torch.tensor([query_position])) * rotated_at(k, torch.tensor([key_position]))).sum())
 
 
 def test_rotary_scores_depend_on_the_distance_alone() -> None:
@@ -54,7 +56,7 @@ def test_rotary_scores_depend_on_the_distance_alone() -> None:
 
 def test_rotation_keeps_lengths_and_leaves_the_first_position() -> None:
     x = torch.randn(2, 3, 9, 8, dtype=torch.float64)
-    rotated = turned(x, torch.arange(9))
+    rotated = rotated_at(x, torch.arange(9))
     close(rotated.norm(dim=-1), x.norm(dim=-1), rtol=1e-6, atol=0.0)
     close(rotated[:, :, 0], x[:, :, 0])
     assert (rotated[:, :, 1:] - x[:, :, 1:]).norm(dim=-1).min() > 0.1
@@ -63,4 +65,6 @@ def test_rotation_keeps_lengths_and_leaves_the_first_position() -> None:
 def test_rotation_continues_at_a_later_start() -> None:
     x = torch.randn(2, 3, 9, 8)
     where = torch.arange(9)
-    close(torch.cat((turned(x[:, :, :4], where[:4]), turned(x[:, :, 4:], where[4:])), dim=2), turned(x, where))
+    close(
+        torch.cat((rotated_at(x[:, :, :4], where[:4]), rotated_at(x[:, :, 4:], where[4:])), dim=2), rotated_at(x, where)
+    )

@@ -75,16 +75,6 @@ def test_forward_projects_the_hidden_states(options: dict[str, Any]) -> None:
     close(model(source, target), model.output(hidden))
 
 
-@pytest.mark.parametrize("attention", ["explicit", "fused"])
-@pytest.mark.parametrize("options", VARIANTS, ids=str)
-def test_packed_batches_are_the_batches_one_by_one(options: dict[str, Any], attention: str) -> None:
-    model = tiny_model(**options, attention=attention)
-    sources, targets = [padded_source(6, 4), random_ids(3, 2)], [random_ids(2, 5), random_ids(3, 7, seed=5)]
-    alone = [model.hidden(*batch).flatten(0, 1) for batch in zip(sources, targets, strict=True)]
-    packed, expected = model.packed_hidden(sources, targets), torch.cat(alone)
-    close(packed[: len(expected)], expected)
-
-
 R3 = Model(
     d_model=512,
     heads=8,
@@ -145,10 +135,3 @@ def test_queries_keys_and_values_start_as_three_xavier_matrices_or_as_one(kind: 
     bound = (6 / (d_model + rows * d_model)) ** 0.5  # Glorot and Bengio 2010, eq. 16
     for part in weight.chunk(3):
         assert 0.98 * bound < part.abs().max() <= bound
-
-
-def test_a_mask_only_where_there_is_padding_gives_the_same() -> None:
-    model = tiny_model()
-    source, target = random_ids(2, 6), random_ids(2, 5)
-    unpadded = model(source, target)
-    close(model(torch.nn.functional.pad(source, (0, 1), value=PAD), target), unpadded)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from random import Random
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,11 +16,12 @@ from dragoman.model.build import build_model
 from dragoman.model.cache import KVCache
 from dragoman.model.transformer import Transformer
 from dragoman.search.beam import beam_search
-from dragoman.search.decode_single import follow, likeliest
-from dragoman.search.hypothesis import Hypothesis, Step
-from dragoman.search.logits_processors import forbid
+from dragoman.search.constraints import Constraints
+from dragoman.search.decode import decode
+from dragoman.search.decode_single import decode_single
+from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.trace import BeamTrace
-from dragoman.settings import Model
+from dragoman.settings import Decoding, Model
 
 BOS, EOS, VOCABULARY = 0, 1, 5
 WORDS = (2, 3, 4)
@@ -37,7 +37,7 @@ def lookup(sentence: int, prefix: Prefix) -> list[float]:
 
 @dataclass
 class LookupCache:
-    """What each row has read, in the manner of a KVCache."""
+    """The tokens that each row has read; selects like a KVCache."""
 
     sentences: list[int]
     prefixes: list[Prefix] = field(init=False)
@@ -48,7 +48,7 @@ class LookupCache:
         self.owners = list(self.sentences)
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
-        """Keep rows and sentences; the rows of a sentence must lie together."""
+        """Keep rows and sentences; the rows of a sentence must be adjacent."""
         self.prefixes = [self.prefixes[row] for row in rows.tolist()]
         self.owners = [self.owners[row] for row in rows.tolist()]
         if sentences is not None:
@@ -57,30 +57,23 @@ class LookupCache:
         assert self.owners == [sentence for sentence in self.sentences for _ in range(width)]
 
 
-@dataclass
-class LookupModel:
-    """A Step over a LookupCache that counts the rows it sees."""
+class LookupTask:
+    """A decoder of sentences that are numbers, on which the logits depend; it counts the rows that it sees."""
 
-    rows_seen: list[int] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.rows_seen: list[int] = []
 
-    def __call__(self, tokens: Tensor, cache: LookupCache) -> Tensor:
+    def start(self, source: Tensor) -> LookupCache:
+        """A cache for these sentences, (sentences,)."""
+        return LookupCache(source.tolist())
+
+    def step(self, tokens: Tensor, cache: LookupCache) -> Tensor:
         """Logits of the next token of each row, (rows, vocabulary)."""
         assert tokens.shape == (len(cache.prefixes),)
         self.rows_seen.append(len(tokens))
         cache.prefixes = [(*prefix, token) for prefix, token in zip(cache.prefixes, tokens.tolist(), strict=True)]
         assert all(prefix[0] == BOS for prefix in cache.prefixes)
         return torch.tensor([lookup(*row) for row in zip(cache.owners, cache.prefixes, strict=True)])
-
-
-class LookupTask:
-    """Sentences of the lookup model; a sentence is the number that its logits depend on."""
-
-    def __init__(self) -> None:
-        self.model = LookupModel()
-
-    def start(self, sentences: Sequence[int]) -> tuple[Step[Any], LookupCache]:
-        """A step and a cache for these sentences."""
-        return self.model, LookupCache(list(sentences))
 
     def logits(self, sentence: int, prefix: Prefix) -> list[float]:
         """Of the token after bos and this prefix."""
@@ -104,12 +97,15 @@ class TransformerTask:
         random = Random(sentence)
         return [random.randrange(1, VOCABULARY) for _ in range(1 + sentence % 5)] + [EOS]
 
-    def start(self, sentences: Sequence[int]) -> tuple[Step[Any], KVCache]:
-        """A step and a cache for these sentences, padded."""
-        sources = [self.source(sentence) for sentence in sentences]
+    def start(self, source: Tensor) -> KVCache:
+        """A cache for these sentences, (sentences,)."""
+        sources = [self.source(sentence) for sentence in source.tolist()]
         longest = max(map(len, sources))
-        ids = torch.tensor([source + [self.pad] * (longest - len(source)) for source in sources])
-        return self.model.step, self.model.start(ids)
+        return self.model.start(torch.tensor([each + [self.pad] * (longest - len(each)) for each in sources]))
+
+    def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
+        """Logits of the next token of each row, (rows, vocabulary)."""
+        return self.model.step(tokens, cache)
 
     def logits(self, sentence: int, prefix: Prefix) -> list[float]:
         """Of the token after bos and this prefix, by a full forward pass."""
@@ -173,6 +169,11 @@ def plain_beam(
     return sorted(scored, reverse=True), steps
 
 
+def constraints(max_lengths: Sequence[int], prefixes: Tensor | None = None) -> Constraints:
+    """Constraints under which bos is never chosen."""
+    return Constraints(BOS, EOS, [BOS], torch.tensor(max_lengths), prefixes)
+
+
 @torch.inference_mode()
 def beam(
     task: Task,
@@ -185,21 +186,10 @@ def beam(
     prefixes: Tensor | None = None,
     trace: BeamTrace | None = None,
 ) -> list[list[Hypothesis]]:
-    """Beam search that never produces bos."""
-    step, cache = task.start(sentences)
-    return beam_search(
-        step,
-        cache,
-        bos=BOS,
-        eos=EOS,
-        beam_size=beam_size,
-        n_best=n_best,
-        max_lengths=torch.tensor(max_lengths),
-        length_penalty=alpha,
-        filters=[forbid([BOS])],
-        prefixes=prefixes,
-        trace=trace,
-    )
+    """Beam search that never chooses bos."""
+    settings = Decoding(beam_size=beam_size, n_best=n_best, length_penalty=alpha)
+    cache = task.start(torch.tensor(sentences))
+    return beam_search(task, cache, settings, constraints(max_lengths, prefixes), trace)
 
 
 @torch.inference_mode()
@@ -210,19 +200,21 @@ def greedy(
     alpha: float = 1.0,
     prefixes: Tensor | None = None,
 ) -> list[Hypothesis]:
-    """Greedy search that never produces bos."""
-    step, cache = task.start(sentences)
-    return follow(
-        step,
-        cache,
-        likeliest,
-        bos=BOS,
-        eos=EOS,
-        max_lengths=torch.tensor(max_lengths),
-        length_penalty=alpha,
-        filters=[forbid([BOS])],
-        prefixes=prefixes,
-    )
+    """Greedy search that never chooses bos."""
+    settings = Decoding(beam_size=1, length_penalty=alpha)
+    return decode_single(task, task.start(torch.tensor(sentences)), settings, constraints(max_lengths, prefixes))
+
+
+def decode_with(
+    task: Task,
+    sentences: Sequence[int],
+    max_lengths: Sequence[int],
+    settings: Decoding,
+    prefixes: Tensor | None = None,
+    trace: BeamTrace | None = None,
+) -> list[list[Hypothesis]]:
+    """The search that the settings ask for, which never chooses bos."""
+    return decode(task, torch.tensor(sentences), settings, constraints(max_lengths, prefixes), trace)
 
 
 def assert_same(ours: Sequence[Hypothesis], theirs: Sequence[Hypothesis]) -> None:

@@ -134,7 +134,7 @@ def test_finished_sentences_leave_the_batch(beam_size: int) -> None:
     def rows_seen(*sentences: int) -> list[int]:
         task = LookupTask()
         beam(task, sentences, beam_size, [LENGTHS[sentence] for sentence in sentences])
-        return task.model.rows_seen
+        return task.rows_seen
 
     alone = [rows_seen(sentence) for sentence in SENTENCES]
     steps = max(map(len, alone))
@@ -153,6 +153,6 @@ def test_a_settled_sentence_is_not_searched_on(alpha: float) -> None:
         ((best,),) = beam(task, [sentence], 4, [12], alpha=alpha)
         hypotheses, steps = plain_beam(task, sentence, 4, 12, alpha)
         assert best.tokens == hypotheses[0][1]
-        assert len(task.model.rows_seen) <= steps
-        saved += steps - len(task.model.rows_seen)
+        assert len(task.rows_seen) <= steps
+        saved += steps - len(task.rows_seen)
     assert saved > 0

@@ -14,16 +14,15 @@ from lookup import (
     TransformerTask,
     assert_same,
     beam,
+    decode_with,
     every_hypothesis,
     greedy,
     log_probabilities_of,
     score_of,
 )
 
-from dragoman.search.constraints import ANY
-from dragoman.search.decode import search
-from dragoman.search.decode_single import follow, likeliest
-from dragoman.search.logits_processors import forbid
+from dragoman.search.constraints import ANY, Constraints
+from dragoman.search.decode_single import decode_single
 from dragoman.settings import Decoding
 
 SENTENCES = range(8)
@@ -68,19 +67,11 @@ def test_its_own_beginning_changes_nothing(task: Task) -> None:
     assert_same(greedy(task, SENTENCES, limits, prefixes=own), free)
 
 
-def test_what_filters_forbid_can_still_be_forced(task: Task) -> None:
-    step, cache = task.start([0])
-    (found,) = follow(
-        step,
-        cache,
-        likeliest,
-        bos=BOS,
-        eos=EOS,
-        max_lengths=torch.tensor([5]),
-        length_penalty=0.0,
-        filters=[forbid([BOS, 3])],
-        prefixes=torch.tensor([[3]]),
-    )
+@torch.inference_mode()
+def test_a_forbidden_token_can_still_be_forced(task: Task) -> None:
+    limited = Constraints(BOS, EOS, [BOS, 3], torch.tensor([5]), torch.tensor([[3]]))
+    settings = Decoding(beam_size=1, length_penalty=0.0)
+    (found,) = decode_single(task, task.start(torch.tensor([0])), settings, limited)
     assert found.tokens[0] == 3
     expected = torch.tensor(task.logits(0, ())).log_softmax(dim=-1)[3]
     assert found.log_probabilities[0] == pytest.approx(float(expected), abs=1e-5)
@@ -89,11 +80,8 @@ def test_what_filters_forbid_can_still_be_forced(task: Task) -> None:
 
 @pytest.mark.parametrize("options", [{"beam_size": 1}, {"beam_size": 4}, {"sampling": True, "n_best": 20}], ids=str)
 def test_settings_of_length_and_repetition_are_kept(task: Task, options: dict[str, int]) -> None:
-    step, cache = task.start(SENTENCES)
     settings = Decoding.model_validate({"min_length": 3, "no_repeat_ngram": 2, **options})
-    limits = torch.full((len(SENTENCES),), 7)
-    with torch.inference_mode():
-        found = search(step, cache, settings, bos=BOS, eos=EOS, forbidden=(BOS,), max_lengths=limits, prefixes=PREFIXES)
+    found = decode_with(task, SENTENCES, [7] * len(SENTENCES), settings, PREFIXES)
     for beginning, hypotheses in zip(BEGINNINGS, found, strict=True):
         for tokens in (each.tokens for each in hypotheses):
             assert 3 <= len(tokens) <= 6

@@ -61,4 +61,4 @@ def test_finished_sentences_leave_the_batch() -> None:
     task = LookupTask()
     lengths = [len(found.log_probabilities) for found in greedy(task, SENTENCES, LENGTHS)]
     assert len(set(lengths)) > 2
-    assert task.model.rows_seen == [sum(length > step for length in lengths) for step in range(max(lengths))]
+    assert task.rows_seen == [sum(length > step for length in lengths) for step in range(max(lengths))]

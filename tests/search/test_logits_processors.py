@@ -1,4 +1,4 @@
-"""Filters keep exactly the tokens they promise, with their probabilities in proportion."""
+"""Logits processors remove exactly the tokens they should, and keep the other probabilities in proportion."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from dragoman.search.logits_processors import (
-    apply_filters,
+    apply_processors,
     forbid,
-    forbid_repeats,
-    keep_going,
-    keep_top_k,
-    keep_top_p,
-    temper,
+    minimum_length,
+    no_repeat_ngram,
+    temperature,
+    top_k,
+    top_p,
 )
 
 close = torch.testing.assert_close
@@ -28,9 +28,9 @@ def logits() -> Tensor:
     return torch.randn(20, 6, generator=torch.Generator().manual_seed(1)) * 2
 
 
-def kept(filtered: Tensor) -> list[set[int]]:
+def kept(processed: Tensor) -> list[set[int]]:
     """The ids of each row that can still be chosen."""
-    return [set(row.isfinite().nonzero()[:, 0].tolist()) for row in filtered]
+    return [set(row.isfinite().nonzero()[:, 0].tolist()) for row in processed]
 
 
 def smallest_sets(logits: Tensor, p: float) -> list[set[int]]:
@@ -49,16 +49,16 @@ def smallest_sets(logits: Tensor, p: float) -> list[set[int]]:
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.8, 0.95, 1.0])
 def test_top_p_keeps_the_smallest_set(logits: Tensor, p: float) -> None:
-    filtered = keep_top_p(p)(logits, NOTHING)
-    assert kept(filtered) == smallest_sets(logits, p)
-    assert torch.equal(filtered[filtered.isfinite()], logits[filtered.isfinite()])
+    processed = top_p(p)(logits, NOTHING)
+    assert kept(processed) == smallest_sets(logits, p)
+    assert torch.equal(processed[processed.isfinite()], logits[processed.isfinite()])
 
 
 @pytest.mark.parametrize("k", [1, 3, 6, 50])
 def test_top_k_keeps_the_likeliest(logits: Tensor, k: int) -> None:
-    filtered = keep_top_k(k)(logits, NOTHING)
-    assert kept(filtered) == [set(sorted(range(6), key=lambda index: -row[index])[:k]) for row in logits.tolist()]
-    assert torch.equal(filtered[filtered.isfinite()], logits[filtered.isfinite()])
+    processed = top_k(k)(logits, NOTHING)
+    assert kept(processed) == [set(sorted(range(6), key=lambda index: -row[index])[:k]) for row in logits.tolist()]
+    assert torch.equal(processed[processed.isfinite()], logits[processed.isfinite()])
 
 
 @pytest.mark.parametrize("ids", [[0], [5, 2], range(5)])
@@ -69,38 +69,38 @@ def test_forbidden_ids_have_no_probability(logits: Tensor, ids: list[int]) -> No
     close(probabilities[:, others], logits[:, others].softmax(dim=-1))
 
 
-@pytest.mark.parametrize("temperature", [0.25, 0.5, 1.0, 3.0])
-def test_temperature_is_a_power_of_the_probabilities(logits: Tensor, temperature: float) -> None:
-    powers = logits.softmax(dim=-1) ** (1 / temperature)
-    close(temper(temperature)(logits.clone(), NOTHING).softmax(dim=-1), powers / powers.sum(dim=-1, keepdim=True))
+@pytest.mark.parametrize("value", [0.25, 0.5, 1.0, 3.0])
+def test_temperature_is_a_power_of_the_probabilities(logits: Tensor, value: float) -> None:
+    powers = logits.softmax(dim=-1) ** (1 / value)
+    close(temperature(value)(logits.clone(), NOTHING).softmax(dim=-1), powers / powers.sum(dim=-1, keepdim=True))
 
 
-def test_filters_act_in_order_in_float32(logits: Tensor) -> None:
+def test_processors_are_applied_in_order_in_float32(logits: Tensor) -> None:
     before = logits.bfloat16()
     unchanged = before.clone()
-    filtered = apply_filters([forbid([0]), temper(0.5), keep_top_k(2)], before.clone(), NOTHING)
+    processed = apply_processors([forbid([0]), temperature(0.5), top_k(2)], before.clone(), NOTHING)
     assert torch.equal(before, unchanged)
-    assert filtered.dtype == torch.float32
-    for row, ids in zip(before.float(), kept(filtered), strict=True):
+    assert processed.dtype == torch.float32
+    for row, ids in zip(before.float(), kept(processed), strict=True):
         assert ids == set((row[1:].topk(2).indices + 1).tolist())
-    finite = filtered.isfinite()
-    close(filtered[finite], before.float()[finite] * 2)
-    assert (filtered[~finite] == -math.inf).all()
+    finite = processed.isfinite()
+    close(processed[finite], before.float()[finite] * 2)
+    assert (processed[~finite] == -math.inf).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_what_would_repeat_an_ngram_is_forbidden_and_nothing_else(logits: Tensor, n: int) -> None:
+def test_only_tokens_that_repeat_an_ngram_are_forbidden(logits: Tensor, n: int) -> None:
     for length in range(8):
         tokens = torch.randint(6, (20, length), generator=torch.Generator().manual_seed(length))
-        filtered = forbid_repeats(n)(logits.clone(), tokens)
-        for row, allowed in zip(tokens.tolist(), kept(filtered), strict=True):
+        processed = no_repeat_ngram(n)(logits.clone(), tokens)
+        for row, allowed in zip(tokens.tolist(), kept(processed), strict=True):
             seen = [tuple(row[start : start + n]) for start in range(length - n + 1)]
             end = row[length - n + 1 :] if n > 1 else []
             assert allowed == {token for token in range(6) if (*end, token) not in seen}
-        assert torch.equal(filtered[filtered.isfinite()], logits[filtered.isfinite()])
+        assert torch.equal(processed[processed.isfinite()], logits[processed.isfinite()])
 
 
-def test_eos_waits_for_the_fewest_tokens(logits: Tensor) -> None:
+def test_eos_is_forbidden_before_the_minimum_length(logits: Tensor) -> None:
     for length in range(5):
-        probabilities = keep_going(3, eos=1)(logits.clone(), NOTHING.new_zeros(20, length)).softmax(dim=-1)
+        probabilities = minimum_length(3, eos=1)(logits.clone(), NOTHING.new_zeros(20, length)).softmax(dim=-1)
         assert bool((probabilities[:, 1] > 0).all()) == (length >= 3)

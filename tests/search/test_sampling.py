@@ -9,21 +9,19 @@ from typing import Any
 
 import pytest
 import torch
-from lookup import BOS, EOS, WORDS, LookupTask, assert_same, beam, greedy, log_probabilities_of, score_of
+from lookup import BOS, EOS, WORDS, LookupTask, assert_same, beam, decode_with, greedy, log_probabilities_of, score_of
 
-from dragoman.search.decode import search
+from dragoman.search.constraints import Constraints
+from dragoman.search.decode import decode
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.settings import Decoding
 
 DRAWS = 5000
 
 
-@torch.inference_mode()
 def found(sentences: list[int], max_lengths: list[int], **decoding: Any) -> list[list[Hypothesis]]:
     """What these decoding settings find with the lookup model."""
-    step, cache = LookupTask().start(sentences)
-    settings = Decoding.model_validate(decoding)
-    return search(step, cache, settings, bos=BOS, eos=EOS, forbidden=(BOS,), max_lengths=torch.tensor(max_lengths))
+    return decode_with(LookupTask(), sentences, max_lengths, Decoding.model_validate(decoding))
 
 
 def shaped(logits: list[float], temperature: float = 1.0, top_k: int = 4, top_p: float = 1.0) -> dict[int, float]:
@@ -128,9 +126,7 @@ def test_settings_reach_the_search(beam_size: int) -> None:
 )
 @pytest.mark.parametrize("forbidden", [(0,), (0, 3), (0, 2, 4)])
 def test_forbidden_ids_never_appear(forbidden: tuple[int, ...], options: dict[str, Any]) -> None:
-    step, cache = LookupTask().start(range(8))
-    settings = Decoding.model_validate(options)
-    limits = torch.full((8,), 5)
-    results = search(step, cache, settings, bos=BOS, eos=EOS, forbidden=forbidden, max_lengths=limits)
+    settings, limited = Decoding.model_validate(options), Constraints(BOS, EOS, forbidden, torch.full((8,), 5))
+    results = decode(LookupTask(), torch.arange(8), settings, limited)
     produced = {token for hypotheses in results for each in hypotheses for token in each.tokens}
     assert produced == set(WORDS) - set(forbidden)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import torch
-from lookup import BOS, EOS, WORDS, LookupTask, Task, TransformerTask, assert_same, beam, continuations
+from lookup import EOS, WORDS, LookupTask, Task, TransformerTask, assert_same, beam, continuations, decode_with
 
-from dragoman.search.decode import search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
@@ -26,12 +24,22 @@ def traced(task: Task, beam_size: int, alpha: float = 1.0) -> tuple[BeamTrace, l
     return trace, beam(task, SENTENCES, beam_size, LENGTHS, alpha=alpha, trace=trace)
 
 
+def winner(trace: BeamTrace, sentence: int) -> Hypothesis:
+    """The best hypothesis that ended, put together from the steps."""
+    steps = trace.steps[sentence]
+    values = {each.tokens: each.log_probability for step in steps for each in step}
+    finals = [(each.final, each.tokens) for step in steps for each in step if each.final is not None]
+    final, tokens = max(finals, key=lambda pair: pair[0])
+    lengths = range(1, len(tokens) + 1)
+    return Hypothesis(list(tokens[:-1]), [values[tokens[:length]] for length in lengths], final)
+
+
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("beam_size", [1, 2, 3, 6])
 def test_the_winner_is_what_the_search_returned(task: Task, beam_size: int, alpha: float) -> None:
     trace, found = traced(task, beam_size, alpha)
     for sentence, (best,) in zip(SENTENCES, found, strict=True):
-        assert trace.winner(sentence) == best
+        assert winner(trace, sentence) == best
     assert_same(
         [best for (best,) in found], [best for (best,) in beam(task, SENTENCES, beam_size, LENGTHS, alpha=alpha)]
     )
@@ -84,25 +92,17 @@ def test_finals_are_the_scores_of_all_hypotheses(task: Task) -> None:
         assert all((each.final is None) == (each.fate != "ended") for step in trace.steps[sentence] for each in step)
 
 
-@torch.inference_mode()
 def test_a_traced_greedy_search_is_greedy() -> None:
-    task = TransformerTask()
-
-    def find(trace: BeamTrace | None) -> list[Hypothesis]:
-        step, cache = task.start(SENTENCES)
-        limits, settings = torch.tensor(LENGTHS), Decoding(beam_size=1)
-        found = search(step, cache, settings, bos=BOS, eos=EOS, forbidden=[BOS], max_lengths=limits, trace=trace)
-        return [best for (best,) in found]
-
-    trace = BeamTrace(EOS)
-    plain, traced = find(None), find(trace)
+    task, trace = TransformerTask(), BeamTrace(EOS)
+    plain, traced = (
+        [best for (best,) in decode_with(task, SENTENCES, LENGTHS, Decoding(beam_size=1), trace=each)]
+        for each in (None, trace)
+    )
     assert_same(traced, plain)
-    assert [trace.winner(sentence) for sentence in SENTENCES] == traced
+    assert [winner(trace, sentence) for sentence in SENTENCES] == traced
 
 
 def test_a_sampled_translation_has_no_trace() -> None:
-    task, trace = LookupTask(), BeamTrace(EOS)
-    step, cache = task.start(SENTENCES)
-    settings = Decoding(beam_size=1, sampling=True)
-    search(step, cache, settings, bos=BOS, eos=EOS, forbidden=[BOS], max_lengths=torch.tensor(LENGTHS), trace=trace)
+    trace = BeamTrace(EOS)
+    decode_with(LookupTask(), SENTENCES, LENGTHS, Decoding(beam_size=1, sampling=True), trace=trace)
     assert not trace.steps

@@ -7,6 +7,7 @@ import torch
 from tiny_models import SIZE, VARIANTS, padded_source, random_ids, tiny_model
 
 from dragoman.dataset.batch import Batch
+from dragoman.model.positions import Positions
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
 from dragoman.training.scheduled_sampling import SAMPLED, stepwise, teacher_forcing_probability, two_pass
@@ -56,7 +57,7 @@ def test_the_share_of_reference_inputs_is_the_probability(kind: str, monkeypatch
     fed: list[torch.Tensor] = []
     embed = model._embed
 
-    def spy(embedding: torch.nn.Embedding, add: torch.nn.Module, ids: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    def spy(embedding: torch.nn.Embedding, add: Positions, ids: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
         if embedding is model.target_embedding:
             fed.append(ids)
         return embed(embedding, add, ids, at)

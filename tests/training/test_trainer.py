@@ -236,8 +236,8 @@ def test_checkpoints_between_validations_are_as_often_as_asked_for(
 @pytest.fixture
 def half(monkeypatch: pytest.MonkeyPatch) -> None:
     """float16 on this machine's CPU, which precision = "float16" asks for on GPUs only."""
-    for room in ("device", "trainer"):
-        monkeypatch.setattr(f"dragoman.training.{room}.compute_dtype", lambda *_: torch.float16)
+    for module in ("system.device", "training.trainer"):
+        monkeypatch.setattr(f"dragoman.{module}.compute_dtype", lambda *_: torch.float16)
 
 
 @pytest.mark.usefixtures("half")

@@ -16,7 +16,7 @@ def export_bundle(
     bundle: BundlePath,
     directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where to; made, or an earlier export.")],
     to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="ctranslate2, huggingface, onnx or argos.")],
-    compute_type: ComputeType = None,
+    compute_type: ComputeType = "float32",
     source: Annotated[
         Path | None, typer.Option(help="Sentences to compare translations of, line by line (default: random tokens).")
     ] = None,
@@ -30,7 +30,7 @@ def export_bundle(
     from dragoman.export.parity import read_sample
     from dragoman.export.run import export
 
-    measured = export(Bundle.load(bundle), to, directory, compute_type or "float32", read_sample(source, reference))
+    measured = export(Bundle.load(bundle), to, directory, compute_type, read_sample(source, reference))
     print(f"{measured}\n{directory}: {to}, the same translator")
 
 

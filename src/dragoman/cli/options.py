@@ -1,7 +1,10 @@
-"""What several verbs take, and what becomes of it."""
+"""Options that several commands have, and how they become a translator."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,40 +16,92 @@ if TYPE_CHECKING:
     from dragoman.settings import Decoding
     from dragoman.translator import Translator
 
-BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle, or a run directory that holds one.")]
+BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle, or a run directory that contains one.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be given again for others."),
+    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; can be repeated."),
 ]
 DataDirectory = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="Directory of datasets to read before downloading (default: $DRAGOMAN_DATA)."),
+    typer.Option("--data-dir", help="Directory with datasets, read before downloading (default: $DRAGOMAN_DATA)."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ComputeType = Annotated[
-    Literal["float32", "int8"] | None,
-    typer.Option(help="Arithmetic of CTranslate2 (default: float32); int8 is smaller, and a little less exact."),
+    Literal["float32", "int8"],
+    typer.Option(help="Arithmetic of the engine; int8 (ctranslate2) is faster, smaller and slightly less exact."),
 ]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine", metavar="ENGINE", help="ctranslate2, cpu or torch (default: the first that supports what you ask)."
+    ),
+]
+Device = Annotated[
+    str, typer.Option("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, … (auto: a GPU if there is one).")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print which engine is used, and why, to standard error.")]
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What the command line says about engines."""
+
+    name: str | None = None
+    device: str = "auto"
+    compute_type: Literal["float32", "int8"] = "float32"
+    verbose: bool = False
+    token_scores: bool = True
+    trace: bool = False
+
+
+def open_translator(
+    bundle: Path, overrides: list[str] | None, options: EngineOptions, ensemble: Sequence[Path] = ()
+) -> Translator:
+    """The translator of a bundle, with the settings that --set changes and the engine that the options choose.
+
+    Raises:
+        UserError: There is no bundle, or no engine can do what is asked.
+    """
+    from dragoman.bundle import Bundle, find_bundle
+    from dragoman.engines import EngineRequest, choose, open_engine
+    from dragoman.engines.choose import open_with_ensemble
+    from dragoman.system.device import choose_device
+    from dragoman.translator import Translator
+
+    directory = find_bundle(bundle)
+    loaded = Bundle.load(directory)
+    request = EngineRequest(
+        bundle=loaded,
+        decoding=decoding_of(loaded.recipe, overrides or []),
+        device=choose_device(options.device),
+        path=directory,
+        compute_type=options.compute_type,
+        token_scores=options.token_scores,
+        trace=options.trace,
+        in_ensemble=bool(ensemble),
+    )
+    if options.verbose:
+        print(f"dragoman: engine: {choose(request, options.name)}, device: {request.device}", file=sys.stderr)
+    if ensemble:
+        others = [Bundle.load(path) for path in ensemble]
+        return Translator(loaded, request.decoding, engine=open_with_ensemble(request, others, options.name))
+    return Translator(loaded, request.decoding, engine=open_engine(request, options.name))
 
 
 def load_translator(bundle: Path, overrides: list[str] | None) -> Translator:
-    """The translator of a bundle with the settings that --set changes."""
-    from dragoman.bundle import Bundle
-    from dragoman.translator import Translator
-
-    loaded = Bundle.load(bundle)
-    return Translator(loaded, decoding_of(loaded.recipe, overrides or []))
+    """The translator of a bundle with the settings that --set changes, and the default engine."""
+    return open_translator(bundle, overrides, EngineOptions())
 
 
 def decoding_of(recipe: Any, overrides: list[str]) -> Decoding:
-    """The settings of the search of a recipe, as --set changes them.
+    """The decoding settings of a recipe, as --set changes them.
 
     Raises:
-        UserError: What was trained cannot be set anew.
+        UserError: --set names a setting of training, or an invalid value.
     """
     from dragoman.recipe import build_recipe
 
     if foreign := [override for override in overrides if not override.startswith("decoding.")]:
-        raise UserError(f"--set {foreign[0]}: only decoding.* can be set for a trained model")
+        raise UserError(f"--set {foreign[0]}: only decoding.* can be changed for a trained model")
     decoding: Decoding = build_recipe(recipe.to_dict(), overrides, origin="--set").decoding
     return decoding

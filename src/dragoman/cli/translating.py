@@ -7,16 +7,25 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Literal
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import BundlePath, ComputeType, Overrides, decoding_of, load_translator
+from dragoman.cli.options import (
+    BundlePath,
+    ComputeType,
+    Device,
+    EngineName,
+    EngineOptions,
+    Overrides,
+    Verbose,
+    load_translator,
+    open_translator,
+)
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.text.translation import Translation
-    from dragoman.translator import Translator
 
 
 def translate(
@@ -28,11 +37,10 @@ def translate(
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a line: text, tokens, log-probabilities, score, …")
     ] = False,
-    engine: Annotated[
-        Literal["ctranslate2", "torch"] | None,
-        typer.Option(help="What searches (default: ctranslate2 if it is installed and can do it, else torch)."),
-    ] = None,
-    compute_type: ComputeType = None,
+    engine: EngineName = None,
+    device: Device = "auto",
+    compute_type: ComputeType = "float32",
+    verbose: Verbose = False,
     ensemble: Annotated[
         list[Path] | None,
         typer.Option(metavar="BUNDLE", help="Average the predictions with those of this bundle; may be given again."),
@@ -53,7 +61,8 @@ def translate(
         raise UserError("give texts or --input, not both")
     if output and source and output.resolve() == source.resolve():
         raise UserError(f"{output}: is also the input")
-    translator = _open_translator(bundle, overrides, engine, compute_type, ensemble or [], token_scores=as_json)
+    options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
+    translator = open_translator(bundle, overrides, options, ensemble or [])
     lines: Iterable[str] = texts or (read_lines(source) if source else decode_lines(sys.stdin.buffer, "standard input"))
     truncated = 0
     with _open_output(output) as file:
@@ -108,40 +117,16 @@ def score(
 
     Example: dragoman score runs/multi30k-de-en --source test.de --target other.en --set decoding.length_penalty=0
     """
-    from dragoman.bundle import Bundle
     from dragoman.corpus.find import read_corpus
     from dragoman.evaluation.scoring import score
     from dragoman.settings import FilePair
 
-    loaded = Bundle.load(bundle)
-    alpha = decoding_of(loaded.recipe, overrides or []).length_penalty
+    translator = load_translator(bundle, overrides)
     files = FilePair(source=str(source), target=str(target))
     pairs = read_corpus(files, source_language="source", target_language="target")
     with _open_output(None) as file:
-        for each in score(loaded, ((pair.source, pair.target) for pair in pairs), alpha):
+        for each in score(translator, ((pair.source, pair.target) for pair in pairs)):
             file.write((_to_json(each) if as_json else f"{each.score:.5f}") + "\n")
-
-
-def _open_translator(
-    bundle: Path,
-    overrides: list[str] | None,
-    engine: str | None,
-    compute_type: str | None,
-    ensemble: list[Path],
-    *,
-    token_scores: bool,
-) -> Translator:
-    from dragoman.bundle import Bundle, find_bundle
-    from dragoman.engines.choose import open_translator
-    from dragoman.translator import Translator
-
-    loaded = Bundle.load(bundle)
-    decoding = decoding_of(loaded.recipe, overrides or [])
-    if ensemble:
-        if engine == "ctranslate2" or compute_type:
-            raise UserError("the engine ctranslate2 cannot translate with --ensemble; torch can")
-        return Translator(loaded, decoding, ensemble=[Bundle.load(path) for path in ensemble])
-    return open_translator(loaded, find_bundle(bundle), decoding, engine, compute_type, token_scores=token_scores)
 
 
 @contextmanager

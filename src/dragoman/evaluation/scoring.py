@@ -1,62 +1,36 @@
-"""What a model thinks of given translations."""
+"""The probability of given translations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-import numpy as np
-import torch
-
-from dragoman.bundle import Bundle
-from dragoman.dataset.batch import make_batch
-from dragoman.dataset.buckets import cut
-from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.search.hypothesis import finish
 from dragoman.text.translation import Translation
-from dragoman.translator import WINDOW
+from dragoman.translator import WINDOW, Translator
 
 
-def score(
-    bundle: Bundle, pairs: Iterable[tuple[str, str]], length_penalty: float, batch_tokens: int = 4096
-) -> Iterator[Translation]:
+def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:
     """Each target as a translation of its source, with the probability that the model gives each of its tokens.
 
-    Unknown words count as the model sees them, with the probability of unk. A side that is longer than the model's
-    limit is cut, and the translation says so.
+    Unknown words have the probability of unk. A side that is longer than the model's limit is cut, and marked as
+    truncated. The scores are divided by the length penalty of the translator's settings.
 
     Args:
-        bundle: The model.
-        pairs: Sources and their targets, any number; they are read a few thousand at a time.
-        length_penalty: Exponent of the penalty that divides the sum of the log-probabilities, as in the search.
-        batch_tokens: Tokens a side of a batch may have, padding included.
+        translator: The model, its engine and settings.
+        pairs: Sources and their targets, any number; a few thousand are read at a time.
     """
-    pairs = iter(pairs)
+    bundle, limit, pairs = translator.bundle, translator.source_limit, iter(pairs)
     while window := list(islice(pairs, WINDOW)):
-        yield from _score(bundle, window, length_penalty, batch_tokens)
-
-
-@torch.inference_mode()
-def _score(bundle: Bundle, texts: list[tuple[str, str]], alpha: float, batch_tokens: int) -> list[Translation]:
-    source, target, model = bundle.source.vocabulary, bundle.target.vocabulary, bundle.model
-    limit = bundle.recipe.model.max_length - 1
-    sources = bundle.source.encode([text for text, _ in texts])
-    targets = bundle.target.encode([text for _, text in texts])
-    pairs = PairStore(IdStore.of(ids[:limit] for ids in sources), IdStore.of(ids[:limit] for ids in targets))
-    lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
-    scored: dict[int, Translation] = {}
-    for indices in cut(*lengths, np.lexsort(lengths), batch_tokens):
-        batch = make_batch(pairs, indices, source, target).to(model.target_embedding.weight.device)
-        logits = model(batch.source, batch.target_input).float()  # (batch, target, vocabulary)
-        values = (logits.gather(2, batch.target_output[:, :, None]) - logits.logsumexp(2, keepdim=True))[:, :, 0]
-        for index, row in zip(indices.tolist(), values.tolist(), strict=True):
-            ids = pairs.target[index].tolist()
-            found = finish(ids, row[: len(ids) + 1], alpha)
-            scored[index] = Translation(
-                text=texts[index][1],
-                tokens=[target.tokens[each] for each in ids],
-                log_probabilities=found.log_probabilities,
-                score=found.score,
-                truncated=max(len(sources[index]), len(targets[index])) > limit,
+        sources = bundle.source.encode([source for source, _ in window])
+        targets = bundle.target.encode([target for _, target in window])
+        scores = translator.engine.score([ids[:limit] for ids in sources], [ids[:limit] for ids in targets])
+        for (_, text), source, target, values in zip(window, sources, targets, scores, strict=True):
+            hypothesis = finish(target[:limit], values, translator.decoding.length_penalty)
+            yield Translation(
+                text=text,
+                tokens=[bundle.target.vocabulary.tokens[token] for token in hypothesis.tokens],
+                log_probabilities=values,
+                score=hypothesis.score,
+                truncated=max(len(source), len(target)) > limit,
             )
-    return [scored[index] for index in range(len(texts))]

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.model.attention import MultiHeadAttention, Record
-from dragoman.model.layers import DecoderLayer, EncoderLayer
 from dragoman.model.torch_transformer import TorchTransformer
 from dragoman.model.transformer import Transformer
 
@@ -22,26 +21,26 @@ KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 
 
 class Recording:
-    """Attention weights by kind and layer: one tensor a call, (batch, heads, query, key), as they were used."""
+    """Attention weights by kind and layer: one tensor per call, (batch, heads, query, key), after dropout."""
 
     def __init__(self, model: Transformer) -> None:
         sizes = {"encoder": len(model.encoder), "decoder": len(model.decoder), "cross": len(model.decoder)}
         self.calls: dict[Kind, list[list[Tensor]]] = {kind: [[] for _ in range(sizes[kind])] for kind in KINDS}
 
     def add(self, kind: Kind, layer: int, weights: Tensor) -> None:
-        """Keep the weights of one call."""
+        """Append the weights of one call."""
         self.calls[kind][layer].append(weights.detach())
 
     def weights(self, kind: Kind) -> Tensor:
-        """All of a kind, (layers, batch, heads, query, key): the queries of later calls follow those of earlier ones.
+        """All weights of a kind, (layers, batch, heads, query, key), with the queries of all calls in order.
 
-        So one forward pass and one hypothesis decoded step by step give the same. Keys that an earlier
-        step did not have yet weigh zero.
+        So one forward pass and one hypothesis decoded step by step give the same result. Keys that did not exist
+        at an earlier step have weight zero.
         """
-        return torch.stack([_lay(calls) for calls in self.calls[kind]])
+        return torch.stack([_join(calls) for calls in self.calls[kind]])
 
 
-def _lay(calls: list[Tensor]) -> Tensor:
+def _join(calls: list[Tensor]) -> Tensor:
     keys = max(call.shape[3] for call in calls)
     return torch.cat([F.pad(call, (0, keys - call.shape[3])) for call in calls], dim=2)
 
@@ -54,29 +53,21 @@ def capture(model: Transformer) -> Iterator[Recording]:
     ...     logits = model(source, target)
     >>> maps.weights("cross")  # (layers, batch, heads, target, source)
 
-    Meanwhile attention is computed step by step, as fused kernels never make the weights; what the
-    model returns is the same but for rounding. Packed batches are not recorded.
+    Meanwhile attention is computed step by step, because fused kernels do not return the weights; apart from
+    rounding, the model's output is the same. Engines with their own copy of the weights are not recorded.
     """
     recording = Recording(model)
     with ExitStack() as stack:
-        for kind, layer, module in _attention(model):
+        for kind, layer, module in _attention_modules(model):
             stack.callback(_start(module, partial(recording.add, kind, layer)))
         yield recording
 
 
-def is_recorded(model: Transformer) -> bool:
-    """Whether a `capture` of this model lasts."""
-    _, _, first = next(_attention(model))
-    return getattr(first, "record", None) is not None
-
-
-def _attention(model: Transformer) -> Iterator[tuple[Kind, int, nn.Module]]:
+def _attention_modules(model: Transformer) -> Iterator[tuple[Kind, int, nn.Module]]:
     """Every attention module that may run, with its kind and layer."""
-    for index, encoder_layer in enumerate(model.encoder):
-        assert isinstance(encoder_layer, EncoderLayer)
+    for index, encoder_layer in enumerate(model.encoder_layers):
         yield "encoder", index, encoder_layer.attention
-    for index, decoder_layer in enumerate(model.decoder):
-        assert isinstance(decoder_layer, DecoderLayer)
+    for index, decoder_layer in enumerate(model.decoder_layers):
         yield "decoder", index, decoder_layer.attention
         yield "cross", index, decoder_layer.memory_attention
     if isinstance(model, TorchTransformer):  # its forward pass runs these instead; its cached steps run the above
@@ -88,19 +79,22 @@ def _attention(model: Transformer) -> Iterator[tuple[Kind, int, nn.Module]]:
 
 
 def _start(module: nn.Module, record: Record) -> Callable[[], None]:
-    """Record what this module does; returns what ends that."""
+    """Record what this module does; returns a function that ends the recording."""
     if isinstance(module, MultiHeadAttention):
-        assert module.record is None, "a model is recorded once at a time"
-        module.record = record
-        return partial(setattr, module, "record", None)
+        assert module.core.record is None, "a model can be recorded once at a time"
+        module.core.record = record
+        return partial(setattr, module.core, "record", None)
 
-    def ask(_: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def request_weights(_: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         return inputs, options | {"need_weights": True, "average_attn_weights": False}
 
     def keep(_: nn.Module, inputs: Any, outputs: tuple[Tensor, Tensor]) -> None:
         record(outputs[1])
 
-    handles = [module.register_forward_pre_hook(ask, with_kwargs=True), module.register_forward_hook(keep)]
+    handles = [
+        module.register_forward_pre_hook(request_weights, with_kwargs=True),
+        module.register_forward_hook(keep),
+    ]
 
     def end() -> None:
         for handle in handles:

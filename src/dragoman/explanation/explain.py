@@ -10,20 +10,22 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.attention_map import AttentionMap, map_attention
-from dragoman.search.logits_processors import Filter, apply_filters
+from dragoman.search.logits_processors import LogitsProcessor, apply_processors, build_processors
 from dragoman.search.trace import BeamTrace, Candidate
+from dragoman.settings import Decoding
 from dragoman.text.translation import Translation
 
-ALTERNATIVES = 8  # tokens shown at each place of an explained translation
+ALTERNATIVES = 8
+"""Likeliest tokens shown at each position of an explained translation."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A translation and what the model did to find it.
+    """A translation and how the model found it.
 
-    `alternatives` has, for each token of the translation and for its end, the likeliest tokens at that
-    place with their probabilities, best first, and what was said if it is not among them. `steps` are those
-    of the beam search, each with all that it considered, best first; there are none of a sampled translation.
+    `alternatives` has, for each token of the translation and for its end, the likeliest tokens at that position
+    with their probabilities, best first, and the chosen token if it is not among them. `steps` are those of the
+    beam search, each with all candidates that it considered, best first; a sampled translation has none.
     """
 
     translation: Translation
@@ -33,39 +35,35 @@ class Explanation:
 
 
 def explain(
-    bundle: Bundle,
-    source: list[int],
-    translation: Translation,
-    said: list[int],
-    filters: Sequence[Filter],
-    trace: BeamTrace,
+    bundle: Bundle, decoding: Decoding, source: list[int], target: list[int], translation: Translation, trace: BeamTrace
 ) -> Explanation:
-    """Look at a translation once more.
+    """Run the model once more on a text and its translation.
 
     Args:
-        bundle: What translated.
-        source: Ids of the text, eos not included.
-        translation: What it became.
-        said: Its ids, eos not included.
-        filters: Those of the search.
+        bundle: The translator.
+        decoding: Settings of the search.
+        source: Ids of the text, without eos.
+        target: Ids of the translation, without eos.
+        translation: The translation.
         trace: What the search considered.
     """
-    attention, logits = map_attention(bundle, source, said)
-    alternatives = _alternatives(
-        bundle.target.vocabulary.tokens, logits, [*said, bundle.target.vocabulary.eos], filters
-    )
+    vocabulary = bundle.target.vocabulary
+    attention, logits = map_attention(bundle, source, target)
+    processors = build_processors(decoding, (vocabulary.unk, vocabulary.pad, vocabulary.bos), vocabulary.eos)
+    alternatives = _alternatives(vocabulary.tokens, logits, [*target, vocabulary.eos], processors)
     return Explanation(translation, attention, alternatives, trace.steps[0])
 
 
 def _alternatives(
-    tokens: Sequence[str], logits: Tensor, said: list[int], filters: Sequence[Filter]
+    tokens: Sequence[str], logits: Tensor, chosen: list[int], processors: Sequence[LogitsProcessor]
 ) -> list[list[tuple[str, float]]]:
-    """The likeliest tokens at each place, and that which was said, as (token, probability), best first."""
+    """The likeliest tokens at each position, and the chosen one, as (token, probability), best first."""
     alternatives = []
-    for place, index in enumerate(said):
-        before = torch.tensor([said[:place]], dtype=torch.int64, device=logits.device)  # (1, place)
-        row = apply_filters(filters, logits[place : place + 1].clone(), before).softmax(dim=-1)[0]  # (vocabulary,)
-        likeliest = row.topk(min(ALTERNATIVES, len(row))).indices.tolist()
-        chosen = likeliest if index in likeliest else [*likeliest, index]
-        alternatives.append([(tokens[each], float(row[each])) for each in chosen if row[each] > 0])
+    for position, index in enumerate(chosen):
+        before = torch.tensor([chosen[:position]], dtype=torch.int64, device=logits.device)  # (1, position)
+        row = apply_processors(processors, logits[position : position + 1].clone(), before)
+        probabilities = row.softmax(dim=-1)[0]  # (vocabulary,)
+        likeliest = probabilities.topk(min(ALTERNATIVES, len(probabilities))).indices.tolist()
+        shown = likeliest if index in likeliest else [*likeliest, index]
+        alternatives.append([(tokens[each], float(probabilities[each])) for each in shown if probabilities[each] > 0])
     return alternatives

@@ -1,20 +1,27 @@
-"""Dropout that costs little on a CPU."""
+"""Dropout with a fast random mask on a CPU."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
+from torch import Tensor, nn
+
+
+def keep_scale(x: Tensor, probability: float) -> Tensor:
+    """The factors by which dropout multiplies x, on a CPU: 0, or 1 / (share kept); the shape and dtype of x.
+
+    The probability is rounded to a multiple of 1/256, and the scale is exact for the rounded one.
+    """
+    threshold = min(max(1, round(probability * 256)), 255)
+    words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+    random = words.view(torch.uint8)[: x.numel()].view(x.shape)
+    keep = torch.ge(random, threshold, out=torch.empty(x.shape, dtype=x.dtype))  # not boolean: saves a conversion
+    return keep.mul_(256 / (256 - threshold))
 
 
 class _ByteDropout(torch.autograd.Function):
-    """Dropout decided by one random byte a value, drawn eight at a time.
-
-    torch's CPU dropout draws a Bernoulli sample a value, about fifteen times the cost of its random
-    bytes.
-    """
+    """x times its keep scale."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, probability: float) -> Tensor:
@@ -28,23 +35,15 @@ class _ByteDropout(torch.autograd.Function):
         return gradients[0] * scale, None
 
 
-def keep_scale(x: Tensor, probability: float) -> Tensor:
-    """What dropout multiplies x by, on a CPU: 0, or one over the share kept; the shape and dtype of x.
+class ByteDropout(nn.Dropout):
+    """Dropout that needs one random byte per value, drawn eight at a time.
 
-    The probability is rounded to a 256th, and the scale is exact for the rounded one.
+    torch's dropout on a CPU draws a Bernoulli sample for each value, which costs about fifteen times as much.
     """
-    threshold = min(max(1, round(probability * 256)), 255)
-    words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
-    random = words.view(torch.uint8)[: x.numel()].view(x.shape)
-    keep = torch.ge(random, threshold, out=torch.empty(x.shape, dtype=x.dtype))  # a boolean would have to be converted
-    return keep.mul_(256 / (256 - threshold))
 
-
-def dropout(x: Tensor, probability: float, training: bool) -> Tensor:
-    """Zero each value with this probability and scale the rest up, while training; else x itself."""
-    if not training or probability == 0.0:
-        return x
-    if x.device.type == "cpu":
-        result: Tensor = _ByteDropout.apply(x, probability)  # type: ignore[no-untyped-call]
+    def forward(self, x: Tensor) -> Tensor:
+        """x of any shape; unchanged outside training."""
+        if not self.training or self.p == 0.0:
+            return x
+        result: Tensor = _ByteDropout.apply(x, self.p)  # type: ignore[no-untyped-call]
         return result
-    return F.dropout(x, probability)

@@ -1,8 +1,7 @@
-"""Products of matrices, in float32 on a CPU by oneDNN.
+"""Linear maps in float32 on a CPU by oneDNN, which computes them faster than torch's usual library.
 
-torch gives these to MKL, which does not use AVX-512 on processors of AMD and is half as fast there. Both compute in
-float32. oneDNN compiles a product for each new shape, so that small ones are not worth it; for those of decoding see
-`packed`.
+oneDNN compiles a kernel for each new shape, so it is not worth it for small matrices; for those of decoding see
+`dragoman.engines.cpu`.
 """
 
 from __future__ import annotations
@@ -13,14 +12,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-ONEDNN = torch.backends.mkldnn.is_available() and torch.backends.cpu.get_cpu_capability() == "AVX512"  # type: ignore[no-untyped-call]
+from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+from dragoman.model.attention import StackedLinear
+
 SMALL = 2**16
-"""Numbers in a matrix for which oneDNN is not worth it."""
+"""Matrices of fewer numbers are left to torch."""
 
 
-def _by_onednn(a: Tensor) -> bool:
+def uses_onednn(a: Tensor) -> bool:
+    """Whether products with this matrix on the left are computed by oneDNN."""
     on_cpu = a.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
-    return ONEDNN and on_cpu and a.dtype == torch.float32 and a.numel() >= SMALL
+    return HAS_ONEDNN_LINEAR and on_cpu and a.dtype == torch.float32 and a.numel() >= SMALL
 
 
 def _onednn(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -28,23 +30,23 @@ def _onednn(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     return product
 
 
-def times_transposed(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+def matmul_nt(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     """a b^T + bias, without a gradient: a (…, k), b (n, k), bias (n,) -> (…, n)."""
-    return _onednn(a, b, bias) if _by_onednn(a) else F.linear(a, b, bias)
+    return _onednn(a, b, bias) if uses_onednn(a) else F.linear(a, b, bias)
 
 
-def times(a: Tensor, b: Tensor) -> Tensor:
-    """Product of a (m, k) and b (k, n), (m, n), without a gradient."""
-    return _onednn(a, b.t()) if _by_onednn(a) else a @ b
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    """a b, without a gradient: a (m, k), b (k, n) -> (m, n)."""
+    return _onednn(a, b.t()) if uses_onednn(a) else a @ b
 
 
-def transposed_times(a: Tensor, b: Tensor) -> Tensor:
-    """Product of the transpose of a (k, m) and b (k, n), (m, n), without a gradient."""
-    if not _by_onednn(a):
+def matmul_tn(a: Tensor, b: Tensor) -> Tensor:
+    """a^T b, without a gradient: a (k, m), b (k, n) -> (m, n)."""
+    if not uses_onednn(a):
         return a.t() @ b
     if a.shape[1] <= b.shape[1]:
         return _onednn(a.t(), b.t())
-    return _onednn(b.t(), a.t()).t()  # it copies its first matrix if that lies transposed: let that be the smaller
+    return _onednn(b.t(), a.t()).t()  # oneDNN copies a transposed first matrix: let that be the smaller one
 
 
 class _Linear(torch.autograd.Function):
@@ -53,7 +55,7 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, weight)
-        return times_transposed(x, weight, bias)
+        return matmul_nt(x, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
@@ -61,23 +63,27 @@ class _Linear(torch.autograd.Function):
         for_x, for_weight, for_bias = ctx.needs_input_grad
         rows = gradients[0].flatten(0, -2)  # (rows, out)
         return (
-            times(rows, weight).view_as(x) if for_x else None,
-            transposed_times(rows, x.flatten(0, -2)) if for_weight else None,
+            matmul(rows, weight).view_as(x) if for_x else None,
+            matmul_tn(rows, x.flatten(0, -2)) if for_weight else None,
             rows.sum(0) if for_bias else None,
         )
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def onednn_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x weight^T + bias: x (…, in), weight (out, in), bias (out,) -> (…, out)."""
-    if torch.is_grad_enabled() and _by_onednn(x):
+    if torch.is_grad_enabled() and uses_onednn(x):
         result: Tensor = _Linear.apply(x, weight, bias)  # type: ignore[no-untyped-call]
         return result
-    return times_transposed(x, weight, bias)
+    return matmul_nt(x, weight, bias)
 
 
-class Linear(nn.Linear):
-    """torch's linear map, by `linear`."""
+class OneDNNLinear(StackedLinear):
+    """A linear map that shares the parameters of another."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        """(…, in) -> (…, out)."""
-        return linear(x, self.weight, self.bias)
+    def __init__(self, other: nn.Linear) -> None:
+        super().__init__(other.in_features, other.out_features, bias=other.bias is not None, device="meta")
+        self.weight, self.bias = other.weight, other.bias
+
+    def forward(self, x: Tensor, rows: slice = slice(None)) -> Tensor:
+        """(…, inputs) -> (…, outputs of these rows of the matrix)."""
+        return onednn_linear(x, self.weight[rows], None if self.bias is None else self.bias[rows])

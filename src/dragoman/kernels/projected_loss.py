@@ -8,19 +8,19 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.kernels.linear import times, times_transposed, transposed_times
+from dragoman.kernels.linear import matmul, matmul_nt, matmul_tn
 
 LOGITS_AT_ONCE, LOGITS_AT_ONCE_ON_CPU = 2**28, 2**24
-"""Logits made and used before the next ones are: enough for a large product, and never most of the memory."""
+"""Logits computed at a time: enough for an efficient matrix product, and never most of the memory."""
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """Loss of softmax(hidden @ weight^T + bias), its gradients made in the forward pass, some tokens at a time.
+    """Loss of softmax(hidden @ weight^T + bias), whose gradients are computed in the forward pass.
 
-    The logits of all tokens would be the largest tensor of a step. The gradient with respect to them
-    is their softmax, changed in one entry a row, so that the gradients of what made them are known
-    before the next ones are made, and nothing of them is kept. The uniform part of label smoothing
-    has the same gradient for every token and is added at the end, exactly.
+    The logits of all tokens would be the largest tensor of a training step, so they are computed for some tokens
+    at a time. Their gradient is their softmax, changed in one entry per row: the gradients of hidden states and
+    weights are added up at once, and the logits are discarded. The uniform part of label smoothing has the same
+    gradient for every token and is added at the end, exactly.
     """
 
     @staticmethod
@@ -40,22 +40,22 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         d_weight = torch.zeros_like(weight, dtype=torch.float32)  # (vocabulary, d_model)
         d_bias = None if bias is None else torch.zeros_like(bias, dtype=torch.float32)  # (vocabulary,)
         for start in range(0, len(targets), rows):
-            part = slice(start, start + rows)
-            column = targets[part, None]
-            logits = times_transposed(hidden[part], weight, bias)  # (rows, vocabulary)
-            target_logits[part] = logits.gather(1, column)[:, 0]
-            difference = torch.softmax(logits, dim=-1, out=logits)  # (rows, vocabulary), in the memory of the logits
-            probabilities[part] = difference.gather(1, column)[:, 0]
-            row = torch.arange(len(column), device=targets.device)  # scatter_ would copy the whole matrix on a CPU
-            difference[row, column[:, 0]] = (probabilities[part] - (1 - smoothing)).to(difference.dtype)
-            difference.index_fill_(0, ignored[part].nonzero()[:, 0], 0.0)
-            d_hidden[part] = times(difference, weight)
-            d_weight += transposed_times(difference, hidden[part])
+            chunk = slice(start, start + rows)
+            column = targets[chunk, None]
+            logits = matmul_nt(hidden[chunk], weight, bias)  # (rows, vocabulary)
+            target_logits[chunk] = logits.gather(1, column)[:, 0]
+            difference = torch.softmax(logits, dim=-1, out=logits)  # (rows, vocabulary)
+            probabilities[chunk] = difference.gather(1, column)[:, 0]
+            row = torch.arange(len(column), device=targets.device)  # on a CPU scatter_ would copy the whole matrix
+            difference[row, column[:, 0]] = (probabilities[chunk] - (1 - smoothing)).to(difference.dtype)
+            difference.index_fill_(0, ignored[chunk].nonzero()[:, 0], 0.0)
+            d_hidden[chunk] = matmul(difference, weight)
+            d_weight += matmul_tn(difference, hidden[chunk])
             if d_bias is not None:
                 d_bias += difference.sum(0, dtype=torch.float32)
         uniform, real = smoothing / len(weight), (~ignored).float()  # (tokens,)
         mean_weight = weight.mean(0, dtype=torch.float32)  # (d_model,)
-        hidden = hidden.float() * real[:, None]  # and no products of matrices with it, which autocast would round
+        hidden = hidden.float() * real[:, None]  # no matrix products with it: autocast would round them
         d_hidden -= smoothing * real[:, None] * mean_weight
         d_weight -= uniform * hidden.sum(0)
         if d_bias is not None:
@@ -97,10 +97,10 @@ def projected_cross_entropy(
         bias: Its bias, (vocabulary,), or None.
         targets: Ids to predict, (tokens,), int64.
         smoothing: Share of the target probability spread evenly (Szegedy et al. 2016, section 7).
-        ignore: Targets of this id, such as padding, do not count.
+        ignore: Targets with this id, such as padding, do not count.
 
     Returns:
-        The loss to minimise, and the negative log-likelihood without smoothing (not differentiable),
+        The loss to minimize, and the negative log-likelihood without smoothing (not differentiable),
         each summed over tokens, in nats.
     """
     ignored = torch.zeros_like(targets, dtype=torch.bool) if ignore is None else targets == ignore
@@ -109,29 +109,13 @@ def projected_cross_entropy(
     return loss, nll
 
 
-def regularised_cross_entropy(
-    logits: Tensor, other: Tensor, targets: Tensor, smoothing: float, weight: float, ignore: int
+def plain_cross_entropy(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float, ignore: int
 ) -> tuple[Tensor, Tensor]:
-    """Summed loss of two predictions of the same tokens that are to agree: R-Drop (Liang et al. 2021, eq. 3), halved.
-
-    Halved, a token counts once, and a weight of 0 leaves the mean of the two cross-entropies.
-
-    Args:
-        logits: Of one pass, (tokens, vocabulary).
-        other: Of a pass with another dropout, the same shape.
-        targets: Ids to predict, (tokens,), int64.
-        smoothing: Share of the target probability spread evenly.
-        weight: Of the Kullback-Leibler divergences between the two, the paper's alpha.
-        ignore: Targets of this id, such as padding, do not count.
-
-    Returns:
-        The loss to minimise, and the negative log-likelihood of the first pass (not differentiable), each summed over
-        tokens, in nats.
-    """
-    real = targets != ignore
-    targets = targets[real]
-    first, second = logits[real].float().log_softmax(-1), other[real].float().log_softmax(-1)  # (tokens, vocabulary)
-    losses = [F.cross_entropy(log, targets, reduction="sum", label_smoothing=smoothing) for log in (first, second)]
-    both_ways = ((first.exp() - second.exp()) * (first - second)).sum()  # KL(first || second) + KL(second || first)
-    nll = -first.detach().gather(1, targets[:, None]).sum()
-    return sum(losses) / 2 + weight / 4 * both_ways, nll
+    """The same as `projected_cross_entropy`, with all logits in memory."""
+    logits = F.linear(hidden, weight, bias).float()  # (tokens, vocabulary)
+    losses = [
+        F.cross_entropy(logits, targets, ignore_index=ignore, label_smoothing=each, reduction="sum")
+        for each in (smoothing, 0.0)
+    ]
+    return losses[0], losses[1].detach()

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.kernels.dropout import dropout
-from dragoman.kernels.linear import Linear
-from dragoman.model.attention import MultiHeadAttention
+from dragoman.model.attention import ATTENTION, MultiHeadAttention
 from dragoman.model.cache import LayerCache
-from dragoman.model.masks import Mask
 from dragoman.settings import Model
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with an activation between, the same at every position (section 3.3).
+    """Two linear maps with an activation between them, the same at every position (section 3.3).
 
-    SwiGLU (Shazeer 2020, eq. 6) has a third: its first map makes the gate and the value together.
+    SwiGLU (Shazeer 2020, eq. 6) has three maps: its first matrix holds those of the gate and of the value.
     """
 
     def __init__(self, d_model: int, d_ff: int, *, activation: str, dropout: float) -> None:
         super().__init__()
         self.activation = activation
-        self.dropout = dropout
-        self.inner = Linear(d_model, 2 * d_ff if activation == "swiglu" else d_ff)
-        self.outer = Linear(d_ff, d_model)
+        self.inner = nn.Linear(d_model, 2 * d_ff if activation == "swiglu" else d_ff)
+        self.dropout = nn.Dropout(dropout)
+        self.outer = nn.Linear(d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, length, d_model) -> the same shape."""
@@ -38,45 +36,30 @@ class FeedForward(nn.Module):
             hidden = F.silu(gate) * value  # (batch, length, d_ff)
         else:
             hidden = ACTIVATIONS[self.activation](hidden)
-        output: Tensor = self.outer(dropout(hidden, self.dropout, self.training))
+        output: Tensor = self.outer(self.dropout(hidden))
         return output
 
 
-class Residual(nn.Module):
-    """A sublayer's norm, dropout and residual connection: x + f(norm(x)), or norm(x + f(x)) for post-norm."""
+class SublayerConnection(nn.Module):
+    """Norm, dropout and residual connection of a sublayer f: x + f(norm(x)), or norm(x + f(x)) for post-norm."""
 
-    def __init__(self, d_model: int, *, pre_norm: bool, epsilon: float, dropout: float) -> None:
+    def __init__(self, settings: Model) -> None:
         super().__init__()
-        self.pre_norm = pre_norm
-        self.dropout = dropout
-        self.norm = nn.LayerNorm(d_model, eps=epsilon)
+        self.pre_norm = settings.norm == "pre"
+        self.norm = nn.LayerNorm(settings.d_model, eps=settings.norm_epsilon)
+        self.dropout = nn.Dropout(settings.dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """(batch, length, d_model) -> the same shape."""
         if self.pre_norm:
-            return x + dropout(sublayer(self.norm(x)), self.dropout, self.training)
-        normed: Tensor = self.norm(x + dropout(sublayer(x), self.dropout, self.training))
+            return x + self.dropout(sublayer(self.norm(x)))  # type: ignore[no-any-return]
+        normed: Tensor = self.norm(x + self.dropout(sublayer(x)))
         return normed
 
 
-def _attention(settings: Model, *, rotary: bool) -> MultiHeadAttention:
-    return MultiHeadAttention(
-        settings.d_model,
-        settings.heads,
-        qkv_bias=settings.qkv_bias,
-        dropout=settings.attention_dropout,
-        rotary=rotary,
-        implementation=settings.attention,
-    )
-
-
-def _residual(settings: Model) -> Residual:
-    return Residual(
-        settings.d_model,
-        pre_norm=settings.norm == "pre",
-        epsilon=settings.norm_epsilon,
-        dropout=settings.dropout,
-    )
+def _attention(settings: Model) -> MultiHeadAttention:
+    core = ATTENTION[settings.attention](settings.attention_dropout)
+    return MultiHeadAttention(settings.d_model, settings.heads, qkv_bias=settings.qkv_bias, core=core)
 
 
 def _feed_forward(settings: Model) -> FeedForward:
@@ -90,14 +73,14 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, settings: Model) -> None:
         super().__init__()
-        self.attention = _attention(settings, rotary=settings.positions == "rotary")
-        self.attention_residual = _residual(settings)
+        self.attention = _attention(settings)
+        self.attention_residual = SublayerConnection(settings)
         self.feed_forward = _feed_forward(settings)
-        self.feed_forward_residual = _residual(settings)
+        self.feed_forward_residual = SublayerConnection(settings)
 
-    def forward(self, x: Tensor, mask: Mask, positions: Tensor) -> Tensor:
-        """(batch, source, d_model) at positions (source,) -> the same shape."""
-        x = self.attention_residual(x, lambda y: self.attention(y, mask, positions))
+    def forward(self, x: Tensor, mask: Any, rotation: Tensor | None) -> Tensor:
+        """(batch, source, d_model) -> the same shape; rotary frequencies (source, d_head / 2, 2) or None."""
+        x = self.attention_residual(x, lambda y: self.attention(y, mask, rotation))
         return self.feed_forward_residual(x, self.feed_forward)  # type: ignore[no-any-return]
 
 
@@ -106,21 +89,21 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, settings: Model) -> None:
         super().__init__()
-        self.attention = _attention(settings, rotary=settings.positions == "rotary")
-        self.attention_residual = _residual(settings)
-        self.memory_attention = _attention(settings, rotary=False)
-        self.memory_attention_residual = _residual(settings)
+        self.attention = _attention(settings)
+        self.attention_residual = SublayerConnection(settings)
+        self.memory_attention = _attention(settings)
+        self.memory_attention_residual = SublayerConnection(settings)
         self.feed_forward = _feed_forward(settings)
-        self.feed_forward_residual = _residual(settings)
+        self.feed_forward_residual = SublayerConnection(settings)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Mask, positions: Tensor) -> Tensor:
-        """(batch, target, d_model) at positions (target,), memory (batch, source, d_model) -> the shape of x."""
-        x = self.attention_residual(x, lambda y: self.attention(y, mask, positions))
-        x = self.memory_attention_residual(x, lambda y: self.memory_attention(y, memory_mask, positions, memory))
+    def forward(self, x: Tensor, memory: Tensor, mask: Any, memory_mask: Any, rotation: Tensor | None) -> Tensor:
+        """(batch, target, d_model) and memory (batch, source, d_model) -> the shape of x."""
+        x = self.attention_residual(x, lambda y: self.attention(y, mask, rotation))
+        x = self.memory_attention_residual(x, lambda y: self.memory_attention(y, memory_mask, memory=memory))
         return self.feed_forward_residual(x, self.feed_forward)  # type: ignore[no-any-return]
 
-    def step(self, x: Tensor, cache: LayerCache, memory_mask: Tensor | None, position: Tensor) -> Tensor:
-        """One new position a row, (rows, 1, d_model) -> the same shape; position (1,)."""
-        x = self.attention_residual(x, lambda y: self.attention.step(y, cache, position))
+    def step(self, x: Tensor, cache: LayerCache, memory_mask: Tensor, rotation: Tensor | None) -> Tensor:
+        """One new position per row, (rows, 1, d_model) -> the same shape."""
+        x = self.attention_residual(x, lambda y: self.attention.step(y, cache, rotation))
         x = self.memory_attention_residual(x, lambda y: self.memory_attention.step_memory(y, cache, memory_mask))
         return self.feed_forward_residual(x, self.feed_forward)  # type: ignore[no-any-return]

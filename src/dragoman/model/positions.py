@@ -1,4 +1,4 @@
-"""Positions: sinusoidal and learned ones are added to the embeddings, rotary ones turn queries and keys."""
+"""Positions: sinusoidal and learned ones are added to the embeddings, rotary ones rotate queries and keys."""
 
 from __future__ import annotations
 
@@ -7,6 +7,27 @@ import math
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+
+class Positions(nn.Module):
+    """How a model knows the order of tokens. A subclass overrides one of the two methods.
+
+    Args:
+        max_length: Most positions of a sequence.
+        d_model: Width of the embeddings.
+        heads: Attention heads that share d_model.
+    """
+
+    def __init__(self, max_length: int, d_model: int, heads: int) -> None:
+        super().__init__()
+
+    def forward(self, embeddings: Tensor, positions: Tensor) -> Tensor:
+        """Add positions (length,) to embeddings (batch, length, d_model)."""
+        return embeddings
+
+    def rotation(self, positions: Tensor) -> Tensor | None:
+        """Rotary frequencies of positions (length,) for `rotate`, (length, d_head / 2, 2); None: nothing is rotated."""
+        return None
 
 
 def sinusoids(length: int, d_model: int) -> Tensor:
@@ -19,13 +40,13 @@ def sinusoids(length: int, d_model: int) -> Tensor:
     return table.float()
 
 
-class SinusoidalPositions(nn.Module):
+class SinusoidalPositions(Positions):
     """Adds fixed sinusoids to embeddings."""
 
     table: Tensor
 
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
+    def __init__(self, max_length: int, d_model: int, heads: int) -> None:
+        super().__init__(max_length, d_model, heads)
         self.register_buffer("table", sinusoids(max_length, d_model), persistent=False)
 
     def forward(self, embeddings: Tensor, positions: Tensor) -> Tensor:
@@ -33,11 +54,11 @@ class SinusoidalPositions(nn.Module):
         return embeddings + self.table[positions].to(embeddings.dtype)
 
 
-class LearnedPositions(nn.Module):
-    """Adds a learnt vector for each position to embeddings."""
+class LearnedPositions(Positions):
+    """Adds a learned vector for each position to embeddings."""
 
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
+    def __init__(self, max_length: int, d_model: int, heads: int) -> None:
+        super().__init__(max_length, d_model, heads)
         self.table = nn.Parameter(torch.empty(max_length, d_model))
 
     def forward(self, embeddings: Tensor, positions: Tensor) -> Tensor:
@@ -45,48 +66,37 @@ class LearnedPositions(nn.Module):
         return embeddings + F.embedding(positions, self.table)
 
 
-class NoPositions(nn.Module):
-    """Adds nothing: rotary positions act inside attention."""
+class RotaryPositions(Positions):
+    """Rotates pairs of dimensions of queries and keys by angles that grow with position (Su et al. 2021, eq. 34).
 
-    def forward(self, embeddings: Tensor, positions: Tensor) -> Tensor:
-        """The embeddings as they are."""
-        return embeddings
-
-
-def turns(positions: Tensor, d_head: int) -> Tensor:
-    """By what rotary positions turn each pair of dimensions (Su et al. 2021, eq. 34).
-
-    A pair is a complex number, and turning it a product with one of magnitude 1.
-
-    Args:
-        positions: Places in the sentence, (length,), int64.
-        d_head: Dimensions of a head, even.
-
-    Returns:
-        Complex numbers whose angles grow with position, (length, d_head / 2).
+    The dot product of a rotated query and a rotated key depends on their distance alone.
     """
-    pairs = torch.arange(0, d_head, 2, dtype=torch.float32, device=positions.device)
-    angles = positions[:, None] * torch.exp(pairs * (-math.log(10000.0) / d_head))  # (length, d_head / 2)
-    return torch.polar(torch.ones_like(angles), angles)
+
+    table: Tensor
+
+    def __init__(self, max_length: int, d_model: int, heads: int) -> None:
+        super().__init__(max_length, d_model, heads)
+        d_head = d_model // heads
+        pairs = torch.arange(0, d_head, 2, dtype=torch.float32)
+        rates = torch.exp(pairs * (-math.log(10000.0) / d_head))  # (d_head / 2,)
+        angles = torch.arange(max_length)[:, None] * rates  # (max_length, d_head / 2)
+        self.register_buffer("table", torch.stack((angles.cos(), angles.sin()), dim=-1), persistent=False)
+
+    def rotation(self, positions: Tensor) -> Tensor | None:
+        """Cosines and sines of the angles, (length, d_head / 2, 2)."""
+        return self.table[positions]
 
 
-def rotate(x: Tensor, turn: Tensor) -> Tensor:
-    """Turn pairs of dimensions; scores of turned queries and keys depend on their distance alone.
-
-    Args:
-        x: Queries or keys, (batch, heads, length, d_head).
-        turn: By what, (length, d_head / 2), of `turns`.
-
-    Returns:
-        The shape of x.
-    """
-    numbers = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))  # (batch, heads, length, d_head / 2)
-    return torch.view_as_real(numbers * turn).flatten(-2).to(x.dtype)
+def rotate(x: Tensor, rotation: Tensor) -> Tensor:
+    """Rotate pairs of dimensions, (batch, heads, length, d_head), by rotary frequencies (length, d_head / 2, 2)."""
+    cos, sin = rotation.unbind(-1)  # (length, d_head / 2) each
+    even, odd = x[..., 0::2], x[..., 1::2]  # (batch, heads, length, d_head / 2) each
+    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2).to(x.dtype)
 
 
-POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
-
-
-def build_positions(kind: str, max_length: int, d_model: int) -> nn.Module:
-    """The module that adds positions of this kind to embeddings."""
-    return POSITIONS[kind](max_length, d_model) if kind in POSITIONS else NoPositions()
+POSITIONS: dict[str, type[Positions]] = {
+    "sinusoidal": SinusoidalPositions,
+    "learned": LearnedPositions,
+    "rotary": RotaryPositions,
+}
+"""By the setting `model.positions`."""

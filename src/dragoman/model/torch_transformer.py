@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from dragoman.model.attention import MultiHeadAttention
-from dragoman.model.layers import DecoderLayer, EncoderLayer, FeedForward
-from dragoman.model.masks import causal_mask, pack_vectors, positions_of
+from dragoman.model.layers import FeedForward
+from dragoman.model.masks import causal_mask
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Model
 
@@ -18,9 +17,9 @@ from dragoman.settings import Model
 class TorchTransformer(Transformer):
     """A Transformer whose encoder and decoder are run by torch.nn.Transformer.
 
-    It has no weights of its own: its modules hold the very parameters of ours, which have the same
-    shapes and layout. So bundles of one can be read by the other, a cached `step` is ours, and both
-    must give the same logits.
+    It has no weights except ours: its modules hold our parameters, which have the same shapes and layout. So
+    bundles of one implementation can be read by the other, a cached `step` is ours, and both must return the
+    same logits.
     """
 
     def __init__(self, settings: Model, source_size: int, target_size: int, source_pad: int) -> None:
@@ -35,52 +34,47 @@ class TorchTransformer(Transformer):
             "batch_first": True,
             "norm_first": settings.norm == "pre",
         }
-        with torch.device("meta"):  # its own weights are never made
+        with torch.device("meta"):  # these weights are replaced by ours and need no memory
             encoder = nn.TransformerEncoder(
                 nn.TransformerEncoderLayer(**options),
                 settings.encoder_layers,
                 nn.LayerNorm(settings.d_model),
-                enable_nested_tensor=False,  # which keeps no padding, and so no shape
+                enable_nested_tensor=False,  # nested tensors would drop the padding, and with it the shape
             )
             self.theirs = nn.Transformer(num_decoder_layers=settings.decoder_layers, custom_encoder=encoder, **options)
-        for their_encoder, our_encoder in zip(self.theirs.encoder.layers, self.encoder, strict=True):
-            assert isinstance(our_encoder, EncoderLayer)
-            _share_attention(their_encoder.self_attn, our_encoder.attention)
-            _share_feed_forward(their_encoder, our_encoder.feed_forward)
-            their_encoder.norm1 = our_encoder.attention_residual.norm
-            their_encoder.norm2 = our_encoder.feed_forward_residual.norm
-        for their_decoder, our_decoder in zip(self.theirs.decoder.layers, self.decoder, strict=True):
-            assert isinstance(our_decoder, DecoderLayer)
-            _share_attention(their_decoder.self_attn, our_decoder.attention)
-            _share_attention(their_decoder.multihead_attn, our_decoder.memory_attention)
-            _share_feed_forward(their_decoder, our_decoder.feed_forward)
-            their_decoder.norm1 = our_decoder.attention_residual.norm
-            their_decoder.norm2 = our_decoder.memory_attention_residual.norm
-            their_decoder.norm3 = our_decoder.feed_forward_residual.norm
+        self._share_parameters()
+
+    def _share_parameters(self) -> None:
+        for theirs, ours in zip(self.theirs.encoder.layers, self.encoder_layers, strict=True):
+            _share_attention(theirs.self_attn, ours.attention)
+            _share_feed_forward(theirs, ours.feed_forward)
+            theirs.norm1 = ours.attention_residual.norm
+            theirs.norm2 = ours.feed_forward_residual.norm
+        for theirs, our_decoder in zip(self.theirs.decoder.layers, self.decoder_layers, strict=True):
+            _share_attention(theirs.self_attn, our_decoder.attention)
+            _share_attention(theirs.multihead_attn, our_decoder.memory_attention)
+            _share_feed_forward(theirs, our_decoder.feed_forward)
+            theirs.norm1 = our_decoder.attention_residual.norm
+            theirs.norm2 = our_decoder.memory_attention_residual.norm
+            theirs.norm3 = our_decoder.feed_forward_residual.norm
         self.theirs.encoder.norm = self.encoder_norm
         self.theirs.decoder.norm = self.decoder_norm
 
-    def hidden(self, source: Tensor, target: Tensor) -> Tensor:
-        """What forward projects to logits, (batch, target, d_model)."""
-        memory = self.memory(source)
-        x = self.embed_target(target, positions_of(target))
-        hidden: Tensor = self.theirs.decoder(
-            x,
-            memory,
-            tgt_mask=~causal_mask(target.shape[1], target.device),  # torch's masks say what may not be attended to
-            memory_key_padding_mask=source == self.source_pad,
-        )
-        return hidden
-
-    def packed_hidden(self, sources: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
-        """`hidden` of several batches, one by one, laid end to end, (cells of all targets and filler, d_model)."""
-        return pack_vectors([self.hidden(source, target) for source, target in zip(sources, targets, strict=True)])
-
-    def memory(self, source: Tensor) -> Tensor:
-        """The encoder's output, (batch, source, d_model), for ids (batch, source)."""
-        x = self.embed_source(source, positions_of(source))
+    def encode(self, source: Tensor, mask: Any, positions: Tensor) -> Tensor:
+        """The encoder's output, (batch, source, d_model); the padding mask is made from the ids."""
+        x = self.embed_source(source, positions)
         memory: Tensor = self.theirs.encoder(x, src_key_padding_mask=source == self.source_pad)
         return memory
+
+    def decode(self, target: Tensor, memory: Tensor, mask: Any, memory_mask: Any, positions: Tensor) -> Tensor:
+        """The decoder's output, (batch, target, d_model)."""
+        hidden: Tensor = self.theirs.decoder(
+            self.embed_target(target, positions),
+            memory,
+            tgt_mask=~causal_mask(target.shape[1], target.device),  # torch's masks mark what is not attended to
+            memory_key_padding_mask=~memory_mask[:, 0, 0],
+        )
+        return hidden
 
 
 def _share_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.kernels.dropout import dropout
 from dragoman.model.cache import KVCache, LayerCache
 from dragoman.model.layers import DecoderLayer, EncoderLayer
-from dragoman.model.masks import Mask, causal_blocks, causal_mask, pack, padding_blocks, padding_mask, positions_of
-from dragoman.model.positions import build_positions
+from dragoman.model.masks import causal_mask, padding_mask
+from dragoman.model.positions import POSITIONS, Positions
 from dragoman.settings import Model
 
 
@@ -31,11 +30,12 @@ class Transformer(nn.Module):
         super().__init__()
         self.settings = settings
         self.source_pad = source_pad
-        d_model = settings.d_model
+        d_model, positions = settings.d_model, POSITIONS[settings.positions]
         self.source_embedding = nn.Embedding(source_size, d_model)
         self.target_embedding = nn.Embedding(target_size, d_model)
-        self.source_positions = build_positions(settings.positions, settings.max_length, d_model)
-        self.target_positions = build_positions(settings.positions, settings.max_length, d_model)
+        self.source_positions = positions(settings.max_length, d_model, settings.heads)
+        self.target_positions = positions(settings.max_length, d_model, settings.heads)
+        self.dropout = nn.Dropout(settings.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
         self.encoder_norm = self._final_norm()
@@ -55,22 +55,19 @@ class Transformer(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw initial weights: matrices Xavier-uniform, embeddings as the settings say, biases zero."""
-        d_model = self.settings.d_model
         for name, parameter in self.named_parameters():
             if name.endswith("qkv.weight") and self.settings.qkv_init == "separate":  # three matrices stored as one
-                for part in parameter.chunk(3):
-                    nn.init.xavier_uniform_(part)
-            elif (
-                "embedding" in name or "positions" in name or (name == "output.weight" and self.settings.tie == "none")
-            ):
-                if self.settings.embedding_init == "xavier":
-                    nn.init.xavier_uniform_(parameter)
-                else:
-                    nn.init.normal_(parameter, std=d_model**-0.5)
+                for matrix in parameter.chunk(3):
+                    nn.init.xavier_uniform_(matrix)
+            elif self._is_embedding(name) and self.settings.embedding_init == "normal":
+                nn.init.normal_(parameter, std=self.settings.d_model**-0.5)
             elif parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
+
+    def _is_embedding(self, name: str) -> bool:
+        return "embedding" in name or "positions" in name or (name == "output.weight" and self.settings.tie == "none")
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Logits of each next token, teacher-forced.
@@ -86,83 +83,91 @@ class Transformer(nn.Module):
         return logits
 
     def hidden(self, source: Tensor, target: Tensor) -> Tensor:
-        """What forward projects to logits, (batch, target, d_model)."""
+        """The decoder's output before the projection to logits, (batch, target, d_model)."""
         mask = causal_mask(target.shape[1], target.device)  # padding comes last, so no real token sees it
         memory_mask = padding_mask(source, self.source_pad)
-        return self._decode(target, self.memory(source), mask, memory_mask, positions_of(target))
-
-    def packed_hidden(self, sources: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
-        """`hidden` of several batches laid end to end as one, (cells of all targets and filler, d_model).
-
-        All that works token by token sees one long sequence; only attention knows the blocks.
-
-        Args:
-            sources: Ids as forward takes them, each (rows, source) of its own size.
-            targets: Their targets, each (rows, target).
-        """
-        source, source_positions = pack(sources, self.source_pad)
-        target, target_positions = pack(targets, 0)
-        memory = self._encode(source, padding_blocks(sources, sources, self.source_pad), source_positions)
-        memory_mask = padding_blocks(targets, sources, self.source_pad)
-        return self._decode(target, memory, causal_blocks(targets), memory_mask, target_positions)[0]
+        return self.decode(target, self.memory(source), mask, memory_mask, _positions(target))
 
     def memory(self, source: Tensor) -> Tensor:
         """The encoder's output, (batch, source, d_model), for ids (batch, source)."""
-        return self._encode(source, padding_mask(source, self.source_pad), positions_of(source))
+        return self.encode(source, padding_mask(source, self.source_pad), _positions(source))
 
-    def _encode(self, source: Tensor, mask: Mask, positions: Tensor) -> Tensor:
-        x = self.embed_source(source, positions)
+    def encode(self, source: Tensor, mask: Any, positions: Tensor) -> Tensor:
+        """The encoder's output, (batch, source, d_model), for ids (batch, source) at positions (source,)."""
+        x, rotation = self.embed_source(source, positions), self.source_positions.rotation(positions)
         for layer in self.encoder:
-            x = layer(x, mask, positions)
+            x = layer(x, mask, rotation)
         memory: Tensor = self.encoder_norm(x)
         return memory
 
-    def _decode(self, target: Tensor, memory: Tensor, mask: Mask, memory_mask: Mask, positions: Tensor) -> Tensor:
-        x = self.embed_target(target, positions)
+    def decode(self, target: Tensor, memory: Tensor, mask: Any, memory_mask: Any, positions: Tensor) -> Tensor:
+        """The decoder's output, (batch, target, d_model), for ids (batch, target) at positions (target,).
+
+        Args:
+            target: Ids, (batch, target).
+            memory: The encoder's output, (batch, source, d_model).
+            mask: What each target position may attend to in the target; passed on to the attention.
+            memory_mask: What it may attend to in the memory.
+            positions: Places in the sentence, (target,).
+        """
+        x, rotation = self.embed_target(target, positions), self.target_positions.rotation(positions)
         for layer in self.decoder:
-            x = layer(x, memory, mask, memory_mask, positions)
+            x = layer(x, memory, mask, memory_mask, rotation)
         hidden: Tensor = self.decoder_norm(x)
         return hidden
 
     def start(self, source: Tensor) -> KVCache:
         """Encode source ids, (sentences, source), and prepare to decode one hypothesis of each."""
         memory = self.memory(source)
-        layers = [LayerCache(*layer.memory_attention.keys_values(memory)) for layer in self._decoder_layers()]
+        layers = [LayerCache(*layer.memory_attention.keys_values(memory)) for layer in self.decoder_layers]
         return KVCache(layers, padding_mask(source, self.source_pad))
 
     def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
-        """Feed one more token to every row, (rows,); the logits of the next, (rows, target vocabulary)."""
+        """Feed one more token to every row, (rows,); returns the logits of the next, (rows, target vocabulary)."""
         logits: Tensor = self.output(self.step_hidden(tokens, cache))
         return logits
 
     def step_hidden(self, tokens: Tensor, cache: KVCache) -> Tensor:
-        """What step projects to logits, (rows, d_model)."""
+        """The decoder's output for one more token of every row, (rows, d_model)."""
         position = torch.tensor([cache.length], device=tokens.device)
-        x = self.embed_target(tokens[:, None], position)
-        for layer, layer_cache in zip(self._decoder_layers(), cache.layers, strict=True):
-            x = layer.step(x, layer_cache, cache.memory_mask, position)  # (rows, 1, d_model)
+        x, rotation = self.embed_target(tokens[:, None], position), self.target_positions.rotation(position)
+        for layer, layer_cache in zip(self.decoder_layers, cache.layers, strict=True):
+            x = layer.step(x, layer_cache, cache.memory_mask, rotation)  # (rows, 1, d_model)
         cache.length += 1
         hidden: Tensor = self.decoder_norm(x[:, 0])
         return hidden
 
-    def _decoder_layers(self) -> list[DecoderLayer]:
+    @property
+    def encoder_layers(self) -> list[EncoderLayer]:
+        """The layers of the encoder, first to last."""
+        return [layer for layer in self.encoder if isinstance(layer, EncoderLayer)]
+
+    @property
+    def decoder_layers(self) -> list[DecoderLayer]:
+        """The layers of the decoder, first to last."""
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
 
     def embed_source(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """What the encoder reads, (batch, length, d_model), of ids (batch, length) at positions (length,)."""
+        """The encoder's input, (batch, length, d_model), for ids (batch, length) at positions (length,)."""
         return self._embed(self.source_embedding, self.source_positions, ids, positions)
 
     def embed_target(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """What the decoder reads, (batch, length, d_model), of ids (batch, length) at positions (length,)."""
+        """The decoder's input, (batch, length, d_model), for ids (batch, length) at positions (length,)."""
         return self._embed(self.target_embedding, self.target_positions, ids, positions)
 
-    def _embed(self, embedding: nn.Embedding, add: nn.Module, ids: Tensor, positions: Tensor) -> Tensor:
+    def _embed(self, embedding: nn.Embedding, add: Positions, ids: Tensor, positions: Tensor) -> Tensor:
         x = F.embedding(ids, embedding.weight) * math.sqrt(self.settings.d_model)  # (batch, length, d_model)
-        return dropout(add(x, positions), self.settings.dropout, self.training)
+        embedded: Tensor = self.dropout(add(x, positions))
+        return embedded
+
+
+def _positions(ids: Tensor) -> Tensor:
+    """Places of ids, (batch, length), in their sentence: 0, 1, …, (length,)."""
+    return torch.arange(ids.shape[1], device=ids.device)
 
 
 def parameter_counts(model: nn.Module) -> dict[str, int]:
-    """Number of parameters by part (and in total); a shared matrix counts once, where it is first used."""
+    """Number of parameters by part, and in total; a shared matrix counts once, where it is first used."""
     counts: dict[str, int] = {}
     for name, parameter in model.named_parameters():
         part = name.split(".")[0]

@@ -1,88 +1,74 @@
-"""One hypothesis a sentence, extended token by token: the likeliest (greedy) or a random one (sampling)."""
+"""One hypothesis per sentence, extended token by token: the likeliest (greedy) or a random one (sampling)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from dragoman.search.constraints import Forcing, force
-from dragoman.search.hypothesis import CacheType, Hypothesis, Step, finish
+from dragoman.search.constraints import Constraints, apply_constraints
+from dragoman.search.hypothesis import Decoder, Hypothesis, finish
 from dragoman.search.log_probabilities import log_probabilities
-from dragoman.search.logits_processors import Filter, apply_filters
-
-Choose = Callable[[Tensor, Tensor], Tensor]
-"""Logits (rows, vocabulary) and tokens so far (rows, length) -> a token for each row, (rows,)."""
+from dragoman.search.logits_processors import apply_processors, build_processors, build_sampling_processors
+from dragoman.settings import Decoding
 
 
-def likeliest(logits: Tensor, tokens: Tensor) -> Tensor:
-    """The token with the highest logit in each row."""
-    return logits.argmax(dim=-1)
-
-
-def sampler(seed: int, device: torch.device, filters: Sequence[Filter]) -> Choose:
-    """Draw tokens with the probabilities that filters leave, from a generator of its own."""
-    generator = torch.Generator(device).manual_seed(seed)
-
-    def choose(logits: Tensor, tokens: Tensor) -> Tensor:
-        return apply_filters(filters, logits, tokens).softmax(dim=-1).multinomial(1, generator=generator)[:, 0]
-
-    return choose
-
-
-def follow(
-    step: Step[CacheType],
-    cache: CacheType,
-    choose: Choose,
-    *,
-    bos: int,
-    eos: int,
-    max_lengths: Tensor,
-    length_penalty: float,
-    filters: Sequence[Filter],
-    prefixes: Tensor | None = None,
-) -> list[Hypothesis]:
-    """Extend one hypothesis a sentence until each has ended; ended ones leave the batch.
+def decode_single(decoder: Decoder, cache: Any, settings: Decoding, constraints: Constraints) -> list[Hypothesis]:
+    """Extend one hypothesis per sentence until each has ended; ended ones leave the batch.
 
     Args:
-        step: The model.
-        cache: Prepared for one row a sentence.
-        choose: How the next token is picked.
-        bos: Id every hypothesis starts from.
-        eos: Id that ends a hypothesis.
-        max_lengths: Most tokens of each sentence's hypothesis, eos included, (sentences,), int64.
-        length_penalty: Exponent of the length penalty.
-        filters: Applied to the logits of each step.
-        prefixes: What each sentence's hypothesis begins with, see `Forcing`.
+        decoder: The model.
+        cache: Its cache, with one row per sentence.
+        settings: Whether to sample, length penalty and logits processors.
+        constraints: What the hypotheses must look like.
 
     Returns:
         The hypothesis of each sentence.
     """
-    device = max_lengths.device
-    alive = list(range(len(max_lengths)))  # sentence of each row
-    tokens = torch.full((len(alive), 1), bos, device=device)
-    history = tokens.new_empty(len(alive), 0)  # (rows, length)
-    forcing = Forcing(prefixes, max_lengths, eos)
+    choose = _Sampler(settings, constraints.max_lengths.device) if settings.sampling else _likeliest
+    processors = build_processors(settings, constraints.forbidden, constraints.eos)
+    alive = list(range(len(constraints.max_lengths)))  # sentence of each row
+    tokens = torch.full_like(constraints.max_lengths, constraints.bos)[:, None]  # (rows, 1)
+    history = tokens[:, :0]  # (rows, length)
+    chosen: list[list[int]] = [[] for _ in alive]
     values: list[list[float]] = [[] for _ in alive]
-    said: list[list[int]] = [[] for _ in alive]
     while alive:
-        logits = step(tokens[:, 0], cache)
-        forced = forcing.at(history.shape[1], alive)
-        seen = logits if forced is None else logits.clone()
-        logits = apply_filters(filters, logits, history)
+        logits = decoder.step(tokens[:, 0], cache)  # (rows, vocabulary)
+        forced = constraints.forced_tokens(history.shape[1], alive)
+        original = logits if forced is None else logits.clone()
+        logits = apply_processors(processors, logits, history)
         tokens = choose(logits, history)[:, None]  # (rows, 1)
         new = log_probabilities(logits, tokens)  # (rows, 1)
         if forced is not None:
-            tokens, new = force(tokens, new, forced, logits, seen)
+            tokens, new = apply_constraints(tokens, new, forced, logits, original)
         for sentence, token, value in zip(alive, tokens[:, 0].tolist(), new[:, 0].tolist(), strict=True):
-            said[sentence].append(token)
+            chosen[sentence].append(token)
             values[sentence].append(value)
         history = torch.cat((history, tokens), dim=1)
-        going = [row for row, sentence in enumerate(alive) if said[sentence][-1] != eos]
+        going = [row for row, sentence in enumerate(alive) if chosen[sentence][-1] != constraints.eos]
         if len(going) < len(alive):
             alive = [alive[row] for row in going]
-            rows = torch.tensor(going, dtype=torch.int64, device=device)
+            rows = torch.tensor(going, dtype=torch.int64, device=tokens.device)
             tokens, history = tokens[rows], history[rows]
             cache.select(rows, rows)
-    return [finish(each[:-1], scores, length_penalty) for each, scores in zip(said, values, strict=True)]
+    pairs = zip(chosen, values, strict=True)
+    return [finish(each[:-1], scores, settings.length_penalty) for each, scores in pairs]
+
+
+def _likeliest(logits: Tensor, tokens: Tensor) -> Tensor:
+    """The token with the highest logit in each row, (rows,)."""
+    return logits.argmax(dim=-1)
+
+
+class _Sampler:
+    """Draws tokens at random."""
+
+    def __init__(self, settings: Decoding, device: torch.device) -> None:
+        self.generator = torch.Generator(device).manual_seed(settings.seed)
+        self.processors = build_sampling_processors(settings)
+
+    def __call__(self, logits: Tensor, tokens: Tensor) -> Tensor:
+        """A token for each row, (rows,), for logits (rows, vocabulary) and the tokens so far (rows, length)."""
+        probabilities = apply_processors(self.processors, logits, tokens).softmax(dim=-1)
+        return probabilities.multinomial(1, generator=self.generator)[:, 0]

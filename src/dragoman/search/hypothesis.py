@@ -1,29 +1,30 @@
-"""What search returns, and what it asks of a model."""
+"""The result of a search, and the model as the search sees it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol
 
 from torch import Tensor
 
 
 class Cache(Protocol):
-    """What a model remembers of the hypotheses being extended; the rows of a sentence lie together."""
+    """State of a model for a batch of hypotheses; the rows of a sentence, its hypotheses, are adjacent."""
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
-        """Keep these rows, in this order (a row may be taken twice), and these sentences (None: all)."""
+        """Keep these rows, in this order (a row may be repeated), and these sentences (None: all)."""
         ...
 
 
-CacheType = TypeVar("CacheType", bound=Cache, contravariant=True)
+class Decoder(Protocol):
+    """A model that predicts token after token."""
 
+    def start(self, source: Tensor) -> Any:
+        """The cache to decode one hypothesis of each sentence, (sentences, source)."""
+        ...
 
-class Step(Protocol[CacheType]):
-    """Feeds one token to every row, (rows,), and returns the logits of the next, (rows, vocabulary)."""
-
-    def __call__(self, tokens: Tensor, cache: CacheType) -> Tensor:
-        """One step of decoding."""
+    def step(self, tokens: Tensor, cache: Any) -> Tensor:
+        """Feed one token to every row, (rows,); returns the logits of the next, (rows, vocabulary)."""
         ...
 
 
@@ -31,8 +32,8 @@ class Step(Protocol[CacheType]):
 class Hypothesis:
     """A finished translation in ids.
 
-    `tokens` has neither bos nor eos; `log_probabilities` has one value a token and one for eos;
-    `score` is their sum over the length penalty.
+    `tokens` contains neither bos nor eos; `log_probabilities` has one value per token and one for eos;
+    `score` is their sum divided by the length penalty.
     """
 
     tokens: list[int]

@@ -1,16 +1,16 @@
-"""Log-probabilities out of logits."""
+"""Log-probabilities from logits."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-ROWS = 64
-"""Rows at once on a CPU, so that what lies between logits and log-probabilities stays in its cache."""
+CPU_ROWS = 64
+"""Rows computed at a time on a CPU, so that intermediate results stay in its cache."""
 
 
 def log_probabilities(logits: Tensor, tokens: Tensor) -> Tensor:
-    """Of some tokens of each row.
+    """Log-probabilities of some tokens of each row.
 
     Args:
         logits: (rows, vocabulary), float32.
@@ -19,8 +19,8 @@ def log_probabilities(logits: Tensor, tokens: Tensor) -> Tensor:
     Returns:
         Natural logarithms, (rows, tokens).
     """
-    rows = ROWS if logits.device.type == "cpu" else logits.shape[0]
+    rows = CPU_ROWS if logits.device.type == "cpu" else logits.shape[0]
     if logits.shape[0] <= rows:
         return logits.log_softmax(dim=-1).gather(1, tokens)
-    parts = zip(torch.split(logits, rows), torch.split(tokens, rows), strict=True)
-    return torch.cat([part.log_softmax(dim=-1).gather(1, chosen) for part, chosen in parts])
+    chunks = zip(torch.split(logits, rows), torch.split(tokens, rows), strict=True)
+    return torch.cat([chunk.log_softmax(dim=-1).gather(1, chosen) for chunk, chosen in chunks])

@@ -1,4 +1,4 @@
-"""Filters change logits before search chooses among them."""
+"""Logits processors: functions that change logits before the search chooses among them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch import Tensor
 
 from dragoman.settings import Decoding
 
-Filter = Callable[[Tensor, Tensor], Tensor]
-"""Logits, (rows, vocabulary), and the tokens of each row so far, (rows, length) -> logits, perhaps the same changed."""
+LogitsProcessor = Callable[[Tensor, Tensor], Tensor]
+"""Takes logits (rows, vocabulary) and the tokens of each row so far (rows, length); returns logits, maybe in place."""
 
 
-def forbid(ids: Sequence[int]) -> Filter:
-    """These ids are never chosen."""
+def forbid(ids: Sequence[int]) -> LogitsProcessor:
+    """Never choose these ids."""
     columns = torch.tensor(ids, dtype=torch.int64)
 
     def apply(logits: Tensor, tokens: Tensor) -> Tensor:
@@ -24,41 +24,42 @@ def forbid(ids: Sequence[int]) -> Filter:
     return apply
 
 
-def temper(temperature: float) -> Filter:
+def temperature(value: float) -> LogitsProcessor:
     """Flatten (above 1) or sharpen (below 1) the distribution."""
-    return lambda logits, tokens: logits.div_(temperature)
+    return lambda logits, tokens: logits.div_(value)
 
 
-def keep_top_k(k: int) -> Filter:
-    """Only the k likeliest ids can be chosen (Fan et al. 2018)."""
+def top_k(k: int) -> LogitsProcessor:
+    """Choose among the k likeliest ids only (Fan et al. 2018)."""
 
     def apply(logits: Tensor, tokens: Tensor) -> Tensor:
-        lowest = logits.topk(min(k, logits.shape[1])).values[:, -1:]
+        lowest = logits.topk(min(k, logits.shape[1])).values[:, -1:]  # (rows, 1)
         return logits.masked_fill(logits < lowest, -math.inf)
 
     return apply
 
 
-def keep_top_p(p: float) -> Filter:
-    """Only the smallest set of likeliest ids whose probability reaches p can be chosen (Holtzman et al. 2020)."""
+def top_p(p: float) -> LogitsProcessor:
+    """Choose among the smallest set of likeliest ids whose probability reaches p (Holtzman et al. 2020)."""
 
     def apply(logits: Tensor, tokens: Tensor) -> Tensor:
         ordered, order = logits.sort(descending=True)
         probabilities = ordered.softmax(dim=-1)
-        before = probabilities.cumsum(dim=-1) - probabilities  # probability of all likelier ids
-        return logits.masked_fill(torch.zeros_like(logits, dtype=torch.bool).scatter(1, order, before >= p), -math.inf)
+        before = probabilities.cumsum(dim=-1) - probabilities  # total probability of the likelier ids
+        removed = torch.zeros_like(logits, dtype=torch.bool).scatter(1, order, before >= p)
+        return logits.masked_fill(removed, -math.inf)
 
     return apply
 
 
-def keep_going(min_length: int, eos: int) -> Filter:
-    """A hypothesis cannot end before it has so many tokens."""
-    end = forbid([eos])
-    return lambda logits, tokens: end(logits, tokens) if tokens.shape[1] < min_length else logits
+def minimum_length(length: int, eos: int) -> LogitsProcessor:
+    """Do not end a hypothesis before it has this many tokens."""
+    forbid_eos = forbid([eos])
+    return lambda logits, tokens: forbid_eos(logits, tokens) if tokens.shape[1] < length else logits
 
 
-def forbid_repeats(n: int) -> Filter:
-    """No n tokens in a row come twice in a hypothesis (Paulus et al. 2018, section 2.5)."""
+def no_repeat_ngram(n: int) -> LogitsProcessor:
+    """No n tokens in a row occur twice in a hypothesis (Paulus et al. 2018, section 2.5)."""
 
     def apply(logits: Tensor, tokens: Tensor) -> Tensor:
         length = tokens.shape[1]
@@ -72,31 +73,31 @@ def forbid_repeats(n: int) -> Filter:
     return apply
 
 
-def build_filters(settings: Decoding, forbidden: Sequence[int], eos: int) -> list[Filter]:
-    """The filters that any search asks for with these settings, in order of use."""
-    filters = [forbid(forbidden)] if forbidden else []
+def build_processors(settings: Decoding, forbidden: Sequence[int], eos: int) -> list[LogitsProcessor]:
+    """The processors that every search uses with these settings, in order."""
+    processors = [forbid(forbidden)] if forbidden else []
     if settings.min_length:
-        filters.append(keep_going(settings.min_length, eos))
+        processors.append(minimum_length(settings.min_length, eos))
     if settings.no_repeat_ngram:
-        filters.append(forbid_repeats(settings.no_repeat_ngram))
+        processors.append(no_repeat_ngram(settings.no_repeat_ngram))
     if settings.temperature != 1.0:
-        filters.append(temper(settings.temperature))
-    return filters
+        processors.append(temperature(settings.temperature))
+    return processors
 
 
-def build_sampling_filters(settings: Decoding) -> list[Filter]:
-    """Filters that decide what is drawn, but not how a drawn token counts in a score; they leave the logits alone."""
-    filters = []
+def build_sampling_processors(settings: Decoding) -> list[LogitsProcessor]:
+    """Processors that limit which tokens are drawn; they do not change the score of a drawn token, or their input."""
+    processors = []
     if settings.top_k is not None:
-        filters.append(keep_top_k(settings.top_k))
+        processors.append(top_k(settings.top_k))
     if settings.top_p is not None:
-        filters.append(keep_top_p(settings.top_p))
-    return filters
+        processors.append(top_p(settings.top_p))
+    return processors
 
 
-def apply_filters(filters: Sequence[Filter], logits: Tensor, tokens: Tensor) -> Tensor:
-    """All filters, one after another, in float32; the logits given are not to be used again."""
+def apply_processors(processors: Sequence[LogitsProcessor], logits: Tensor, tokens: Tensor) -> Tensor:
+    """Apply all processors, in order, in float32; the logits passed in may be overwritten."""
     logits = logits.float()
-    for each in filters:
-        logits = each(logits, tokens)
+    for processor in processors:
+        logits = processor(logits, tokens)
     return logits

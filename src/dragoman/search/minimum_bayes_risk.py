@@ -1,18 +1,27 @@
-"""Minimum Bayes risk: of several translations, the one that is most like all the others."""
+"""Minimum Bayes risk decoding: of several samples, the one most similar to all others (Eikema and Aziz 2020)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 
+from dragoman.settings import Decoding
+
+
+def sampling_settings(settings: Decoding) -> Decoding:
+    """The settings that draw the samples, if minimum Bayes risk is asked for; else the settings unchanged."""
+    if not settings.mbr_samples:
+        return settings
+    return settings.model_copy(update={"sampling": True, "n_best": settings.mbr_samples})
+
 
 def by_expected_chrf(texts: Sequence[str]) -> list[tuple[int, float]]:
     """Indices of the distinct texts with their mean chrF against all texts as references, best first.
 
-    Samples of a model stand for what it believes, so that mean is the expected chrF (Eikema and Aziz 2020, eq. 3).
+    Samples represent the model's distribution, so that mean is the expected chrF (Eikema and Aziz 2020, eq. 3).
 
     Args:
-        texts: Translations of one sentence, as often as each was drawn.
+        texts: Sampled translations of one sentence, repeated as often as each was drawn.
     """
     from sacrebleu.metrics.chrf import CHRF
 

@@ -1,4 +1,4 @@
-"""What a beam search considered, kept and dropped, for those who want to watch it."""
+"""A record of what a beam search considered, kept and dropped."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Fate = Literal["kept", "ended", "dropped"]
 class Candidate:
     """One continuation of a hypothesis that a step considered.
 
-    `tokens` are all since bos, eos included where that is the last; `log_probability` is that of the last
-    token, `score` the sum of all. A kept candidate is continued in the next step, an ended one is a
-    finished hypothesis with `final`, its score over the length penalty, and a dropped one is neither: others
-    were better, or the search was over.
+    `tokens` are all tokens after bos, eos included if it is the last; `log_probability` is that of the last
+    token, `score` the sum of all. A kept candidate is continued in the next step. An ended one is a finished
+    hypothesis, and `final` is its score divided by the length penalty. A dropped one is neither: others were
+    better, or the search was over.
     """
 
     tokens: tuple[int, ...]
@@ -32,9 +32,9 @@ class Candidate:
 class BeamTrace:
     """Records a search: `steps` are those of each sentence, by its index, with the candidates best first.
 
-    Of each hypothesis that the step before kept, the beam_size + 1 best continuations are looked at; the
-    2 * beam_size best of all these are the candidates of the step. The parent of a candidate is the one whose
-    tokens are its own but for the last.
+    A step looks at the beam_size + 1 best continuations of each hypothesis that the previous step kept; the
+    2 * beam_size best of them all are the candidates of the step. The parent of a candidate has the same tokens
+    without the last.
     """
 
     def __init__(self, eos: int) -> None:
@@ -54,24 +54,15 @@ class BeamTrace:
             sentence: Its index in the batch.
             candidates: Tokens, log-probability of the last and sum of all, best first.
             kept: Tokens of the hypotheses that the next step continues.
-            ended: The sentence's hypotheses that have ended, in this step or before.
+            ended: The sentence's hypotheses that ended in this step or earlier.
         """
         alive = set(map(tuple, kept))
         finals = {tuple(each.tokens): each.score for each in ended}
         step = []
         for tokens, log_probability, score in candidates:
             whole = tuple(tokens)
-            # eos ends what it follows once, so if that has ended it was in this step
+            # eos ends a hypothesis once, so if this one has ended it was in this step
             final = finals.get(whole[:-1]) if whole[-1] == self.eos else None
             fate: Fate = "kept" if whole in alive else "dropped" if final is None else "ended"
             step.append(Candidate(whole, log_probability, score, fate, final))
         self.steps[sentence].append(step)
-
-    def winner(self, sentence: int) -> Hypothesis:
-        """The best hypothesis that ended."""
-        steps = self.steps[sentence]
-        values = {each.tokens: each.log_probability for step in steps for each in step}
-        finals = [(each.final, each.tokens) for step in steps for each in step if each.final is not None]
-        final, tokens = max(finals, key=lambda pair: pair[0])
-        lengths = range(1, len(tokens) + 1)
-        return Hypothesis(list(tokens[:-1]), [values[tokens[:length]] for length in lengths], final)

@@ -108,6 +108,11 @@ class Training(Settings):
     checkpoint_minutes: float = Field(10.0, gt=0, description="Save a checkpoint to resume from at least this often.")
     log_every: int = Field(50, ge=1, description="Steps between lines of metrics.jsonl.")
     seed: int = Field(1, ge=0, description="Seed of initial weights, order of the data, and dropout.")
+    kernels: bool = Field(
+        True,
+        description="Use faster versions of the model's parts (see docs/performance.md); false: plain PyTorch only, to "
+        "check them.",
+    )
     device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto takes a GPU if there is one.")
     threads: int | None = Field(
         None, ge=1, description="CPU threads, and processes that prepare a large corpus; by default one for each core."

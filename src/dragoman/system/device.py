@@ -74,8 +74,14 @@ def compute_dtype(precision: str, device: torch.device) -> torch.dtype:
     if device.type == "cuda":
         fast = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
-        fast = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+        fast = _cpu_multiplies_bfloat16()
     return torch.bfloat16 if fast else torch.float32
+
+
+def _cpu_multiplies_bfloat16() -> bool:
+    """Whether this CPU has instructions for bfloat16 matrix products; torch has no public function for this."""
+    names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    return any(getattr(torch.cpu, name)() for name in names if hasattr(torch.cpu, name))
 
 
 @contextmanager

@@ -6,20 +6,22 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.dataset.batch import Batch
-from dragoman.kernels.projected_loss import projected_cross_entropy, regularised_cross_entropy
-from dragoman.model.masks import pack, pack_vectors
+from dragoman.kernels import supports_varlen
+from dragoman.kernels.projected_loss import plain_cross_entropy, projected_cross_entropy
+from dragoman.kernels.varlen import concatenate, concatenate_vectors, plain_hidden, varlen_hidden
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
 from dragoman.system.device import autocast
+from dragoman.training.r_drop import r_drop_loss
 from dragoman.training.scheduled_sampling import SAMPLED
 
 
 class BatchLoss(nn.Module):
-    """What DistributedDataParallel wraps: all parameters take part in its forward, and only there.
+    """The module that DistributedDataParallel wraps: all parameters take part in its forward pass, and only there.
 
     Args:
-        model: Its weights learn.
-        settings: Label smoothing, precision, scheduled sampling.
+        model: The model to train.
+        settings: Label smoothing, precision, scheduled sampling, kernels.
         target_pad: Id of padding in the target, which does not count.
     """
 
@@ -28,30 +30,28 @@ class BatchLoss(nn.Module):
         self.model, self.settings, self.target_pad = model, settings, target_pad
 
     def forward(self, batch: list[Batch], teacher_forcing: float = 1.0) -> tuple[Tensor, Tensor]:
-        """Summed over the batch's real target tokens: the loss to minimise, and that without label smoothing.
+        """The loss to minimize, and the loss without label smoothing, summed over the batch's real target tokens.
 
         Args:
-            batch: Groups of sentences of like length.
-            teacher_forcing: Probability of each input of the decoder being the reference's.
+            batch: Groups of sentences of similar length.
+            teacher_forcing: Probability that an input of the decoder is the reference's token.
         """
-        targets, _ = pack([group.target_output for group in batch], self.target_pad)  # (1, cells)
+        targets, _ = concatenate([group.target_output for group in batch], self.target_pad)  # (1, tokens)
         with autocast(self.settings.precision, targets.device) as dtype:
             output = self.model.output
             weight, bias = output.weight.to(dtype), None if output.bias is None else output.bias.to(dtype)
-            hidden = self._hidden(batch, teacher_forcing).to(dtype)  # (cells, d_model)
+            hidden = self._hidden(batch, teacher_forcing).to(dtype)  # (tokens, d_model)
             if self.settings.r_drop:
                 other = self._hidden(batch, teacher_forcing).to(dtype)  # with another dropout
-                logits = F.linear(hidden, weight, bias), F.linear(other, weight, bias)  # (cells, vocabulary) each
-                return regularised_cross_entropy(
-                    *logits, targets[0], self.settings.label_smoothing, self.settings.r_drop, ignore=self.target_pad
-                )
-            return projected_cross_entropy(
-                hidden, weight, bias, targets[0], self.settings.label_smoothing, ignore=self.target_pad
-            )
+                logits = F.linear(hidden, weight, bias), F.linear(other, weight, bias)  # (tokens, vocabulary) each
+                return r_drop_loss(logits, targets[0], self.settings, self.target_pad)
+            loss = projected_cross_entropy if self.settings.kernels else plain_cross_entropy
+            return loss(hidden, weight, bias, targets[0], self.settings.label_smoothing, self.target_pad)
 
     def _hidden(self, batch: list[Batch], teacher_forcing: float) -> Tensor:
-        """Decoder outputs of a batch, laid end to end, (cells, d_model)."""
+        """The decoder's outputs in the order of `concatenate`, (tokens, d_model)."""
         if teacher_forcing == 1.0:
-            return self.model.packed_hidden([group.source for group in batch], [group.target_input for group in batch])
+            hidden = varlen_hidden if supports_varlen(self.model) else plain_hidden
+            return hidden(self.model, [group.source for group in batch], [group.target_input for group in batch])
         sampled = SAMPLED[self.settings.scheduled_sampling]
-        return pack_vectors([sampled(self.model, group, teacher_forcing) for group in batch])
+        return concatenate_vectors([sampled(self.model, group, teacher_forcing) for group in batch])

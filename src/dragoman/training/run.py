@@ -19,6 +19,7 @@ from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
 from dragoman.evaluation.error_analysis import break_down
 from dragoman.evaluation.evaluate import evaluate
+from dragoman.kernels import accelerate
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.settings import Recipe, Training
@@ -135,6 +136,8 @@ def _build_trainer(
 ) -> Trainer:
     sizes = len(data.source.vocabulary), len(data.target.vocabulary)
     model = build_model(recipe.model, *sizes, data.source.vocabulary.pad, recipe.training.seed).to(device)
+    if recipe.training.kernels:
+        accelerate(model)
     loss = BatchLoss(model, recipe.training, data.target.vocabulary.pad)
     spread_loss = spread(loss, (*model.encoder, *model.decoder), ranks, shard=recipe.training.shard)
     optimizer = build_optimizer(model, recipe.training)

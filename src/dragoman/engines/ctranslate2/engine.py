@@ -1,31 +1,35 @@
-"""Translating with CTranslate2: the same search as ours on the same weights, by another engine."""
+"""CTranslate2 as an engine: the same search on the same weights."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-import ctranslate2
-import torch
-
-from dragoman.bundle import Bundle
+from dragoman.engines.batching import batches_by_length
+from dragoman.engines.choose import open_engine as open_other_engine
+from dragoman.engines.ctranslate2.convert import conversion_directory, convert, refusals
+from dragoman.engines.protocol import Engine, EngineRequest, Ids
 from dragoman.errors import UserError
+from dragoman.search.constraints import max_target_length
 from dragoman.search.hypothesis import Hypothesis, finish, length_penalty
-from dragoman.settings import Decoding
+from dragoman.search.trace import BeamTrace
 from dragoman.system.cpu import usable_cores
-from dragoman.translator import Translator
 
-Sentence = list[int]
-
-_SCORED_TOKENS = 256  # in a batch: those of a few sentences are shared by the workers too
+_SCORED_TOKENS = 256  # in a batch; small enough for the workers to share those of a few sentences
 _BATCH_TOKENS = 1024  # small enough for every worker to get some batches of a long text
-_NO_PENALTY = 1e-6  # with 0 the engine would end the search by another rule than ours
+_NO_PENALTY = 1e-6  # with 0, CTranslate2 would end the search by another rule than ours
 
 
-def impossible(decoding: Decoding) -> list[str]:
-    """What these settings ask of CTranslate2 that it cannot do as we do."""
+def unsupported(request: EngineRequest) -> list[str]:
+    """What of the request, or of this machine, the engine cannot do."""
+    if find_spec("ctranslate2") is None:
+        return ["a missing package (pip install dragoman[ctranslate2])"]
+    decoding = request.decoding
     reasons = {
         "decoding.sampling = true": decoding.sampling,
         f"decoding.temperature = {decoding.temperature:g}": decoding.temperature != 1.0,
@@ -33,157 +37,164 @@ def impossible(decoding: Decoding) -> list[str]:
         f"decoding.min_length = {decoding.min_length}": decoding.min_length > 0,
         f"decoding.no_repeat_ngram = {decoding.no_repeat_ngram}": decoding.no_repeat_ngram > 0,
         f"decoding.mbr_samples = {decoding.mbr_samples}": decoding.mbr_samples > 0,
+        "a recorded beam search": request.trace,
+        "an ensemble": request.in_ensemble,
+        f"the device {request.device}": request.device.type != "cpu",
+        "a bundle that is not on disk": request.path is None,
+        "a bundle that cannot be converted, because neither its directory nor the cache is writable": (
+            request.path is not None and conversion_directory(request.path, request.compute_type) is None
+        ),
     }
-    return [setting for setting, asked in reasons.items() if asked]
+    return [reason for reason, met in reasons.items() if met] + refusals(request.bundle)
 
 
-class CTranslate2Translator(Translator):
-    """A translator whose search CTranslate2 runs, one single-threaded worker a core.
+def open_engine(request: EngineRequest) -> Engine:
+    """The engine of a bundle on disk, which is converted when it is first needed.
 
-    Beams grow and end there by our rules. Its length penalty is another, so it is left out there, and ours is applied
-    here to all hypotheses of a sentence that ended. Where more than `beam_size` of them end at once, the engine keeps
+    Raises:
+        UserError: The converted bundle cannot be written or read.
+    """
+    assert request.path is not None, "`unsupported` refuses bundles that are not on disk"
+    return CTranslate2Engine(request, convert(request.bundle, request.path, request.compute_type))
+
+
+class CTranslate2Engine:
+    """One single-threaded worker of CTranslate2 per core.
+
+    Beams grow and end by our rules. Its length penalty is different, so it is switched off, and ours is applied
+    here to all ended hypotheses of a sentence. Where more than `beam_size` of them end at once, CTranslate2 keeps
     the likeliest. Those it drops are no longer and no likelier than one that it keeps, so the best of all is kept;
-    an alternative may be missing. It cannot force the end of a translation that reaches its limit: such a beam is
-    searched again by torch.
+    an alternative may be missing. It cannot force eos at the maximum length: sentences whose beam gets there, and
+    those with a given prefix, are searched by another engine.
+
+    Args:
+        request: Settings and vocabularies.
+        converted: Directory of the converted bundle.
+
+    Raises:
+        UserError: The converted bundle cannot be read.
     """
 
-    def __init__(
-        self,
-        bundle: Bundle,
-        converted: Path,
-        decoding: Decoding | None = None,
-        compute_type: str = "float32",
-        *,
-        token_scores: bool = True,
-    ) -> None:
-        """Open a converted bundle.
+    name = "ctranslate2"
 
-        Args:
-            bundle: The original, whose tokenizers and settings are used.
-            converted: What the bundle became in CTranslate2's format.
-            decoding: Settings of the search, instead of the bundle's own.
-            compute_type: 'float32' or 'int8'.
-            token_scores: Whether translations have log-probabilities. The engine does not tell them: each translation
-                is scored once more, which takes up to a tenth of the time. Without, only the scores are there.
+    def __init__(self, request: EngineRequest, converted: Path) -> None:
+        import ctranslate2
 
-        Raises:
-            UserError: The settings ask for what CTranslate2 cannot do, or its files are broken.
-        """
-        super().__init__(bundle, decoding)
-        if reasons := impossible(self.decoding):
-            raise UserError(f"CTranslate2 cannot translate with {', '.join(reasons)}; use the engine torch")
-        self._token_scores = token_scores
+        self.request, self.max_length = request, request.max_length
         try:
-            self._engine = ctranslate2.Translator(
+            self._translator = ctranslate2.Translator(
                 str(converted),
-                compute_type=compute_type,
+                compute_type=request.compute_type,
                 inter_threads=usable_cores(),
                 intra_threads=1,
-                max_queued_batches=-1,  # a submission never waits, so that what is done is read meanwhile
+                max_queued_batches=-1,  # submitting never blocks, so finished results are read meanwhile
             )
         except (RuntimeError, ValueError) as error:
             raise UserError(f"{converted}: CTranslate2 cannot read it: {error}") from error
 
-    def score(self, sources: Sequence[Sentence], targets: Sequence[Sentence]) -> list[list[float]]:
-        """Log-probabilities of the tokens of given translations, and of their ends."""
+    @cached_property
+    def _other(self) -> Engine:
+        """The engine for the sentences that CTranslate2 cannot search as we do."""
+        return open_other_engine(replace(self.request, path=None, compute_type="float32"))
+
+    def translate(
+        self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each sentence, see `Engine.translate`."""
+        if trace is not None:
+            raise UserError("the engine ctranslate2 cannot record its search; use --engine cpu or torch")
+        if prefixes and any(map(len, prefixes)):
+            return self._other.translate(sources, prefixes)
+        found: list[list[Hypothesis]] = [[] for _ in sources]
+        batches = batches_by_length(sources, self.request)
+        pending = [self._submit([sources[index] for index in batch]) for batch in batches]
+        scores = []
+        for batch, results in zip(batches, pending, strict=True):
+            for index, result in zip(batch, results, strict=True):
+                found[index] = self._best(result.result(), self._limit(sources[index]))
+            scores.append(self._submit_unscored(batch, sources, found))
+        for batch, results in zip(batches, scores, strict=True):
+            self._add_scores(batch, found, results)
+        self._search_unfinished(sources, found)
+        return found
+
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+        """Log-probabilities of given translations, see `Engine.score`."""
         return [result.result().log_probs for result in self._submit_scoring(sources, targets)]
 
-    def _submit_scoring(
-        self, sources: Sequence[Sentence], targets: Sequence[Sentence]
-    ) -> list[ctranslate2.AsyncScoringResult]:
-        source, target = self.bundle.source.vocabulary.tokens, self.bundle.target.vocabulary.tokens
-        if not sources:
-            return []
-        submitted: list[ctranslate2.AsyncScoringResult] = self._engine.score_batch(
-            [[source[token] for token in sentence] for sentence in sources],
-            [[target[token] for token in sentence] for sentence in targets],
-            max_batch_size=_SCORED_TOKENS,
-            batch_type="tokens",
-            max_input_length=0,
-            asynchronous=True,
-        )
-        return submitted
+    def _limit(self, source: Ids) -> int:
+        return max_target_length(len(source) + 1, self.request.decoding, self.max_length)
 
-    def _search_all(
-        self, batches: Sequence[list[Sentence]], prefixes: Sequence[list[Sentence]]
-    ) -> Iterable[list[list[Hypothesis]]]:
-        """Give the engine all batches at once, that no worker waits; torch searches where beginnings are given."""
-        if any(map(any, prefixes)):
-            return super()._search_all(batches, prefixes)
-        return self._search_freely(batches)
-
-    def _search_freely(self, batches: Sequence[list[Sentence]]) -> Iterator[list[list[Hypothesis]]]:
-        limits = [self._limits(torch.tensor([len(sentence) + 1 for sentence in batch])).tolist() for batch in batches]
-        pending = [self._submit(batch, max(limit)) for batch, limit in zip(batches, limits, strict=True)]
-        found = []
-        for batch, results, limit in zip(batches, pending, limits, strict=True):
-            best = [self._best(result.result(), most) for result, most in zip(results, limit, strict=True)]
-            found.append((best, self._score_later(batch, best)))
-        for best, scores in found:
-            self._finish(best, scores)
-        unsettled = [
-            [sentence for sentence, hypotheses in zip(batch, best, strict=True) if not hypotheses]
-            for batch, (best, _) in zip(batches, found, strict=True)
-        ]
-        searched = [batch for batch in unsettled if batch]
-        again = chain.from_iterable(super()._search_all(searched, [[[] for _ in batch] for batch in searched]))
-        for best, _ in found:
-            yield [hypotheses or next(again) for hypotheses in best]
-
-    def _submit(self, batch: list[Sentence], limit: int) -> list[ctranslate2.AsyncTranslationResult]:
-        tokens, beam_size = self.bundle.source.vocabulary.tokens, self.decoding.beam_size
-        submitted: list[ctranslate2.AsyncTranslationResult] = self._engine.translate_batch(
-            [[tokens[token] for token in sentence] for sentence in batch],
+    def _submit(self, sources: Sequence[Ids]) -> list[Any]:
+        """Queue sentences of similar length; returns their future results."""
+        tokens, beam_size = self.request.bundle.source.vocabulary.tokens, self.request.decoding.beam_size
+        results: list[Any] = self._translator.translate_batch(
+            [[tokens[token] for token in source] for source in sources],
             max_batch_size=_BATCH_TOKENS,
             batch_type="tokens",
             asynchronous=True,
             beam_size=beam_size,
             num_hypotheses=beam_size,
             length_penalty=_NO_PENALTY,
-            max_decoding_length=max(1, limit),
+            max_decoding_length=max(1, *map(self._limit, sources)),
             min_decoding_length=0,
             max_input_length=0,
             return_scores=True,
             return_end_token=True,
         )
-        return submitted
+        return results
 
-    def _best(self, result: ctranslate2.TranslationResult, limit: int) -> list[Hypothesis]:
-        """The n_best hypotheses, best first, without log-probabilities; none if the search came to the limit.
+    def _best(self, result: Any, limit: int) -> list[Hypothesis]:
+        """The n_best hypotheses, best first, without log-probabilities; none if the beam reached the limit.
 
-        But a greedy search would only have ended there: its hypothesis, not yet scored, is that which it had by then.
+        A greedy search would have continued in the same way, with eos forced at the limit: its hypothesis is what
+        it had until then, still without a score.
         """
-        ids, alpha = self.bundle.target.vocabulary.ids, self.decoding.length_penalty
+        ids, decoding = self.request.bundle.target.vocabulary.ids, self.request.decoding
         lengths = [len(tokens) for tokens in result.hypotheses]  # eos counts
         if max(lengths) >= limit:
-            said = [ids[token] for token in result.hypotheses[0][: limit - 1]]
-            return [Hypothesis(said, [], math.nan)] if self.decoding.beam_size == 1 else []
+            tokens = [ids[token] for token in result.hypotheses[0][: limit - 1]]
+            return [Hypothesis(tokens, [], math.nan)] if decoding.beam_size == 1 else []
         totals = [score * length**_NO_PENALTY for score, length in zip(result.scores, lengths, strict=True)]
-        scores = [total / length_penalty(length, alpha) for total, length in zip(totals, lengths, strict=True)]
-        order = sorted(range(len(scores)), key=lambda index: -scores[index])[: self.decoding.n_best]
-        return [
-            Hypothesis([ids[token] for token in result.hypotheses[index][:-1]], [], scores[index]) for index in order
-        ]
+        penalties = [length_penalty(length, decoding.length_penalty) for length in lengths]
+        scores = [total / penalty for total, penalty in zip(totals, penalties, strict=True)]
+        order = sorted(range(len(scores)), key=lambda index: -scores[index])[: decoding.n_best]
+        return [Hypothesis([ids[token] for token in result.hypotheses[i][:-1]], [], scores[i]) for i in order]
 
-    def _score_later(
-        self, batch: Sequence[Sentence], found: Sequence[list[Hypothesis]]
-    ) -> list[ctranslate2.AsyncScoringResult]:
-        """Ask the workers for the log-probabilities of all hypotheses that need them."""
-        pairs = [
-            (sentence, hypothesis.tokens)
-            for sentence, hypotheses in zip(batch, found, strict=True)
-            for hypothesis in hypotheses
-            if self._needs_scoring(hypothesis)
-        ]
-        return self._submit_scoring([sentence for sentence, _ in pairs], [tokens for _, tokens in pairs])
+    def _needs_scores(self, hypothesis: Hypothesis) -> bool:
+        return self.request.token_scores or math.isnan(hypothesis.score)
 
-    def _finish(self, found: list[list[Hypothesis]], scores: Sequence[ctranslate2.AsyncScoringResult]) -> None:
-        """Put hypotheses with their log-probabilities in place of those that needed them."""
-        results, alpha = iter(scores), self.decoding.length_penalty
-        for index, hypotheses in enumerate(found):
-            if any(map(self._needs_scoring, hypotheses)):
-                scored = [finish(each.tokens, next(results).result().log_probs, alpha) for each in hypotheses]
+    def _submit_unscored(self, batch: list[int], sources: Sequence[Ids], found: list[list[Hypothesis]]) -> list[Any]:
+        """Queue for scoring the hypotheses of a batch that need log-probabilities; returns their future results."""
+        pairs = [(sources[i], each.tokens) for i in batch for each in found[i] if self._needs_scores(each)]
+        return self._submit_scoring([source for source, _ in pairs], [target for _, target in pairs])
+
+    def _submit_scoring(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[Any]:
+        if not sources:
+            return []
+        bundle = self.request.bundle
+        results: list[Any] = self._translator.score_batch(
+            [[bundle.source.vocabulary.tokens[token] for token in source] for source in sources],
+            [[bundle.target.vocabulary.tokens[token] for token in target] for target in targets],
+            max_batch_size=_SCORED_TOKENS,
+            batch_type="tokens",
+            max_input_length=0,
+            asynchronous=True,
+        )
+        return results
+
+    def _add_scores(self, batch: list[int], found: list[list[Hypothesis]], results: Sequence[Any]) -> None:
+        """Replace the hypotheses that were queued for scoring by scored ones."""
+        scores, alpha = iter(results), self.request.decoding.length_penalty
+        for index in batch:
+            if any(map(self._needs_scores, found[index])):
+                scored = [finish(each.tokens, next(scores).result().log_probs, alpha) for each in found[index]]
                 found[index] = sorted(scored, key=lambda hypothesis: -hypothesis.score)
 
-    def _needs_scoring(self, hypothesis: Hypothesis) -> bool:
-        return self._token_scores or math.isnan(hypothesis.score)
+    def _search_unfinished(self, sources: Sequence[Ids], found: list[list[Hypothesis]]) -> None:
+        """Search the sentences without a hypothesis by another engine."""
+        unfinished = [index for index, hypotheses in enumerate(found) if not hypotheses]
+        if unfinished:
+            searched = self._other.translate([sources[index] for index in unfinished])
+            for index, hypotheses in zip(unfinished, searched, strict=True):
+                found[index] = hypotheses

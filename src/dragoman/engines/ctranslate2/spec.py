@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dragoman.bundle import Bundle
 from dragoman.model.attention import MultiHeadAttention
-from dragoman.model.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
+from dragoman.model.layers import DecoderLayer, EncoderLayer, FeedForward, SublayerConnection
 from dragoman.model.positions import LearnedPositions, sinusoids
 from dragoman.settings import Model
 
@@ -93,7 +93,7 @@ def _set_layer(spec: Any, layer: EncoderLayer | DecoderLayer) -> None:
     _set_feed_forward(spec.ffn, layer.feed_forward, layer.feed_forward_residual)
 
 
-def _set_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention, residual: Residual) -> None:
+def _set_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention, residual: SublayerConnection) -> None:
     """Self-attention has one matrix for q, k and v; attention to the memory has one for q, and one for k and v."""
     weight = _array(attention.qkv.weight)  # (3 * d_model, d_model)
     d_model = weight.shape[1]
@@ -106,7 +106,7 @@ def _set_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention, 
     _set_norm(spec.layer_norm, residual.norm)
 
 
-def _set_feed_forward(spec: FeedForwardSpec, layer: FeedForward, residual: Residual) -> None:
+def _set_feed_forward(spec: FeedForwardSpec, layer: FeedForward, residual: SublayerConnection) -> None:
     if layer.activation == "swiglu":  # one matrix here, two there
         weights, biases = _array(layer.inner.weight), _array(layer.inner.bias)
         spec.linear_0.weight, spec.linear_0_noact.weight = np.split(weights, 2)

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from dragoman.bundle import SOURCE, TARGET, Bundle
-from dragoman.engines.ctranslate2.engine import CTranslate2Translator
-from dragoman.engines.ctranslate2.spec import specify
+from dragoman.bundle import Bundle
+from dragoman.engines import EngineRequest
+from dragoman.engines.ctranslate2.convert import COMPUTE_TYPES, refusals, write_model
+from dragoman.engines.ctranslate2.engine import CTranslate2Engine
 from dragoman.export.parity import Compared, Exported, Values
 from dragoman.settings import Decoding
+from dragoman.translator import Translator
 
-COMPUTE_TYPES = ("float32", "int8")
-
-
-def refusals(bundle: Bundle) -> list[str]:
-    """What CTranslate2 cannot express of this bundle."""
-    source, target = bundle.source.vocabulary.specials, bundle.target.vocabulary.specials
-    return [] if source == target else ["text.specials: source and target must have the same"]
+__all__ = ["COMPUTE_TYPES", "refusals", "reopen", "write"]
 
 
 def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
-    """Write model, vocabularies, tokenizers and a page on how to use them into a directory that is there."""
-    spec = specify(bundle)
-    spec.optimize(quantization=None if compute_type == "float32" else compute_type)
-    spec.save(str(directory))
-    for name, tokenizer in ((SOURCE, bundle.source), (TARGET, bundle.target)):
-        (directory / name).write_text(json.dumps(tokenizer.to_json(), ensure_ascii=False), encoding="utf-8")
+    """Write model, vocabularies, tokenizers and a page on how to use them into an existing directory."""
+    write_model(bundle, directory, compute_type)
     (directory / "README.md").write_text(_PAGE.format(name=bundle.recipe.name), encoding="utf-8")
 
 
@@ -44,11 +35,12 @@ class _Reopened:
     def __init__(self, bundle: Bundle, directory: Path, compute_type: str) -> None:
         plain = {"sampling": False, "top_k": None, "top_p": None, "temperature": 1.0, "cache": True, "n_best": 1}
         self.decoding: Decoding = bundle.recipe.decoding.model_copy(update=plain)
-        self._translator = CTranslate2Translator(bundle, directory, self.decoding, compute_type)
+        request = EngineRequest(bundle, self.decoding, compute_type="int8" if compute_type == "int8" else "float32")
+        self._translator = Translator(bundle, self.decoding, engine=CTranslate2Engine(request, directory))
 
     def values(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Values]:
         """Log-probabilities of the target tokens and the ends."""
-        return [np.asarray(scores, dtype=np.float32) for scores in self._translator.score(sources, targets)]
+        return [np.asarray(scores, dtype=np.float32) for scores in self._translator.engine.score(sources, targets)]
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         """Translations by the engine of `dragoman translate`."""

@@ -15,8 +15,8 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
 from dragoman.model.attention import MultiHeadAttention
-from dragoman.model.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
-from dragoman.model.positions import LearnedPositions, sinusoids, turns
+from dragoman.model.layers import DecoderLayer, EncoderLayer, FeedForward, SublayerConnection
+from dragoman.model.positions import LearnedPositions, Positions, sinusoids
 from dragoman.model.transformer import Transformer
 
 OPSET, IR = 20, 10  # the first with Gelu; what runtimes of its time read
@@ -90,15 +90,16 @@ class Graph:
         found = self.op("Gather", self.constant(embedding.weight, name), ids)
         return self.op("Mul", found, self.constant(math.sqrt(self.settings.d_model)))
 
-    def position_tables(self, positions: nn.Module) -> list[NDArray[np.float32]]:
+    def position_tables(self, positions: Positions) -> list[NDArray[np.float32]]:
         """Tables with a row for each position: sines and cosines of rotary angles, or what is added to embeddings."""
         length, d_model = self.settings.max_length, self.settings.d_model
         if isinstance(positions, LearnedPositions):
             return [positions.table.detach().float().cpu().numpy()]
         if self.settings.positions == "sinusoidal":
             return [sinusoids(length, d_model).numpy()]
-        turn = turns(torch.arange(length), d_model // self.settings.heads)  # (length, d_head / 2)
-        return [turn.real.numpy(), turn.imag.numpy()]
+        rotation = positions.rotation(torch.arange(length))  # (length, d_head / 2, 2)
+        assert rotation is not None
+        return [each.numpy() for each in rotation.unbind(-1)]
 
     def heads(self, x: str) -> str:
         """(batch, length, d_model) -> (batch, heads, length, d_head)."""
@@ -110,7 +111,8 @@ class Graph:
         """Some of queries (0), keys (1) and values (2) of x, each (batch, heads, length, d_head)."""
         weights = attention.qkv.weight.chunk(3)
         biases = (None,) * 3 if attention.qkv.bias is None else attention.qkv.bias.chunk(3)
-        order = self._half_order() if attention.rotary else slice(None)
+        rotary = self.settings.positions == "rotary" and 0 in parts and 1 in parts  # self-attention
+        order = self._half_order() if rotary else slice(None)
         orders = (order, order, slice(None))
         return [
             self.heads(self.linear(x, weights[part][orders[part]], None if bias is None else bias[orders[part]]))
@@ -157,11 +159,11 @@ class Graph:
             hidden = self.op({"relu": "Relu", "gelu": "Gelu"}[layer.activation], hidden)
         return self.linear(hidden, layer.outer.weight, layer.outer.bias)
 
-    def enter(self, x: str, residual: Residual) -> str:
+    def enter(self, x: str, residual: SublayerConnection) -> str:
         """What a sublayer reads."""
         return self.norm(x, residual.norm) if residual.pre_norm else x
 
-    def leave(self, x: str, added: str, residual: Residual) -> str:
+    def leave(self, x: str, added: str, residual: SublayerConnection) -> str:
         """The stream after a sublayer."""
         total = self.op("Add", x, added)
         return total if residual.pre_norm else self.norm(total, residual.norm)
@@ -278,4 +280,4 @@ def _stack(graph: Graph, parts: Sequence[str]) -> str:
 
 
 def _decoder_layers(model: Transformer) -> list[DecoderLayer]:
-    return [layer for layer in model.decoder if isinstance(layer, DecoderLayer)]
+    return model.decoder_layers

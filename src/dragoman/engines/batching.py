@@ -1,0 +1,49 @@
+"""Which sentences are searched together, and by how many threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+import torch
+
+from dragoman.dataset.buckets import cut
+from dragoman.engines.protocol import EngineRequest, Ids
+
+T = TypeVar("T")
+
+MOST_WORKERS = 8
+"""Batches searched at once on a CPU; more would wait for one another in Python."""
+
+CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 32_768
+"""Source tokens of a batch times hypotheses per sentence, unless the settings say otherwise."""
+
+
+def batches_by_length(sources: Sequence[Ids], request: EngineRequest) -> list[list[int]]:
+    """Indices of the sentences of each batch: similar lengths together, the longest first."""
+    settings = request.decoding
+    hypotheses = settings.mbr_samples or (settings.n_best if settings.sampling else settings.beam_size)
+    usual = CPU_BATCH_TOKENS if request.device.type == "cpu" else GPU_BATCH_TOKENS
+    tokens = max(1, (settings.batch_tokens or usual) // hypotheses)
+    lengths = np.array([len(source) + 1 for source in sources], dtype=np.int64)
+    plan = cut(lengths, lengths, np.argsort(lengths, kind="stable"), tokens)
+    return [batch.tolist() for batch in plan][::-1]
+
+
+def run_batches(search: Callable[[list[int]], T], batches: Sequence[list[int]], device: torch.device) -> list[T]:
+    """The results of all batches; on a CPU, several threads search one batch each.
+
+    That is faster than sharing the work on each batch: while one thread waits for Python, another computes.
+    """
+    threads = torch.get_num_threads()
+    workers = min(threads, len(batches), MOST_WORKERS)
+    if device.type != "cpu" or workers < 2:
+        return [search(batch) for batch in batches]
+    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads // workers,))
+    try:
+        return list(pool.map(search, batches))
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)

@@ -1,0 +1,43 @@
+"""The engine for float32 on CPUs with AVX-512, by oneDNN."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from dragoman.engines.cpu.decoder import PrepackedDecoder
+from dragoman.engines.protocol import EngineRequest, Ids
+from dragoman.engines.scoring import score_targets
+from dragoman.engines.step_engine import StepEngine
+from dragoman.kernels import accelerated
+from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+
+POSITIONS = ("sinusoidal", "learned", "rotary")
+
+
+def unsupported(request: EngineRequest) -> list[str]:
+    """What of the request, or of this machine, the engine cannot do."""
+    model = request.bundle.recipe.model
+    reasons = {
+        "a CPU or a torch without oneDNN's AVX-512 kernels": not HAS_ONEDNN_LINEAR,
+        f"the device {request.device}": request.device.type != "cpu",
+        f"--compute-type {request.compute_type}": request.compute_type != "float32",
+        "decoding.cache = false": not request.decoding.cache,
+        f"model.implementation = {model.implementation!r}": model.implementation != "dragoman",
+        f"model.positions = {model.positions!r}": model.positions not in POSITIONS,
+        "weights in another type than float32": any(
+            weight.dtype != torch.float32 for weight in request.bundle.model.parameters()
+        ),
+    }
+    return [reason for reason, met in reasons.items() if met]
+
+
+def open_engine(request: EngineRequest) -> StepEngine:
+    """The engine of a bundle, with the weights that its model has now."""
+    bundle, model = request.bundle, accelerated(request.bundle.model.to(request.device))
+
+    def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+        return score_targets(model, bundle, sources, targets)
+
+    return StepEngine("cpu", PrepackedDecoder(model), request, request.max_length, score)

@@ -1,0 +1,153 @@
+"""The model's layers with prepacked weights.
+
+A decoding step multiplies few rows with every weight of the decoder, so most of its time goes into reading weights
+and starting operations. oneDNN reads weights faster in its own layout, and it adds biases and residuals and applies
+activations while it writes a product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dragoman.engines.cpu.cache import SlotCache
+from dragoman.engines.cpu.linear import PrepackedLinear, pad_rows
+from dragoman.model.attention import MultiHeadAttention
+from dragoman.model.layers import ACTIVATIONS, FeedForward, SublayerConnection
+
+Map = Callable[[Tensor], Tensor]
+
+
+def _identity(x: Tensor) -> Tensor:
+    return x
+
+
+class _LayerNorm:
+    def __init__(self, norm: nn.LayerNorm) -> None:
+        self.arguments = list(norm.normalized_shape), norm.weight.detach(), norm.bias.detach(), norm.eps
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch.layer_norm(x, *self.arguments)
+
+
+class _Connection:
+    """What a sublayer connection does before the sublayer, and after the residual was added."""
+
+    def __init__(self, connection: SublayerConnection) -> None:
+        norm = _LayerNorm(connection.norm)
+        self.before: Map = norm if connection.pre_norm else _identity
+        self.after: Map = _identity if connection.pre_norm else norm
+
+
+class PrepackedFeedForward:
+    """A feed-forward sublayer."""
+
+    def __init__(self, layer: FeedForward, connection: SublayerConnection) -> None:
+        self.inner = PrepackedLinear(layer.inner.weight, layer.inner.bias)
+        self.outer = PrepackedLinear(layer.outer.weight, layer.outer.bias)
+        self.activation, self.connection = layer.activation, _Connection(connection)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(rows, d_model) -> the same shape."""
+        y = self.connection.before(x)
+        if self.activation == "relu":
+            hidden = self.inner(y, "relu")
+        elif self.activation == "swiglu":
+            gate, value = self.inner(y).chunk(2, dim=-1)
+            hidden = F.silu(gate) * value
+        else:
+            hidden = ACTIVATIONS[self.activation](self.inner(y))
+        return self.connection.after(self.outer.plus(hidden, x))
+
+
+class _Attention:
+    """What both kinds of attention share. Sentences and heads are one dimension, as `bmm` needs it."""
+
+    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection) -> None:
+        self.heads, self.d_head = attention.heads, attention.qkv.in_features // attention.heads
+        self.connection = _Connection(connection)
+        self.output = PrepackedLinear(attention.output.weight, attention.output.bias)
+
+    def split(self, x: Tensor, sentences: int, length: int) -> Tensor:
+        """(padded rows, n * d_model) -> (n, sentences, heads, length, d_head)."""
+        return x[: sentences * length].view(sentences, length, -1, self.heads, self.d_head).permute(2, 0, 3, 1, 4)
+
+    def attend(self, q: Tensor, keys_values: tuple[Tensor, Tensor], bias: Tensor | None, x: Tensor) -> Tensor:
+        """The sublayer's output, (padded rows, d_model).
+
+        Args:
+            q: Queries, (sentences, heads, target, d_head), divided by sqrt(d_head).
+            keys_values: Keys and values, each (sentences * heads, source, d_head).
+            bias: Added to the scores, (sentences * heads, target or 1, source), or None.
+            x: The sublayer's input, (padded rows, d_model).
+        """
+        (k, v), (sentences, heads, target, d_head) = keys_values, q.shape
+        q = q.reshape(sentences * heads, target, d_head)
+        scores = torch.bmm(q, k.transpose(1, 2)) if bias is None else torch.baddbmm(bias, q, k.transpose(1, 2))
+        mixed = torch.bmm(scores.softmax(dim=-1), v).view(sentences, heads, target, d_head).transpose(1, 2)
+        return self.connection.after(self.output.plus(pad_rows(mixed.reshape(sentences * target, -1)), x))
+
+
+class PrepackedSelfAttention(_Attention):
+    """A self-attention sublayer."""
+
+    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection) -> None:
+        super().__init__(attention, connection)
+        self.qkv = _scaled_projection(attention, 3)
+
+    def step(self, x: Tensor, cache: SlotCache, layer: int, rotation: Tensor | None) -> Tensor:
+        """One more position of every row, (padded rows, d_model) -> the same shape."""
+        q, new = self._project(x, (cache.sentences, cache.width), rotation)
+        return self.attend(q, cache.extend(layer, new), cache.own_bias, x)
+
+    def forward(self, x: Tensor, size: tuple[int, int], bias: Tensor | None, rotation: Tensor | None) -> Tensor:
+        """All positions of (sentences, length), (padded rows, d_model) -> the same shape."""
+        q, keys_values = self._project(x, size, rotation)
+        k, v = keys_values.flatten(1, 2)
+        return self.attend(q, (k, v), bias, x)
+
+    def _project(self, x: Tensor, size: tuple[int, int], rotation: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Queries, (sentences, heads, length, d_head), and keys and values, (2, sentences, heads, length, d_head)."""
+        qkv = self.split(self.qkv(self.connection.before(x)), *size)
+        if rotation is not None:
+            qkv = torch.cat((_rotate(qkv[:2], rotation), qkv[2:]))
+        return qkv[0], qkv[1:]
+
+
+class PrepackedMemoryAttention(_Attention):
+    """A sublayer of attention to the encoder's output."""
+
+    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection) -> None:
+        super().__init__(attention, connection)
+        d_model, bias = attention.qkv.in_features, attention.qkv.bias
+        self.queries = _scaled_projection(attention, 1)
+        self.keys_values = PrepackedLinear(attention.qkv.weight[d_model:], None if bias is None else bias[d_model:])
+
+    def project_memory(self, memory: Tensor, sentences: int, length: int) -> tuple[Tensor, Tensor]:
+        """Keys and values, each (sentences * heads, length, d_head), of the memory, (padded rows, d_model)."""
+        k, v = self.split(self.keys_values(memory), sentences, length).flatten(1, 2)
+        return k, v
+
+    def step(self, x: Tensor, cache: SlotCache, layer: int) -> Tensor:
+        """One more position of every row, (padded rows, d_model) -> the same shape."""
+        (q,) = self.split(self.queries(self.connection.before(x)), cache.sentences, cache.width)
+        return self.attend(q, cache.memory[layer], cache.bias, x)
+
+
+def _scaled_projection(attention: MultiHeadAttention, count: int) -> PrepackedLinear:
+    """The projection to queries (count 1), or to queries, keys and values (3); queries are divided by sqrt(d_head)."""
+    d_model = attention.qkv.in_features
+    scale = torch.ones(count * d_model)
+    scale[:d_model] = 1 / math.sqrt(d_model // attention.heads)
+    weight, bias = attention.qkv.weight[: count * d_model], attention.qkv.bias
+    return PrepackedLinear(weight * scale[:, None], None if bias is None else bias[: count * d_model] * scale)
+
+
+def _rotate(x: Tensor, rotation: Tensor) -> Tensor:
+    """`dragoman.model.positions.rotate` by a product of complex numbers, which is one operation."""
+    pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))  # (…, length, d_head / 2)
+    return torch.view_as_real(pairs * torch.view_as_complex(rotation)).flatten(-2)

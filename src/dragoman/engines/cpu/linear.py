@@ -1,0 +1,53 @@
+"""Linear maps with weights in oneDNN's own layout, for few rows at a time."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+TYPICAL_ROWS = 64
+"""The number of rows that weights are laid out for."""
+
+SMALL = 2**17
+"""With fewer weights than this, torch is faster than oneDNN for one row."""
+
+EXACT_ROWS = 8
+"""Up to this many rows, the number of rows is not rounded up."""
+
+
+def rounded_rows(rows: int) -> int:
+    """The number of rows rounded up to one of few values, because oneDNN compiles a kernel for each."""
+    for limit, multiple in ((EXACT_ROWS, 1), (256, 8), (1024, 16)):
+        if rows <= limit:
+            return -(-rows // multiple) * multiple
+    return -(-rows // 128) * 128
+
+
+def pad_rows(x: Tensor) -> Tensor:
+    """(rows, size) -> (rounded_rows(rows), size)."""
+    missing = rounded_rows(x.shape[0]) - x.shape[0]
+    return F.pad(x, (0, 0, 0, missing)) if missing else x
+
+
+class PrepackedLinear:
+    """x weight^T + bias, for a weight (out, in) and a bias (out,) or None."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self._weight, self._bias = weight.detach().contiguous(), None if bias is None else bias.detach()
+        self._prepacked = torch.ops.mkldnn._reorder_linear_weight(self._weight, TYPICAL_ROWS)
+        self._small = weight.numel() <= SMALL
+
+    def __call__(self, x: Tensor, activation: str = "none") -> Tensor:
+        """(rows, in) -> (rows, out), after the activation 'none' or 'relu'."""
+        if self._small and x.shape[0] == 1 and activation == "none":
+            return F.linear(x, self._weight, self._bias)
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(x, self._prepacked, self._bias, activation, [], "")
+        return product
+
+    def plus(self, x: Tensor, residual: Tensor) -> Tensor:
+        """The linear map of x, (rows, in), plus the residual, (rows, out)."""
+        if self._small and x.shape[0] == 1:
+            return F.linear(x, self._weight, self._bias).add_(residual)
+        total: Tensor = torch.ops.mkldnn._linear_pointwise.binary(x, residual, self._prepacked, self._bias, "add")
+        return total

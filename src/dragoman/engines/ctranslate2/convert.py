@@ -1,0 +1,93 @@
+"""Bundles in CTranslate2's format, converted when they are first needed and kept."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from dragoman import __version__
+from dragoman.bundle import SOURCE, TARGET, Bundle
+from dragoman.corpus.download import cache_directory
+from dragoman.errors import UserError
+from dragoman.system.files import atomic_directory, read_json, sha256, write_json
+
+ORIGIN_FILE = "converted.json"
+
+COMPUTE_TYPES = ("float32", "int8")
+
+
+def refusals(bundle: Bundle) -> list[str]:
+    """What CTranslate2 cannot express of a bundle."""
+    source, target = bundle.source.vocabulary.specials, bundle.target.vocabulary.specials
+    positions = bundle.recipe.model.positions
+    reasons = {
+        "text.specials: source and target must be the same": source != target,
+        f"model.positions = {positions!r}": positions not in ("sinusoidal", "learned", "rotary"),
+    }
+    return [reason for reason, met in reasons.items() if met]
+
+
+def write_model(bundle: Bundle, directory: Path, compute_type: str) -> None:
+    """Write model, vocabularies and tokenizers into an existing directory."""
+    from dragoman.engines.ctranslate2.spec import specify
+
+    spec = specify(bundle)
+    spec.optimize(quantization=None if compute_type == "float32" else compute_type)
+    spec.save(str(directory))
+    for name, tokenizer in ((SOURCE, bundle.source), (TARGET, bundle.target)):
+        (directory / name).write_text(json.dumps(tokenizer.to_json(), ensure_ascii=False), encoding="utf-8")
+
+
+def conversion_directory(path: Path, compute_type: str) -> Path | None:
+    """Where the converted bundle is or can be written: in the bundle, else in the user's cache directory.
+
+    Args:
+        path: The bundle's directory.
+        compute_type: 'float32' or 'int8'.
+
+    Returns:
+        The directory; None if neither place has it or can be written to.
+    """
+    places = _places(path, compute_type)
+    for place in places:
+        if _is_current(place, path):
+            return place
+    return next((place for place in places if os.access(_existing_parent(place), os.W_OK)), None)
+
+
+def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
+    """The directory of a bundle in CTranslate2's format, written unless it exists already.
+
+    Raises:
+        UserError: It cannot be written.
+    """
+    place = conversion_directory(path, compute_type)
+    if place is None:
+        raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
+    if not _is_current(place, path):
+        try:
+            with atomic_directory(place) as directory:
+                write_model(bundle, directory, compute_type)
+                write_json(directory / ORIGIN_FILE, _origin(path))
+        except UserError as error:
+            raise UserError(f"{error}; --engine cpu and --engine torch need no converted bundle") from error
+    return place
+
+
+def _origin(path: Path) -> dict[str, str]:
+    """What a converted bundle was made from; bundle.json contains the SHA-256 of weights and tokenizers."""
+    return {"bundle": sha256(path / "bundle.json"), "dragoman": __version__}
+
+
+def _places(path: Path, compute_type: str) -> list[Path]:
+    name = f"ctranslate2-{compute_type}"
+    return [path / name, cache_directory() / "converted" / _origin(path)["bundle"][:16] / name]
+
+
+def _is_current(place: Path, path: Path) -> bool:
+    return (place / ORIGIN_FILE).is_file() and read_json(place / ORIGIN_FILE) == _origin(path)
+
+
+def _existing_parent(place: Path) -> Path:
+    return next(parent for parent in place.parents if parent.exists())

@@ -1,0 +1,68 @@
+"""An engine around a model that predicts token after token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from dragoman.dataset.batch import pad
+from dragoman.engines.batching import batches_by_length, run_batches
+from dragoman.engines.protocol import EngineRequest, Ids
+from dragoman.search.constraints import ANY, Constraints, max_target_length
+from dragoman.search.decode import decode
+from dragoman.search.hypothesis import Decoder, Hypothesis
+from dragoman.search.trace import BeamTrace
+
+Score = Callable[[Sequence[Ids], Sequence[Ids]], list[list[float]]]
+
+
+class StepEngine:
+    """Searches with a decoder.
+
+    Args:
+        name: The engine's name.
+        decoder: The model.
+        request: Settings, device and vocabularies.
+        max_length: Most tokens that the model can read or write, eos included.
+        score: Scores given translations.
+    """
+
+    def __init__(self, name: str, decoder: Decoder, request: EngineRequest, max_length: int, score: Score) -> None:
+        self.name, self.decoder, self.request, self.max_length, self._score = name, decoder, request, max_length, score
+
+    def translate(
+        self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each sentence, see `Engine.translate`."""
+
+        def search(batch: list[int]) -> list[list[Hypothesis]]:
+            begun = [prefixes[index] for index in batch] if prefixes else []
+            source, constraints = self._inputs([sources[index] for index in batch], begun)
+            return decode(self.decoder, source, self.request.decoding, constraints, trace)
+
+        batches = batches_by_length(sources, self.request)
+        found: list[list[Hypothesis]] = [[] for _ in sources]
+        for batch, results in zip(batches, run_batches(search, batches, self.request.device), strict=True):
+            for index, hypotheses in zip(batch, results, strict=True):
+                found[index] = hypotheses
+        return found
+
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+        """Log-probabilities of given translations, see `Engine.score`."""
+        return self._score(sources, targets)
+
+    def _inputs(self, sources: Sequence[Ids], prefixes: Sequence[Ids]) -> tuple[Tensor, Constraints]:
+        """Source ids, (sentences, source), and the constraints on their translations."""
+        bundle, device = self.request.bundle, self.request.device
+        source, target = bundle.source.vocabulary, bundle.target.vocabulary
+        limits = [max_target_length(len(ids) + 1, self.request.decoding, self.max_length) for ids in sources]
+        forced = None
+        if any(map(len, prefixes)):
+            limits = [max(limit, len(prefix) + 1) for limit, prefix in zip(limits, prefixes, strict=True)]
+            forced = pad(prefixes, first=None, last=None, pad=ANY).to(device)  # (sentences, longest)
+        ids = pad(sources, first=None, last=source.eos, pad=source.pad).to(device)  # (sentences, source)
+        forbidden = target.unk, target.pad, target.bos
+        lengths = torch.tensor(limits, dtype=torch.int64, device=device)
+        return ids, Constraints(target.bos, target.eos, forbidden, lengths, forced)

@@ -1,0 +1,78 @@
+"""Replace leaf modules of a model by faster ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from copy import deepcopy
+
+from torch import nn
+
+from dragoman.kernels.dropout import ByteDropout
+from dragoman.kernels.linear import OneDNNLinear
+from dragoman.kernels.varlen_attention import FusedVarlenAttention, VarlenAttention
+from dragoman.model.attention import FusedAttention, ScaledDotProductAttention, StackedLinear
+from dragoman.model.torch_transformer import TorchTransformer
+from dragoman.model.transformer import Transformer
+
+Replace = Callable[[nn.Module, str, str], nn.Module | None]
+"""Takes a module, the type of device and the setting `model.attention`; returns what replaces it, if anything."""
+
+
+def _linear(module: nn.Module, device: str, attention: str) -> nn.Module | None:
+    if device == "cpu" and type(module) in (nn.Linear, StackedLinear):
+        assert isinstance(module, nn.Linear)
+        return OneDNNLinear(module)
+    return None
+
+
+def _attention(module: nn.Module, device: str, attention: str) -> nn.Module | None:
+    if type(module) not in (ScaledDotProductAttention, FusedAttention):
+        return None
+    assert isinstance(module, ScaledDotProductAttention)
+    if attention == "fused" or (attention == "auto" and device != "cpu"):
+        return FusedVarlenAttention(module.dropout.p)
+    return VarlenAttention(module.dropout.p) if device == "cpu" else None
+
+
+def _dropout(module: nn.Module, device: str, attention: str) -> nn.Module | None:
+    return ByteDropout(module.p) if device == "cpu" and type(module) is nn.Dropout else None
+
+
+KERNELS: dict[str, Replace] = {"attention": _attention, "linear": _linear, "dropout": _dropout}
+"""The kernels that replace modules, in order: attention comes before the dropout inside it."""
+
+
+def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS)) -> None:
+    """Replace leaf modules of a model, in place, by faster ones that share their parameters.
+
+    Call it again after moving the model to a device of another type. Modules that are in several places, as in
+    `TorchTransformer`, are replaced by one module in all of them.
+
+    Args:
+        model: The model, on the device where it will run.
+        kernels: Which of `KERNELS` to use.
+    """
+    device = model.target_embedding.weight.device.type
+    for name in (name for name in KERNELS if name in kernels):
+        made: dict[nn.Module, nn.Module | None] = {}
+        for parent in list(model.modules()):
+            for child_name, child in list(parent.named_children()):
+                if child not in made:
+                    made[child] = KERNELS[name](child, device, model.settings.attention)
+                if (faster := made[child]) is not None:
+                    setattr(parent, child_name, faster.train(child.training))
+
+
+def accelerated(model: Transformer) -> Transformer:
+    """A model with the same parameters and faster modules; the model passed in keeps its modules."""
+    tensors = [*model.parameters(), *model.buffers()]
+    copied = deepcopy(model, {id(tensor): tensor for tensor in tensors})
+    accelerate(copied)
+    return copied
+
+
+def supports_varlen(model: Transformer) -> bool:
+    """Whether all attention of a model accepts a `VarlenMask`."""
+    cores = [module for module in model.modules() if isinstance(module, ScaledDotProductAttention)]
+    varlen = all(isinstance(core, VarlenAttention | FusedVarlenAttention) for core in cores)
+    return varlen and not isinstance(model, TorchTransformer)

@@ -1,0 +1,37 @@
+"""Operators of torch without a public name, and whether this build of torch has them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def has_operator(namespace: object, name: str) -> bool:
+    """Whether a namespace of torch has an operator; looking up a missing one raises AttributeError or RuntimeError."""
+    try:
+        getattr(namespace, name)
+    except (AttributeError, RuntimeError):
+        return False
+    return True
+
+
+HAS_ONEDNN_LINEAR = (
+    torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    and torch.backends.cpu.get_cpu_capability() == "AVX512"
+    and has_operator(torch.ops.mkldnn, "_linear_pointwise")
+    and has_operator(torch.ops.mkldnn, "_reorder_linear_weight")
+)
+"""Whether oneDNN's linear operators are there, on a processor where they are faster than torch's own.
+
+torch passes float32 matrix products to MKL, which does not use AVX-512 on AMD processors and is half as fast there.
+"""
+
+HAS_SOFTMAX_BACKWARD = has_operator(torch.ops.aten, "_softmax_backward_data")
+
+
+def softmax_backward(gradient: Tensor, output: Tensor, dim: int) -> Tensor:
+    """Gradient of a softmax's input, given its output and the gradient of that, all of one shape."""
+    if not HAS_SOFTMAX_BACKWARD:
+        return output * (gradient - (gradient * output).sum(dim, keepdim=True))
+    result: Tensor = torch.ops.aten._softmax_backward_data(gradient, output, dim, output.dtype)
+    return result

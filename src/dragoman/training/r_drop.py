@@ -1,0 +1,37 @@
+"""R-Drop: predictions of two passes with different dropout that have to agree (Liang et al. 2021)."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from dragoman.settings import Training
+
+
+def r_drop_loss(
+    logits: tuple[Tensor, Tensor], targets: Tensor, settings: Training, ignore: int
+) -> tuple[Tensor, Tensor]:
+    """Summed loss of two predictions of the same tokens (eq. 3), halved.
+
+    Halved, so that a token counts once, and a weight of 0 leaves the mean of the two cross-entropies.
+
+    Args:
+        logits: Of two passes with different dropout, (tokens, vocabulary) each.
+        targets: Ids to predict, (tokens,), int64.
+        settings: Label smoothing, and the weight of the Kullback-Leibler divergences (`r_drop`, the paper's alpha).
+        ignore: Targets with this id, such as padding, do not count.
+
+    Returns:
+        The loss to minimize, and the negative log-likelihood of the first pass (not differentiable), each summed over
+        tokens, in nats.
+    """
+    real = targets != ignore
+    targets = targets[real]
+    first, second = (each[real].float().log_softmax(-1) for each in logits)  # (tokens, vocabulary) each
+    losses = [
+        F.cross_entropy(each, targets, reduction="sum", label_smoothing=settings.label_smoothing)
+        for each in (first, second)
+    ]
+    both_ways = ((first.exp() - second.exp()) * (first - second)).sum()  # KL(first || second) + KL(second || first)
+    nll = -first.detach().gather(1, targets[:, None]).sum()
+    return sum(losses) / 2 + settings.r_drop / 4 * both_ways, nll
