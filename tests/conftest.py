@@ -248,14 +248,10 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
     """Makes trainers of the tiny recipe."""
     import torch
 
-    from dragoman.kernels import accelerate
-    from dragoman.model.build import build_model
     from dragoman.system.progress import ProgressLine
-    from dragoman.training.averaging import keep_moving_average
-    from dragoman.training.batch_loss import BatchLoss
-    from dragoman.training.checkpoint import Progress
+    from dragoman.training.log import RunLog
     from dragoman.training.metrics import MetricsFile
-    from dragoman.training.run import build_optimizer
+    from dragoman.training.state import build_state
     from dragoman.training.trainer import Trainer
 
     made: list[Trainer] = []
@@ -264,18 +260,12 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
         recipe = make_recipe(*overrides)
         run = run or tmp_path / f"trainer-{len(made)}"
         run.mkdir(exist_ok=True)
-        vocabulary = prepared.source.vocabulary
-        model = build_model(recipe.model, len(vocabulary), len(vocabulary), vocabulary.pad, recipe.training.seed)
-        accelerate(model)
-        optimizer = build_optimizer(model, recipe.training)
-        metrics = MetricsFile(run / "metrics.jsonl", after_step=0)
+        state = build_state(recipe, prepared, torch.device("cpu"))
+        log = RunLog(ProgressLine(""), MetricsFile(run / "metrics.jsonl", after_step=0))
         torch.manual_seed(recipe.training.seed)
-        loss = BatchLoss(model, recipe.training, vocabulary.pad)
-        average = keep_moving_average(model, recipe.training.ema_decay)
-        line = ProgressLine("")
-        made.append(Trainer(recipe, run, prepared, model, loss, optimizer, Progress(), metrics, line, average))
+        made.append(Trainer(recipe, run, prepared, state, log))
         return made[-1]
 
     yield make
     for trainer in made:
-        trainer.metrics.close()
+        trainer.log.metrics.close()

@@ -126,7 +126,7 @@ def test_no_lines_give_no_lines(finished_run: Path, command: Command, tmp_path: 
 def test_json_lines_hold_whole_translations(
     finished_run: Path, command: Command, translator: Translator, source: Path
 ) -> None:
-    exactly = ("--json", "--set", "decoding.n_best=2", "--engine", "torch")  # other engines round otherwise
+    exactly = ("--json", "--set", "decoding.n_best=2", "--engine", translator.engine.name)  # others round differently
     outcome = command("translate", finished_run, "--input", source, *exactly)
     settings = translator.decoding.model_copy(update={"n_best": 2})
     translations = Translator(translator.bundle, settings)(source.read_text().splitlines())
@@ -158,7 +158,7 @@ def test_settings_of_the_search_can_be_set(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--set", "model.d_model=64"], "--set model.d_model=64: only decoding.* can be set"),
+        (["--set", "model.d_model=64"], "--set model.d_model=64: only decoding.* can be changed for a trained model"),
         (["--set", "decoding.beam_sise=2"], "did you mean 'beam_size'?"),
         (["--set", "decoding.beam_size=0"], "decoding.beam_size"),
         (["--set", "decoding.n_best=9"], "n_best = 9 is more than beam_size = 3"),

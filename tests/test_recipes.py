@@ -83,13 +83,13 @@ def test_r4_in_six_sessions_is_r4_in_one(data_directory: Path, tmp_path: Path, m
     recipe = load_recipe(Path("r4-en-hi-bpe"), [*cut_down("r4-en-hi-bpe"), "training.steps=30"])
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     assert train(recipe, whole, data_directory=data_directory)
-    step = Trainer._step
+    step = Trainer.take_step
 
     def stop_after_it(trainer: Trainer, batches: Sequence[list[Batch]]) -> None:
         step(trainer, batches)
-        trainer.stop = trainer.progress.step + 1 in (3, 8, 12, 19, 27)
+        trainer.stop = trainer.state.progress.step in (3, 8, 12, 19, 27)
 
-    monkeypatch.setattr(Trainer, "_step", stop_after_it)
+    monkeypatch.setattr(Trainer, "take_step", stop_after_it)
     sessions = [train(recipe, stopped, data_directory=data_directory, resume=session > 0) for session in range(6)]
     assert sessions == [False] * 5 + [True]
     assert sha256(stopped / "bundle" / "model.safetensors") == sha256(whole / "bundle" / "model.safetensors")

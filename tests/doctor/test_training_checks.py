@@ -61,8 +61,8 @@ def test_each_code_is_told_once_and_notes_are_not(
 ) -> None:
     trainer = make_trainer()
     error = Finding("future-leak", "error", "it sees the future", {}, "no mask", "mask it")
-    trainer.warn([error, replace(error, code="duplicates", severity="note"), error])
-    trainer.warn([error])
+    trainer.log.warn(trainer.position, [error, replace(error, code="duplicates", severity="note"), error])
+    trainer.log.warn(trainer.position, [error])
     (event,) = read_metrics(trainer.run / "metrics.jsonl")
     assert event["kind"] == "event"
     assert event["message"] == "error: future-leak: it sees the future"

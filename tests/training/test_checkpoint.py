@@ -15,17 +15,17 @@ from dragoman.errors import UserError
 from dragoman.system.files import sha256
 from dragoman.training.averaging import average_weights
 from dragoman.training.checkpoint import (
-    Progress,
     checkpoint_path,
     checkpoint_steps,
     load_checkpoint,
-    load_weights,
     newest_intact,
     prune,
     save_checkpoint,
     snapshot,
 )
 from dragoman.training.distributed import ALONE
+from dragoman.training.progress import Progress
+from dragoman.training.state import load_weights
 from dragoman.training.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -36,22 +36,20 @@ SETTINGS = ("training.steps=10", "training.validations=3", "model.dropout=0.3")
 
 def state(trainer: Trainer) -> list[torch.Tensor]:
     """All tensors that a run learns: weights, moments of the optimizer, random numbers."""
-    parameters = list(trainer.model.parameters())
-    moments = [value for parameter in parameters for _, value in sorted(trainer.optimizer.state[parameter].items())]
-    averages = [] if trainer.moving_average is None else list(trainer.moving_average.parameters())
+    state, parameters = trainer.state, list(trainer.state.model.parameters())
+    moments = [value for parameter in parameters for _, value in sorted(state.optimizer.state[parameter].items())]
+    averages = [] if state.moving_average is None else list(state.moving_average.parameters())
     return [*(parameter.detach() for parameter in (*parameters, *averages)), *moments, torch.get_rng_state()]
 
 
-def resume(trainer: Trainer) -> None:
-    """Put a new trainer where the last one with its run directory stopped."""
-    average = trainer.moving_average and trainer.moving_average.module
-    step = checkpoint_steps(trainer.run)[-1]
-    progress = load_checkpoint(trainer.run, step, trainer.model, trainer.optimizer, average)
-    trainer.progress = trainer.batches.progress = progress
+def resumed(trainer: Trainer) -> Trainer:
+    """A trainer like a new one, but at the last checkpoint of its run directory."""
+    load_checkpoint(trainer.run, checkpoint_steps(trainer.run)[-1], trainer.state)
+    return Trainer(trainer.recipe, trainer.run, trainer.data, trainer.state, trainer.log)
 
 
 def save(trainer: Trainer, progress: Progress) -> None:
-    save_checkpoint(trainer.run, progress, snapshot(trainer.model, trainer.optimizer, ALONE))
+    save_checkpoint(trainer.run, progress, snapshot(trainer.state, ALONE))
 
 
 @pytest.fixture
@@ -83,20 +81,21 @@ def test_ten_steps_are_ten_times_one_step_and_resume(options: tuple[str, ...], m
         torch.manual_seed(999)  # whatever happened since must not matter
         trainer = make_trainer(*settings, run=run)
         if step:
-            resume(trainer)
+            trainer = resumed(trainer)
         trainer.stop = True
         assert trainer.train() == (step == 9)
-        assert trainer.progress.step == step + 1
+        assert trainer.state.progress.step == step + 1
     assert len(state(trainer)) == len(expected)
     assert all(torch.equal(one, other) for one, other in zip(state(trainer), expected, strict=True))
-    assert replace(trainer.progress, seconds=0) == replace(whole.progress, seconds=0)
+    assert replace(trainer.state.progress, seconds=0) == replace(whole.state.progress, seconds=0)
 
 
 def test_loading_brings_progress_and_random_numbers_back(saved: Trainer, make_trainer: TrainerMaker) -> None:
     expected = torch.rand(4)
     other = make_trainer(*SETTINGS)
     torch.manual_seed(4)
-    assert load_checkpoint(saved.run, 1, other.model, other.optimizer) == saved.progress
+    load_checkpoint(saved.run, 1, other.state)
+    assert other.state.progress == saved.state.progress
     assert torch.equal(torch.rand(4), expected)
 
 
@@ -131,7 +130,7 @@ def test_damage_is_told_with_the_file(name: str, damage: Callable[[Path], object
     else:
         damage(path)
     with pytest.raises(UserError) as told:
-        load_checkpoint(saved.run, 1, saved.model, saved.optimizer)
+        load_checkpoint(saved.run, 1, saved.state)
     assert str(path) in str(told.value)
 
 
@@ -142,7 +141,7 @@ def test_the_newest_intact_checkpoint_is_used_and_damaged_ones_are_named(
 ) -> None:
     complaints: list[str] = []
     for step in (2, 3):
-        save(saved, replace(saved.progress, step=step))
+        save(saved, replace(saved.state.progress, step=step))
     assert newest_intact(saved.run, 1, complaints.append) == 3
     assert not complaints
     damage(checkpoint_path(saved.run, 3) / name)
@@ -163,7 +162,7 @@ def test_every_digit_of_the_state_is_guarded(saved: Trainer) -> None:
 
 
 def test_a_run_goes_back_to_before_a_damaged_checkpoint_that_its_end_needs(saved: Trainer) -> None:
-    at = replace(saved.progress, validated=[1], best_step=1)
+    at = replace(saved.state.progress, validated=[1], best_step=1)
     save(saved, at)
     save(saved, replace(at, step=3, validated=[1, 3]))
     save(saved, replace(at, step=5, validated=[1, 3, 5], best_step=5))
@@ -176,10 +175,10 @@ def test_a_run_goes_back_to_before_a_damaged_checkpoint_that_its_end_needs(saved
 
 def test_average_is_the_mean_of_the_weights(saved: Trainer) -> None:
     progress = Progress(step=2)
-    load_weights(saved.model, {name: 3 * value for name, value in saved.model.named_parameters()})
+    load_weights(saved.state.model, {name: 3 * value for name, value in saved.state.model.named_parameters()})
     save(saved, progress)
     first, mean = average_weights(saved.run, [1]), average_weights(saved.run, [1, 2])
-    assert first.keys() == mean.keys() == dict(saved.model.named_parameters()).keys()
+    assert first.keys() == mean.keys() == dict(saved.state.model.named_parameters()).keys()
     for name, weight in mean.items():
         torch.testing.assert_close(weight, 2 * first[name])
 

@@ -14,8 +14,9 @@ from torch.nn import functional as F
 from dragoman.errors import UserError
 from dragoman.system.progress import ProgressLine
 from dragoman.training.averaging import average_weights
-from dragoman.training.checkpoint import Progress, checkpoint_steps
+from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.training.distributed import Ranks
+from dragoman.training.progress import Progress
 from dragoman.training.report import read_metrics
 from dragoman.training.trainer import Trainer
 
@@ -32,7 +33,7 @@ def lines(trainer: Trainer, kind: str) -> list[dict[str, Any]]:
 
 def gradients(trainer: Trainer) -> dict[str, torch.Tensor]:
     """The gradients of the last step."""
-    found = {name: parameter.grad for name, parameter in trainer.model.named_parameters()}
+    found = {name: parameter.grad for name, parameter in trainer.state.model.named_parameters()}
     return {name: gradient for name, gradient in found.items() if gradient is not None}
 
 
@@ -43,7 +44,7 @@ def expected_loss(trainer: Trainer, smoothing: float) -> torch.Tensor:
     for index in range(len(trainer.data.train)):
         sources = torch.tensor([[*trainer.data.train.source[index].tolist(), source.eos]])
         targets = trainer.data.train.target[index].tolist()
-        logits = trainer.model(sources, torch.tensor([[target.bos, *targets]]))[0]  # (target, vocabulary)
+        logits = trainer.state.model(sources, torch.tensor([[target.bos, *targets]]))[0]  # (target, vocabulary)
         wanted = torch.tensor([*targets, target.eos])
         losses.append(F.cross_entropy(logits, wanted, label_smoothing=smoothing, reduction="sum"))
         tokens += len(wanted)
@@ -54,7 +55,7 @@ def expected_loss(trainer: Trainer, smoothing: float) -> torch.Tensor:
 def test_step_follows_the_gradient_of_the_mean_over_all_tokens(smoothing: float, make_trainer: TrainerMaker) -> None:
     settings = (*ONE_STEP, WHOLE, f"training.label_smoothing={smoothing}")
     reference, trainer = make_trainer(*settings), make_trainer(*settings)
-    reference.model.eval()
+    reference.state.model.eval()
     loss = expected_loss(reference, smoothing)
     loss.backward()  # type: ignore[no-untyped-call]
     assert trainer.train()
@@ -96,7 +97,7 @@ def test_clipping_scales_gradients_down_to_the_norm(make_trainer: TrainerMaker) 
 def test_steps_are_exact_and_validations_evenly_spread(make_trainer: TrainerMaker) -> None:
     trainer = make_trainer("training.steps=10", "training.validations=4")
     assert trainer.train()
-    assert trainer.progress.step == 10
+    assert trainer.state.progress.step == 10
     steps = [line["step"] for line in lines(trainer, "validation")]
     assert len(steps) == 4
     assert steps[-1] == 10
@@ -115,8 +116,8 @@ def test_more_validations_than_steps_are_one_a_step(make_trainer: TrainerMaker) 
 def test_epochs_are_an_exact_number_of_batches(epochs: float, make_trainer: TrainerMaker) -> None:
     trainer = make_trainer(f"training.epochs={epochs}", "training.validations=1")
     assert trainer.train()
-    assert trainer.progress.step == epochs * trainer.batches.groups_per_epoch
-    assert trainer.position()["epoch"] == epochs
+    assert trainer.state.progress.step == epochs * trainer.batches.groups_per_epoch
+    assert trainer.position["epoch"] == epochs
 
 
 def test_epochs_of_accumulated_batches_end_with_a_whole_step(make_trainer: TrainerMaker) -> None:
@@ -124,8 +125,10 @@ def test_epochs_of_accumulated_batches_end_with_a_whole_step(make_trainer: Train
     accumulation = next(number for number in range(3, batches) if batches % number)
     trainer = make_trainer("training.epochs=2", "training.validations=1", f"training.accumulation={accumulation}")
     assert trainer.train()
-    assert trainer.progress.step == math.ceil(batches / accumulation)
-    assert trainer.position()["epoch"] == pytest.approx(2 * trainer.progress.step * accumulation / batches, abs=1e-3)
+    assert trainer.state.progress.step == math.ceil(batches / accumulation)
+    assert trainer.position["epoch"] == pytest.approx(
+        2 * trainer.state.progress.step * accumulation / batches, abs=1e-3
+    )
 
 
 class Clock:
@@ -145,19 +148,19 @@ def test_minutes_end_in_time_with_a_rate_near_zero(
 ) -> None:
     budget = ("training.minutes=0.01", "training.validations=3", "training.validation_sentences=1")
     trainer = make_trainer(*budget, f"training.schedule={schedule}")
-    monkeypatch.setattr("dragoman.training.trainer.time", Clock())
+    monkeypatch.setattr("dragoman.training.budget.time", Clock())
     assert trainer.train()
-    assert trainer.progress.seconds == pytest.approx(0.6, abs=0.05)
+    assert trainer.state.progress.seconds == pytest.approx(0.6, abs=0.05)
     rates = [line["learning_rate"] for line in lines(trainer, "train")]
     assert max(rates) > 0.8 * trainer.settings.learning_rate
     assert rates[-1] < 0.1 * trainer.settings.learning_rate
     assert rates[trainer.settings.warmup_steps :] == sorted(rates[trainer.settings.warmup_steps :], reverse=True)
     validations = lines(trainer, "validation")
     assert len(validations) == 3
-    assert validations[-1]["step"] == trainer.progress.step
+    assert validations[-1]["step"] == trainer.state.progress.step
 
 
-class BesideASlower(Ranks):
+class SlowerOther(Ranks):
     """One of two processes, the other of which is always a minute behind."""
 
     def largest(self, values: Sequence[float]) -> list[float]:
@@ -167,9 +170,9 @@ class BesideASlower(Ranks):
 
 def test_processes_agree_on_the_time_also_after_a_validation(make_trainer: TrainerMaker) -> None:
     trainer = make_trainer("training.minutes=1.01", "training.validations=2", "training.validation_sentences=1")
-    trainer.ranks = BesideASlower()
+    trainer.ranks = SlowerOther()
     assert trainer.train()
-    assert 60 < trainer.progress.seconds < 70
+    assert 60 < trainer.state.progress.seconds < 70
     assert [line["seconds"] > 60 for line in lines(trainer, "validation")] == [True, True]
 
 
@@ -177,22 +180,22 @@ def test_early_stopping_counts_validations_without_a_better_score(make_trainer: 
     frozen = ("training.learning_rate=1e-30", "training.steps=20", "training.validations=10")
     trainer = make_trainer(*frozen, "training.best_by=loss", "training.early_stopping=3")
     assert trainer.train()
-    assert trainer.finished
-    assert trainer.progress.stopped_early
+    assert trainer.budget.is_finished(trainer.state.progress)
+    assert trainer.state.progress.stopped_early
     assert [line["best"] for line in lines(trainer, "validation")] == [True, False, False, False]
     patient = make_trainer(*frozen, "training.best_by=loss")
     assert patient.train()
-    assert patient.progress.step == 20
+    assert patient.state.progress.step == 20
 
 
 @pytest.mark.parametrize("average", [1, 3])
 def test_best_and_last_checkpoints_are_kept(average: int, make_trainer: TrainerMaker) -> None:
     trainer = make_trainer("training.steps=12", "training.validations=6", f"training.average={average}")
-    trainer.progress = Progress(best=math.inf, best_step=4)  # as if the second validation were never surpassed
+    trainer.state.progress = Progress(best=math.inf, best_step=4)  # as if the second validation were never surpassed
     assert trainer.train()
     last = list(range(2, 13, 2))[-average:]
     assert checkpoint_steps(trainer.run) == [4, *last]
-    assert trainer.progress.averaged(average) == last
+    assert trainer.state.progress.averaged(average) == last
 
 
 @pytest.mark.parametrize("best_by", ["bleu", "chrf", "loss"])
@@ -202,7 +205,7 @@ def test_best_is_by_the_score_that_was_asked_for(best_by: str, make_trainer: Tra
     validations = lines(trainer, "validation")
     choose = min if best_by == "loss" else max
     best = choose(validations, key=lambda line: float(line[best_by]))
-    assert trainer.progress.best_step == best["step"]
+    assert trainer.state.progress.best_step == best["step"]
     assert [line["step"] for line in validations if line["best"]][-1] == best["step"]
 
 
@@ -210,7 +213,7 @@ def test_stop_ends_after_the_step_with_a_checkpoint(make_trainer: TrainerMaker) 
     trainer = make_trainer("training.steps=10", "training.validations=1")
     trainer.stop = True
     assert not trainer.train()
-    assert trainer.progress.step == 1
+    assert trainer.state.progress.step == 1
     assert checkpoint_steps(trainer.run) == [1]
 
 
@@ -227,7 +230,7 @@ def test_checkpoints_between_validations_are_as_often_as_asked_for(
     minutes: str, expected: list[int], make_trainer: TrainerMaker
 ) -> None:
     trainer = make_trainer("training.steps=4", "training.validations=1", f"training.checkpoint_minutes={minutes}")
-    trainer.line = Impatient("")
+    trainer.log.line = Impatient("")
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
     assert checkpoint_steps(trainer.run) == expected
@@ -236,7 +239,7 @@ def test_checkpoints_between_validations_are_as_often_as_asked_for(
 @pytest.fixture
 def half(monkeypatch: pytest.MonkeyPatch) -> None:
     """float16 on this machine's CPU, which precision = "float16" asks for on GPUs only."""
-    for module in ("system.device", "training.trainer"):
+    for module in ("system.device", "training.state"):
         monkeypatch.setattr(f"dragoman.{module}.compute_dtype", lambda *_: torch.float16)
 
 
@@ -244,7 +247,7 @@ def half(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_gradients_are_unscaled_before_they_are_clipped(make_trainer: TrainerMaker) -> None:
     settings = (*ONE_STEP, "training.clip_norm=0.01", "training.precision=float16")
     trainer = make_trainer(*settings)
-    trainer.scaler.load_state_dict({**trainer.scaler.state_dict(), "scale": 256.0})
+    trainer.state.scaler.load_state_dict({**trainer.state.scaler.state_dict(), "scale": 256.0})
     assert trainer.train()
     norm = torch.stack([gradient.norm() for gradient in gradients(trainer).values()]).norm()
     assert norm == pytest.approx(0.01, rel=1e-3)
@@ -255,31 +258,31 @@ def test_gradients_are_unscaled_before_they_are_clipped(make_trainer: TrainerMak
 def test_an_overflow_skips_the_step_and_lowers_the_scale(make_trainer: TrainerMaker) -> None:
     trainer = make_trainer(*ONE_STEP, "training.precision=float16")
     huge = 2.0**60
-    trainer.scaler.load_state_dict({**trainer.scaler.state_dict(), "scale": huge})
-    before = {name: parameter.clone() for name, parameter in trainer.model.named_parameters()}
+    trainer.state.scaler.load_state_dict({**trainer.state.scaler.state_dict(), "scale": huge})
+    before = {name: parameter.clone() for name, parameter in trainer.state.model.named_parameters()}
     assert trainer.train()
-    assert trainer.scaler.get_scale() == huge / 2
-    for name, parameter in trainer.model.named_parameters():
+    assert trainer.state.scaler.get_scale() == huge / 2
+    for name, parameter in trainer.state.model.named_parameters():
         assert torch.equal(parameter, before[name]), name
-    assert trainer.progress.scaler["scale"] == huge / 2, "kept for resuming"
+    assert trainer.state.progress.scaler["scale"] == huge / 2, "kept for resuming"
 
 
 def test_on_a_cpu_float16_is_bfloat16_without_scaling(make_trainer: TrainerMaker) -> None:
     half, brain = (make_trainer(*ONE_STEP, f"training.precision={name}") for name in ("float16", "bfloat16"))
-    assert half.scaler.get_scale() == 1.0
+    assert half.state.scaler.get_scale() == 1.0
     assert half.train()
     assert brain.train()
-    for one, other in zip(half.model.parameters(), brain.model.parameters(), strict=True):
+    for one, other in zip(half.state.model.parameters(), brain.state.model.parameters(), strict=True):
         assert torch.equal(one, other)
 
 
 def test_batches_have_no_more_sentences_than_asked_for(make_trainer: TrainerMaker) -> None:
     trainer = make_trainer("training.batch_sentences=8", "training.length_groups=4", "training.epochs=1")
     assert max(map(len, trainer.batches.plan(0))) == 2
-    assert trainer.total_steps == math.ceil(trainer.batches.groups_per_epoch / 4)
+    assert trainer.budget.total_steps == math.ceil(trainer.batches.groups_per_epoch / 4)
 
 
-def test_the_share_of_teacher_forcing_is_told_with_each_validation(make_trainer: TrainerMaker) -> None:
+def test_the_share_of_teacher_forcing_is_logged_with_each_validation(make_trainer: TrainerMaker) -> None:
     settings = ("training.scheduled_sampling=two_pass", "training.teacher_forcing_decay=0.2")
     trainer = make_trainer(
         *settings, "training.teacher_forcing_minimum=0.1", "training.epochs=4", "training.validations=4"
@@ -299,22 +302,24 @@ def finished(trainer: Trainer) -> Trainer:
 
 def test_the_moving_average_is_that_of_the_weights_after_each_step(make_trainer: TrainerMaker) -> None:
     trainer = make_trainer("training.steps=4", "training.validations=1", "training.ema_decay=0.7")
-    expected = {name: weight.detach().clone() for name, weight in trainer.model.named_parameters()}
-    update = trainer.optimizer.step
+    expected = {name: weight.detach().clone() for name, weight in trainer.state.model.named_parameters()}
+    update = trainer.state.optimizer.step
 
     def step_and_average(*arguments: Any) -> Any:
         result = update(*arguments)
-        for name, weight in trainer.model.named_parameters():
+        for name, weight in trainer.state.model.named_parameters():
             expected[name] = 0.7 * expected[name] + 0.3 * weight.detach()
         return result
 
-    trainer.optimizer.step = step_and_average  # type: ignore[assignment, method-assign]
+    trainer.state.optimizer.step = step_and_average  # type: ignore[assignment, method-assign]
     trainer.train()
-    assert trainer.moving_average is not None
-    for name, weight in trainer.moving_average.module.named_parameters():
+    assert trainer.state.moving_average is not None
+    for name, weight in trainer.state.moving_average.module.named_parameters():
         torch.testing.assert_close(weight.detach(), expected[name])
     deployed = average_weights(trainer.run, [4])
-    assert all(torch.equal(deployed[name], weight) for name, weight in trainer.moving_average.module.named_parameters())
+    assert all(
+        torch.equal(deployed[name], weight) for name, weight in trainer.state.moving_average.module.named_parameters()
+    )
 
 
 def test_the_moving_average_is_what_is_validated(make_trainer: TrainerMaker) -> None:
@@ -322,8 +327,8 @@ def test_the_moving_average_is_what_is_validated(make_trainer: TrainerMaker) -> 
     still = make_trainer(*settings, "training.ema_decay=0.999999")
     still.train()
     untrained = make_trainer(*settings)
-    untrained.progress.step = 3
-    untrained._validate()
+    untrained.state.progress.step = 3
+    untrained.validate()
     assert lines(still, "validation")[0]["loss"] == pytest.approx(lines(untrained, "validation")[0]["loss"], rel=1e-4)
 
 
@@ -331,7 +336,7 @@ def test_a_segmentation_differs_from_epoch_to_epoch_and_counts_its_tokens(make_t
     plain = make_trainer("training.steps=1", WHOLE)
     dropped = make_trainer("training.steps=1", WHOLE, "text.bpe_dropout=0.3")
     (whole,) = plain.batches.next_step()
-    (first,), dropped.progress.step = dropped.batches.next_step(), 1
+    (first,) = dropped.batches.next_step()
     (second,) = dropped.batches.next_step()
     assert first[0].target_tokens > whole[0].target_tokens
     assert first[0].target_tokens == int((first[0].target_output != dropped.data.target.vocabulary.pad).sum())
@@ -339,21 +344,21 @@ def test_a_segmentation_differs_from_epoch_to_epoch_and_counts_its_tokens(make_t
 
 
 @pytest.mark.parametrize("fits", [2, 1])
-def test_what_does_not_fit_into_memory_is_learnt_in_parts(
+def test_a_batch_that_does_not_fit_into_memory_is_split(
     fits: int, make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = (*ONE_STEP, "training.length_groups=4", "training.batch_tokens=2048")
     expected = make_trainer(*settings)
     assert expected.train()
     trainer = make_trainer(*settings)
-    forward = trainer.loss.forward
+    forward = trainer.state.loss.forward
 
     def small(batch: list[Any], teacher_forcing: float) -> Any:
         if len(batch) > fits:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return forward(batch, teacher_forcing)
 
-    monkeypatch.setattr(trainer.loss, "forward", small)
+    monkeypatch.setattr(trainer.state.loss, "forward", small)
     assert trainer.train()
     for name, gradient in gradients(trainer).items():
         torch.testing.assert_close(gradient, gradients(expected)[name], rtol=1e-4, atol=1e-6)
@@ -361,12 +366,14 @@ def test_what_does_not_fit_into_memory_is_learnt_in_parts(
     assert f"out of memory in step 1: from now on {fits} of 4 groups at once" in capsys.readouterr().err
 
 
-def test_what_does_not_fit_at_all_is_told(make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_that_does_not_fit_into_memory_is_reported(
+    make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trainer = make_trainer(*ONE_STEP)
 
     def large(batch: list[Any], teacher_forcing: float) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    monkeypatch.setattr(trainer.loss, "forward", large)
+    monkeypatch.setattr(trainer.state.loss, "forward", large)
     with pytest.raises(UserError, match=r"out of memory in step 1: CUDA out of memory\.; lower training.batch_tokens"):
         trainer.train()

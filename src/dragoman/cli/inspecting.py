@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.options import BundlePath, Overrides, load_translator
+from dragoman.cli.options import BundlePath, EngineOptions, Overrides, load_translator, open_translator
 
 
 def inspect(
@@ -25,7 +25,7 @@ def inspect(
     from dragoman.explanation.plots import save_heat_maps
     from dragoman.system.files import write_text
 
-    translator = load_translator(bundle, overrides)
+    translator = open_translator(bundle, overrides, EngineOptions(trace=True))
     explanation = translator.explain(text)
     print(explanation.translation.text)
     write_text(output, render_page(translator, text, explanation))

@@ -52,6 +52,7 @@ class EngineOptions:
     verbose: bool = False
     token_scores: bool = True
     trace: bool = False
+    scoring: bool = False
 
 
 def open_translator(
@@ -78,6 +79,7 @@ def open_translator(
         compute_type=options.compute_type,
         token_scores=options.token_scores,
         trace=options.trace,
+        scoring=options.scoring,
         in_ensemble=bool(ensemble),
     )
     if options.verbose:

@@ -21,8 +21,10 @@ def quickstart(
     Example: dragoman quickstart --output runs/quickstart
     """
     from dragoman.recipe import load_recipe
+    from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run import train
 
+    keep_freed_memory()
     recipe = load_recipe(Path("quickstart"))
     if not train(recipe, output, resume=(output / "recipe.toml").is_file()):
         raise typer.Exit(130)
@@ -47,8 +49,10 @@ def train(
     Example: dragoman train recipes/multi30k-de-en.toml --set training.minutes=10
     """
     from dragoman.recipe import load_recipe
+    from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run import train
 
+    keep_freed_memory()
     loaded = load_recipe(recipe, overrides or [])
     if not train(loaded, output or Path("runs") / loaded.name, resume=resume, data_directory=data_dir):
         raise typer.Exit(130)

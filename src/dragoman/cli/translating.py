@@ -121,7 +121,7 @@ def score(
     from dragoman.evaluation.scoring import score
     from dragoman.settings import FilePair
 
-    translator = load_translator(bundle, overrides)
+    translator = open_translator(bundle, overrides, EngineOptions(scoring=True))
     files = FilePair(source=str(source), target=str(target))
     pairs = read_corpus(files, source_language="source", target_language="target")
     with _open_output(None) as file:

@@ -33,8 +33,8 @@ class Batch:
     target_tokens: int  # without padding
 
     @property
-    def cells(self) -> int:
-        """Cells of source and target, padding included."""
+    def padded_tokens(self) -> int:
+        """Tokens of source and target, padding included."""
         return self.source.numel() + self.target_output.numel()
 
     def to(self, device: torch.device) -> Batch:

@@ -65,6 +65,7 @@ class EngineRequest:
         compute_type: Arithmetic of the engine.
         token_scores: Whether hypotheses need log-probabilities of their tokens.
         trace: Whether the beam search is to be recorded.
+        scoring: Whether given translations are to be scored.
         in_ensemble: Whether the bundle is one of several that translate together.
     """
 
@@ -75,6 +76,7 @@ class EngineRequest:
     compute_type: ComputeType = "float32"
     token_scores: bool = True
     trace: bool = False
+    scoring: bool = False
     in_ensemble: bool = False
 
     @property

@@ -1,20 +1,13 @@
-"""Which device computes, in which arithmetic, and how memory is kept."""
+"""Where to compute, and in which arithmetic."""
 
 from __future__ import annotations
 
-import ctypes
-import mmap
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 
 from dragoman.errors import UserError
-
-HEAP, HUGE_PAGE = 2**32, 2**21
-"""Bytes of the heap that are asked to be in huge pages, and of such a page."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -31,35 +24,6 @@ def choose_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError) as error:
         raise UserError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from error
     return device
-
-
-def keep_memory() -> None:
-    """Let glibc keep what this process frees, for the next step will need as much, and let it be huge pages.
-
-    By default it gives large blocks back to the system at once, which must then clear them anew: a tenth of
-    the time of a small model's training. What is free already, after preparing text, is given back first.
-    Pages of 2 MB instead of 4 kB, where the system grants them to those who ask, are another few hundredths.
-    And oneDNN, which would keep the last 1,024 products it compiled with their work space, keeps half as many: enough
-    for the lengths that come up from step to step, for compiling anew takes a twentieth of the time.
-    """
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512")
-    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if libc is None or not hasattr(libc, "mallopt"):
-        return
-    libc.malloc_trim(0)
-    libc.mallopt(-4, 0)  # M_MMAP_MAX: no blocks of their own; the numbers are those of glibc's malloc.h
-    libc.mallopt(-1, -1)  # M_TRIM_THRESHOLD: nothing is given back
-    libc.mallopt(-2, 2**26)  # M_TOP_PAD, bytes
-    libc.malloc.argtypes, libc.malloc.restype, libc.free.argtypes = (
-        [ctypes.c_size_t],
-        ctypes.c_void_p,
-        [ctypes.c_void_p],
-    )
-    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    if block := libc.malloc(HEAP):  # addresses only: memory is what will be written to
-        start = -(-block // HUGE_PAGE) * HUGE_PAGE
-        libc.madvise(start, (block + HEAP - start) // HUGE_PAGE * HUGE_PAGE, mmap.MADV_HUGEPAGE)
-        libc.free(block)
 
 
 def compute_dtype(precision: str, device: torch.device) -> torch.dtype:

@@ -1,4 +1,4 @@
-"""What each step learns from, in an order that depends on the seed alone."""
+"""The batches of each step, in an order that depends on the seed alone."""
 
 from __future__ import annotations
 
@@ -15,29 +15,32 @@ from dragoman.settings import Recipe
 from dragoman.text.bpe_dropout import BPEDropout
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.checkpoint import Progress
-from dragoman.training.distributed import Ranks
+from dragoman.training.distributed import ALONE, Ranks
+from dragoman.training.progress import Progress
 
 
 class BatchStream:
-    """The batches of one step after another, epoch after epoch, from where `progress` stands.
+    """The batches of one step after another, epoch after epoch.
 
     Args:
         recipe: Sizes of batches and steps, seed, BPE-dropout.
         data: Ids to learn from.
-        progress: Moved on with each step.
+        start: Where the run stands; the stream counts on from there in `step`, `epoch` and `group`.
         ranks: The processes that share each batch.
         device: Where batches go.
     """
 
-    def __init__(self, recipe: Recipe, data: Prepared, progress: Progress, ranks: Ranks, device: torch.device) -> None:
-        self.settings, self.data, self.progress, self.ranks, self.device = (
-            recipe.training,
-            data,
-            progress,
-            ranks,
-            device,
-        )
+    def __init__(
+        self,
+        recipe: Recipe,
+        data: Prepared,
+        start: Progress,
+        ranks: Ranks = ALONE,
+        device: torch.device | None = None,
+    ) -> None:
+        self.settings, self.data, self.ranks = recipe.training, data, ranks
+        self.device = device or torch.device("cpu")
+        self.step, self.epoch, self.group = start.step, start.epoch, start.group
         self.lengths = data.train.source.lengths + 1, data.train.target.lengths + 1  # eos counts
         self.groups_per_step = self.settings.length_groups * self.settings.accumulation
         self.groups_per_epoch = len(self.plan(0))
@@ -45,34 +48,35 @@ class BatchStream:
         self._groups = self._next_groups()
 
     def plan(self, epoch: int) -> Plan:
-        """Groups of sentences of like length, in the order of an epoch."""
+        """Groups of sentences of similar length, in the order of an epoch."""
         settings, groups = self.settings, self.settings.length_groups
         tokens = max(1, settings.batch_tokens // groups)
         sentences = settings.batch_sentences and max(1, settings.batch_sentences // groups)
         return plan_epoch(*self.lengths, tokens, settings.seed, epoch, sentences)
 
     def next_step(self) -> list[list[Batch]]:
-        """This rank's part of the batches of a step, each a list of groups of like length."""
+        """This process's share of the batches of a step, each a list of groups of similar length."""
         groups = [next(self._groups) for _ in range(self.groups_per_step)]
         size = self.settings.length_groups
-        return [self._batch(groups[start : start + size]) for start in range(0, len(groups), size)]
+        batches = [self._batch(groups[start : start + size]) for start in range(0, len(groups), size)]
+        self.step += 1
+        return batches
 
     def _next_groups(self) -> Iterator[Indices]:
-        progress = self.progress
         while True:
-            plan = self.plan(progress.epoch)
-            while progress.group < len(plan):
-                progress.group += 1
-                yield plan[progress.group - 1]
-            progress.epoch, progress.group = progress.epoch + 1, 0
+            plan = self.plan(self.epoch)
+            while self.group < len(plan):
+                self.group += 1
+                yield plan[self.group - 1]
+            self.epoch, self.group = self.epoch + 1, 0
 
     def _batch(self, groups: Sequence[Indices]) -> list[Batch]:
         source, target = self.data.source.vocabulary, self.data.target.vocabulary
-        mine = (
+        batches = (
             make_batch(self.data.train, indices, source, target, self._resegment(indices))
             for indices in self.ranks.share(groups)
         )
-        return [group.to(self.device) for group in mine]
+        return [batch.to(self.device) for batch in batches]
 
     def _segmenter(self, tokenizer: Tokenizer, recipe: Recipe) -> BPEDropout | None:
         if not recipe.text.bpe_dropout:
@@ -81,6 +85,6 @@ class BatchStream:
         return BPEDropout(tokenizer, recipe.text.bpe_dropout, self.settings.seed, recipe.data.max_tokens)
 
     def _resegment(self, indices: Indices) -> list[Change]:
-        """How the source and target sentences of a group are spelled this time."""
-        generator = np.random.default_rng((self.settings.seed, self.progress.step, int(indices[0])))
+        """How the source and target sentences of a group are segmented in this step."""
+        generator = np.random.default_rng((self.settings.seed, self.step, int(indices[0])))
         return [partial(dropout, generator=generator) if dropout else keep for dropout in self._bpe_dropout]

@@ -1,4 +1,4 @@
-"""Checkpoints: all that is needed to go on training as if it had never stopped."""
+"""Checkpoints: everything needed to continue training as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,41 +19,17 @@ from torch import Tensor, nn
 from dragoman.bundle import write_tensors
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_directory, read_json, sha256
-from dragoman.training.distributed import Ranks, like, whole
+from dragoman.training.distributed import Ranks, distribute_like, full_tensor
+from dragoman.training.progress import Progress
+from dragoman.training.state import TrainingState, load_weights, weights_of
 
 WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
-MOVING_AVERAGE = "moving-average.safetensors"  # of the weights, in runs that have one
-
-
-@dataclass
-class Progress:
-    """Where a run stands."""
-
-    step: int = 0  # optimizer steps done
-    epoch: int = 0  # the current pass over the data
-    group: int = 0  # groups of it done
-    seconds: float = 0.0  # of training and validating
-    validations: int = 0  # done
-    validated: list[int] = field(default_factory=list)  # their steps
-    best: float | None = None  # best validation score; higher is better
-    best_step: int = 0
-    stale: int = 0  # validations since
-    stopped_early: bool = False
-    batches: int = 0  # since the last validation, of scheduled sampling
-    forced: int = 0  # of these, teacher-forced
-    scaler: dict[str, Any] = field(default_factory=dict)  # state of the loss scaling of float16
-
-    def averaged(self, average: int) -> list[int]:
-        """Steps of the last validations, as many as there are to average."""
-        return self.validated[-average:]
-
-    def needed(self, average: int) -> set[int]:
-        """Steps whose checkpoints the end of the run needs, if it were now."""
-        return {*self.averaged(average), self.best_step} - {0}
+MOVING_AVERAGE = "moving-average.safetensors"
+"""Of the weights, in runs that have one."""
 
 
 def checkpoint_path(run: Path, step: int) -> Path:
-    """Where the checkpoint of a step lies."""
+    """The directory of a step's checkpoint."""
     return run / "checkpoints" / f"step-{step:08d}"
 
 
@@ -63,26 +39,25 @@ def checkpoint_steps(run: Path) -> list[int]:
     return sorted(int(match[1]) for match in found if match)
 
 
-def snapshot(
-    model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks, moving_average: nn.Module | None = None
-) -> dict[str, dict[str, Tensor]]:
-    """All tensors of a checkpoint by file and name. Every rank must call this, and gets the whole of them."""
-    names = _names(model, optimizer)
-    moments = optimizer.state_dict()["state"]
-    state = {
-        f"{names[index]}|{key}": whole(value).contiguous()
-        for index, entry in moments.items()
+def snapshot(state: TrainingState, ranks: Ranks) -> dict[str, dict[str, Tensor]]:
+    """All tensors of a checkpoint by file and name. Every process must call this, and gets all of them."""
+    names = _parameter_names(state.model, state.optimizer)
+    moments = {
+        f"{names[index]}|{key}": full_tensor(value).contiguous()
+        for index, entry in state.optimizer.state_dict()["state"].items()
         for key, value in entry.items()
     }
-    files = {WEIGHTS: weights_of(model), OPTIMIZER: state | _generator_states(ranks)}
-    return files if moving_average is None else files | {MOVING_AVERAGE: weights_of(moving_average)}
+    files = {WEIGHTS: weights_of(state.model), OPTIMIZER: moments | _generator_states(ranks)}
+    if state.moving_average is not None:
+        files[MOVING_AVERAGE] = weights_of(state.moving_average.module)
+    return files
 
 
 def save_checkpoint(run: Path, progress: Progress, files: dict[str, dict[str, Tensor]]) -> None:
-    """Write a checkpoint as a whole; `files` are those of `snapshot`.
+    """Write a checkpoint completely or not at all; `files` comes from `snapshot`.
 
     Raises:
-        UserError: It cannot be written; older ones are untouched.
+        UserError: It cannot be written; older ones are unchanged.
     """
     with atomic_directory(checkpoint_path(run, progress.step)) as directory:
         for name, tensors in files.items():
@@ -92,57 +67,76 @@ def save_checkpoint(run: Path, progress: Progress, files: dict[str, dict[str, Te
         (directory / STATE).write_text(json.dumps(about, indent=2), encoding="utf-8")
 
 
-def newest_intact(run: Path, average: int, complain: Callable[[str], None]) -> int | None:
-    """The step to resume from: the newest whose checkpoint is intact, as are those it needs for the end of the run.
+def newest_intact(run: Path, average: int, report: Callable[[str], None]) -> int | None:
+    """The step to resume from: the newest that is intact, as are the checkpoints it needs for the end of the run.
 
     Args:
         run: The run's directory.
         average: How many validations' weights are averaged at the end.
-        complain: Told of each damaged checkpoint.
+        report: Called with a message for each damaged checkpoint.
     """
     intact: dict[int, Progress] = {}
     for step in checkpoint_steps(run):
         try:
-            intact[step] = _read_state(checkpoint_path(run, step))
+            intact[step] = _read_progress(checkpoint_path(run, step))
         except UserError as error:
-            complain(f"{error}; skipped")
+            report(f"{error}; skipped")
     return max((step for step in intact if intact[step].needed(average) <= intact.keys()), default=None)
 
 
-def load_checkpoint(
-    run: Path,
-    step: int,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    moving_average: nn.Module | None = None,
-    rank: int = 0,
-) -> Progress:
-    """Put model, optimizer, moving average and this rank's random generators back to where they were.
+def load_checkpoint(run: Path, step: int, state: TrainingState, rank: int = 0) -> None:
+    """Restore a training state and this process's random generators from a checkpoint.
 
-    The generators of a rank that there was not before stay as they are.
+    The generators of a process that did not exist then stay as they are.
 
     Raises:
         UserError: The checkpoint is damaged or does not fit.
     """
     directory = checkpoint_path(run, step)
-    progress = _read_state(directory)
-    weights, state = (_load(directory / name) for name in (WEIGHTS, OPTIMIZER))
-    load_weights(model, weights)
-    if moving_average is not None:
-        load_weights(moving_average, _load(directory / MOVING_AVERAGE))
-    _set_generators({name: state.pop(name) for name in list(state) if name.startswith("rng|")}, rank)
-    parameters = dict(model.named_parameters())
-    indices = {name: index for index, name in enumerate(_names(model, optimizer))}
+    progress = _read_progress(directory)
+    weights, optimizer = (_load(directory / name) for name in (WEIGHTS, OPTIMIZER))
+    load_weights(state.model, weights)
+    if state.moving_average is not None:
+        load_weights(state.moving_average.module, _load(directory / MOVING_AVERAGE))
+    generators = {name: value for name, value in optimizer.items() if name.startswith("rng|")}
+    _load_moments(state, {name: value for name, value in optimizer.items() if name not in generators})
+    _set_generators(generators, rank)
+    if progress.scaler:
+        state.scaler.load_state_dict(progress.scaler)
+    state.progress = progress
+
+
+def deployed_weights(run: Path, step: int) -> dict[str, Tensor]:
+    """The weights of a checkpoint by name; in runs with a moving average of the weights, that.
+
+    Raises:
+        UserError: The checkpoint is damaged.
+    """
+    directory = checkpoint_path(run, step)
+    _read_progress(directory)
+    moving_average = directory / MOVING_AVERAGE
+    return _load(moving_average if moving_average.exists() else directory / WEIGHTS)
+
+
+def prune(run: Path, keep: set[int]) -> None:
+    """Delete the checkpoints of all other steps."""
+    for step in checkpoint_steps(run):
+        if step not in keep:
+            shutil.rmtree(checkpoint_path(run, step), ignore_errors=True)
+
+
+def _load_moments(state: TrainingState, tensors: dict[str, Tensor]) -> None:
+    parameters = dict(state.model.named_parameters())
+    indices = {name: index for index, name in enumerate(_parameter_names(state.model, state.optimizer))}
     moments: dict[int, dict[str, Tensor]] = {}
-    for name, value in state.items():
+    for name, value in tensors.items():
         parameter, key = name.split("|")
-        moments.setdefault(indices[parameter], {})[key] = like(value, parameters[parameter])
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
-    return progress
+        moments.setdefault(indices[parameter], {})[key] = distribute_like(value, parameters[parameter])
+    state.optimizer.load_state_dict({**state.optimizer.state_dict(), "state": moments})
 
 
 def _generator_states(ranks: Ranks) -> dict[str, Tensor]:
-    """The states of all ranks' random generators, by device and rank."""
+    """The states of all processes' random generators, by device and rank."""
     states = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         states["cuda"] = torch.cuda.get_rng_state()
@@ -160,44 +154,13 @@ def _set_generators(states: dict[str, Tensor], rank: int) -> None:
         torch.cuda.set_rng_state(cuda)
 
 
-def deployable_weights(run: Path, step: int) -> dict[str, Tensor]:
-    """The weights of a checkpoint by name; in runs with a moving average of the weights, that.
-
-    Raises:
-        UserError: The checkpoint is damaged.
-    """
-    directory = checkpoint_path(run, step)
-    _read_state(directory)
-    moving_average = directory / MOVING_AVERAGE
-    return _load(moving_average if moving_average.exists() else directory / WEIGHTS)
-
-
-def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """The weights by name, put together from all ranks if they are sharded; then every rank must call this."""
-    return {name: whole(value.detach()) for name, value in model.named_parameters()}
-
-
-def load_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Copy weights, by name, into a model of the same shape."""
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(like(weights[name], parameter))
-
-
-def prune(run: Path, keep: set[int]) -> None:
-    """Delete the checkpoints of all other steps."""
-    for step in checkpoint_steps(run):
-        if step not in keep:
-            shutil.rmtree(checkpoint_path(run, step), ignore_errors=True)
-
-
-def _names(model: nn.Module, optimizer: torch.optim.Optimizer) -> list[str]:
+def _parameter_names(model: nn.Module, optimizer: torch.optim.Optimizer) -> list[str]:
     """Names of the parameters in the order in which the optimizer numbers them."""
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     return [names[id(parameter)] for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def _read_state(directory: Path) -> Progress:
+def _read_progress(directory: Path) -> Progress:
     """Where the run stood at an intact checkpoint.
 
     Raises:

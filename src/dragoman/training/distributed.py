@@ -1,4 +1,4 @@
-"""Several processes that train one model, as torchrun starts them."""
+"""Several processes that train one model, started by torchrun."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from dragoman.system.device import choose_device
 T = TypeVar("T")
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
-"""What torchrun tells each process, in the order of the fields of Ranks."""
+"""Environment variables that torchrun sets, in the order of the fields of Ranks."""
 
 PATIENCE = timedelta(hours=6)
-"""How long the others wait for the first, which alone prepares data, validates and saves. A process that dies is not
-waited for: torchrun ends the others."""
+"""How long the others wait for the first process, which alone prepares data, validates and saves. They do not wait for
+a process that dies: torchrun ends them."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,16 @@ class Ranks:
 
     rank: int = 0
     size: int = 1
-    local_rank: int = 0  # among those of this machine, each of which has a GPU of its own
+    local_rank: int = 0  # among the processes of this machine, each of which has its own GPU
     local_size: int = 1
 
     @property
     def first(self) -> bool:
-        """Whether this is the process that validates, saves and tells."""
+        """Whether this is the process that validates, saves and logs."""
         return self.rank == 0
 
     def device(self, name: str) -> torch.device:
-        """The device with this name; if it is a GPU and there are several processes, each has its own.
+        """The device with this name; with several processes on GPUs, each has its own.
 
         Raises:
             UserError: There is no such device.
@@ -60,13 +60,22 @@ class Ranks:
         torch.set_num_threads(threads or max(1, usable_cores() // self.local_size))
 
     def share(self, items: Sequence[T]) -> Sequence[T]:
-        """This process' part of the items of a step."""
+        """This process's share of the items of a step."""
         return items[self.rank :: self.size]
 
     def wait(self) -> None:
-        """Return when all processes are here."""
+        """Return when all processes have called this."""
         if self.size > 1:
             dist.barrier()
+
+    @contextmanager
+    def first_before_others(self) -> Iterator[None]:
+        """Let the first process run a block while the others wait; then they run it."""
+        if not self.first:
+            self.wait()
+        yield
+        if self.first:
+            self.wait()
 
     def largest(self, values: Sequence[float]) -> list[float]:
         """The largest of each value over all processes."""
@@ -82,16 +91,16 @@ class Ranks:
             dist.all_reduce(numbers, operation)
         return numbers.tolist()
 
-    def tell(self, number: float | None) -> float | None:
-        """The number that the first process has, if it has one."""
+    def broadcast(self, number: float | None) -> float | None:
+        """The first process's number, or None if it has none."""
         message = torch.tensor([number is not None, number or 0.0], dtype=torch.float64)
         if self.size > 1:
             dist.broadcast(message, 0)
-        there, told = message.tolist()
-        return told if there else None
+        exists, value = message.tolist()
+        return value if exists else None
 
     def gather(self, tensor: Tensor) -> list[Tensor]:
-        """The tensors, all of one shape on the CPU, of all processes in order."""
+        """The tensors of all processes in order; all have one shape and are on the CPU."""
         if self.size == 1:
             return [tensor]
         gathered = [torch.empty_like(tensor) for _ in range(self.size)]
@@ -104,14 +113,14 @@ ALONE = Ranks()
 
 @contextmanager
 def join_ranks() -> Iterator[Ranks]:
-    """Be one of the processes of torchrun, or the only one.
+    """Join the processes that torchrun started, or be the only one.
 
-    Small numbers go through gloo, between CPUs, so that they never wait for a GPU; gradients between
-    GPUs go through NCCL.
+    Small numbers are exchanged between CPUs by gloo, so that they never wait for a GPU; gradients between GPUs are
+    exchanged by NCCL.
 
-    Whatever `spread` made must be gone before the ranks part, or the process may wait for ever: torch's reducer, if it
-    is the last to hold the process group, ends it with Python's lock held, which the group's own thread may need to
-    end. So after an error, whose traceback holds everything, the group is left to the end of the process.
+    What `wrap_distributed` returned must be freed before this context ends, or the process may hang: if torch's
+    reducer is the last to hold the process group, it destroys it while holding Python's lock, which the group's
+    thread may need to end. So after an error, whose traceback keeps everything alive, the group is not destroyed.
     """
     if "RANK" not in os.environ or not dist.is_torchelastic_launched():
         yield ALONE
@@ -122,14 +131,14 @@ def join_ranks() -> Iterator[Ranks]:
     dist.destroy_process_group()
 
 
-def spread(loss: nn.Module, layers: Iterable[nn.Module], ranks: Ranks, *, shard: bool) -> nn.Module:
-    """The module to call so that its gradients are the mean over all ranks.
+def wrap_distributed(loss: nn.Module, layers: Iterable[nn.Module], ranks: Ranks, *, shard: bool) -> nn.Module:
+    """The module to call instead, so that its gradients are the mean over all processes.
 
     Args:
         loss: The model and its loss.
-        layers: Parts of it that follow one another; their weights are gathered one after another when sharded.
+        layers: Parts of it that follow one another; when sharded, their weights are gathered one after another.
         ranks: The processes.
-        shard: Whether each rank keeps only its share of weights, gradients and moments.
+        shard: Whether each process keeps only its share of weights, gradients and moments.
     """
     if ranks.size == 1:
         return loss
@@ -142,23 +151,23 @@ def spread(loss: nn.Module, layers: Iterable[nn.Module], ranks: Ranks, *, shard:
 
 
 @contextmanager
-def synchronised(module: nn.Module, wanted: bool) -> Iterator[None]:
-    """Exchange gradients in backward passes within, or only add them up on each rank."""
+def gradient_exchange(module: nn.Module, enabled: bool) -> Iterator[None]:
+    """Exchange gradients in the backward passes within, or only add them up in each process."""
     if isinstance(module, FSDPModule):
-        module.set_requires_gradient_sync(wanted)
-    if isinstance(module, DistributedDataParallel) and not wanted:
+        module.set_requires_gradient_sync(enabled)
+    if isinstance(module, DistributedDataParallel) and not enabled:
         with module.no_sync():
             yield
     else:
         yield
 
 
-def whole(tensor: Tensor) -> Tensor:
-    """The tensor, put together from all ranks if it is sharded; then every rank must call this."""
+def full_tensor(tensor: Tensor) -> Tensor:
+    """The whole tensor, gathered from all processes if it is sharded; then every process must call this."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
-def like(tensor: Tensor, parameter: Tensor) -> Tensor:
+def distribute_like(tensor: Tensor, parameter: Tensor) -> Tensor:
     """The tensor, sharded if the parameter is and has its shape."""
     if isinstance(parameter, DTensor) and tensor.shape == parameter.shape:
         return distribute_tensor(tensor.to(parameter.device), parameter.device_mesh, parameter.placements)

@@ -1,19 +1,24 @@
 """Scheduled sampling: training on the model's own predictions (Bengio et al. 2015).
 
 A batch is teacher-forced, as usual, with a probability that falls from epoch to epoch. In any other batch each next
-input of the decoder is the reference's token with that same probability, else what the model itself finds likeliest.
+input of the decoder is the reference's token with that same probability, else the model's likeliest token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dragoman.dataset.batch import Batch
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
+from dragoman.training.progress import Progress
+
+_STREAM = 1
+"""Keeps these random numbers apart from others that depend on the seed and the step."""
 
 
 def teacher_forcing_probability(settings: Training, epoch: int) -> float:
@@ -21,6 +26,16 @@ def teacher_forcing_probability(settings: Training, epoch: int) -> float:
     if settings.scheduled_sampling == "none":
         return 1.0
     return max(settings.teacher_forcing_minimum, settings.teacher_forcing_decay**epoch)
+
+
+def draw_teacher_forcing(settings: Training, progress: Progress, batches: int) -> list[float]:
+    """For each batch of the next step, the probability that an input of the decoder is the reference's token.
+
+    1 means that the batch is teacher-forced. The draws depend on the seed and the step alone, so all processes agree.
+    """
+    probability = teacher_forcing_probability(settings, progress.epoch)
+    draws = np.random.default_rng((settings.seed, progress.step, _STREAM)).random(batches)
+    return [1.0 if draw < probability else probability for draw in draws]
 
 
 def stepwise(model: Transformer, batch: Batch, probability: float) -> Tensor:

@@ -38,6 +38,7 @@ def unsupported(request: EngineRequest) -> list[str]:
         f"decoding.no_repeat_ngram = {decoding.no_repeat_ngram}": decoding.no_repeat_ngram > 0,
         f"decoding.mbr_samples = {decoding.mbr_samples}": decoding.mbr_samples > 0,
         "a recorded beam search": request.trace,
+        "scoring given translations, as unknown words would have no probability": request.scoring,
         "an ensemble": request.in_ensemble,
         f"the device {request.device}": request.device.type != "cpu",
         "a bundle that is not on disk": request.path is None,

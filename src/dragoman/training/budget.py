@@ -1,0 +1,61 @@
+"""How much of a run's budget is spent, and how long the run has taken."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from dragoman.settings import Training
+from dragoman.training.progress import Progress
+
+
+class Budget:
+    """The budget of a run, in steps, epochs or minutes.
+
+    Args:
+        settings: The budget and the number of validations.
+        groups_per_epoch: Groups of similar length in an epoch.
+        groups_per_step: Groups of similar length in a step.
+    """
+
+    def __init__(self, settings: Training, groups_per_epoch: int, groups_per_step: int) -> None:
+        self.settings = settings
+        self._epochs_to_steps = groups_per_epoch / groups_per_step
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of a budget in steps or epochs."""
+        if self.settings.steps is not None:
+            return self.settings.steps
+        assert self.settings.epochs is not None, "a budget in minutes has no number of steps"
+        return max(1, math.ceil(self.settings.epochs * self._epochs_to_steps))
+
+    def spent(self, progress: Progress) -> float:
+        """Share of the budget spent, 0 to 1."""
+        if self.settings.minutes is not None:
+            return min(1.0, progress.seconds / (60 * self.settings.minutes))
+        return min(1.0, progress.step / self.total_steps)
+
+    def validations_due(self, progress: Progress) -> int:
+        """How many validations should be done by now; they are spread evenly, and the last is at the end."""
+        return math.floor(self.spent(progress) * self.settings.validations + 1e-9)
+
+    def is_finished(self, progress: Progress) -> bool:
+        """Whether nothing is left to do: the last validation is done."""
+        return progress.stopped_early or progress.validations >= self.settings.validations
+
+
+class Stopwatch:
+    """The time that a run has taken, interruptions not counted.
+
+    Args:
+        seconds: Taken before.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._before, self._started = seconds, time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """The time taken so far."""
+        return self._before + time.monotonic() - self._started

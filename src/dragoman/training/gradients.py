@@ -1,0 +1,101 @@
+"""The gradients of a step, in microbatches that fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from dragoman.dataset.batch import Batch
+from dragoman.errors import UserError
+from dragoman.training.distributed import Ranks, gradient_exchange
+from dragoman.training.state import TrainingState
+
+Losses = list[tuple[list[Batch], Tensor]]
+"""Each microbatch with its loss, with and without label smoothing, summed over its target tokens, (2,)."""
+
+
+class GradientComputer:
+    """Computes gradients; a process that runs out of memory takes fewer groups at once from then on.
+
+    Args:
+        state: The model, its loss and its loss scaling.
+        groups: Groups of similar length that make up a batch.
+        ranks: The processes that share each batch.
+        log: Called with a message when the memory does not suffice.
+    """
+
+    def __init__(self, state: TrainingState, groups: int, ranks: Ranks, log: Callable[[str], None]) -> None:
+        self.state, self.groups, self.ranks, self.log = state, groups, ranks, log
+        self.groups_at_once = groups
+
+    def compute(self, batches: Sequence[list[Batch]], teacher_forcing: Sequence[float]) -> Losses:
+        """Set the gradients to those of the mean loss over all target tokens of all batches and processes.
+
+        Nothing is skipped when memory runs out: the step starts again in smaller microbatches, with the same random
+        numbers.
+
+        Args:
+            batches: This process's share of each batch of the step.
+            teacher_forcing: For each batch, the probability that an input of the decoder is the reference's token.
+
+        Raises:
+            UserError: Not even a single group fits into memory.
+        """
+        generators = _save_generators(self.state.device)
+        while (losses := self._attempt(batches, teacher_forcing)) is None:
+            torch.cuda.empty_cache()
+            _restore_generators(generators, self.state.device)
+        return losses
+
+    def _attempt(self, batches: Sequence[list[Batch]], teacher_forcing: Sequence[float]) -> Losses | None:
+        """The losses; None if the memory did not suffice."""
+        (tokens,) = self.ranks.sum((sum(group.target_tokens for batch in batches for group in batch),))
+        microbatches = [
+            (part, forcing)
+            for batch, forcing in zip(batches, teacher_forcing, strict=True)
+            for part in self._split(batch)
+        ]
+        losses: Losses = []
+        self.state.optimizer.zero_grad()
+        try:
+            for number, (part, forcing) in enumerate(microbatches, start=1):
+                with gradient_exchange(self.state.loss, number == len(microbatches)):
+                    loss, nll = self.state.loss(part, forcing)
+                    mean = loss / tokens * self.ranks.size  # the gradients of the processes are averaged
+                    self.state.scaler.scale(mean).backward()
+                losses.append((part, torch.stack((loss.detach(), nll))))
+        except torch.OutOfMemoryError as error:
+            self._shrink(error)
+            return None
+        return losses
+
+    def _split(self, batch: list[Batch]) -> list[list[Batch]]:
+        size = self.groups_at_once
+        return [batch[start : start + size] for start in range(0, len(batch), size)]
+
+    def _shrink(self, error: torch.OutOfMemoryError) -> None:
+        """Take half as many groups at once."""
+        step = self.state.progress.step + 1
+        if self.groups_at_once == 1 or self.ranks.size > 1:
+            raise UserError(
+                f"out of memory in step {step:,}: {str(error).splitlines()[0]}; lower training.batch_tokens, and raise "
+                "training.accumulation by the same factor to learn the same"
+            ) from error
+        self.groups_at_once = (self.groups_at_once + 1) // 2
+        self.log(
+            f"out of memory in step {step:,}: from now on {self.groups_at_once} of {self.groups} groups at once, which "
+            "is slower and learns the same"
+        )
+
+
+def _save_generators(device: torch.device) -> list[Tensor]:
+    states = [torch.get_rng_state()]
+    return [*states, torch.cuda.get_rng_state(device)] if device.type == "cuda" else states
+
+
+def _restore_generators(states: Sequence[Tensor], device: torch.device) -> None:
+    torch.set_rng_state(states[0])
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(states[1], device)

@@ -1,0 +1,83 @@
+"""What a run reports: a progress line for users, metrics.jsonl for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dragoman.doctor.findings.finding import Finding
+from dragoman.evaluation.evaluate import Report
+from dragoman.system.progress import ProgressLine, format_seconds
+from dragoman.training.metrics import MetricsFile
+
+Position = dict[str, float]
+"""Step, epoch (with a fraction) and seconds, as in every line of metrics.jsonl."""
+
+
+class RunLog:
+    """Writes to the progress line and to metrics.jsonl.
+
+    Args:
+        line: What users see.
+        metrics: Where numbers are logged.
+    """
+
+    def __init__(self, line: ProgressLine, metrics: MetricsFile) -> None:
+        self.line, self.metrics = line, metrics
+        self._warned: set[str] = set()  # codes of findings
+
+    def note(self, text: str) -> None:
+        """Print a line that stays."""
+        self.line.note(text)
+
+    def event(self, position: Position, message: str) -> None:
+        """Log something that happened."""
+        self.metrics.write("event", **position, message=message)
+
+    def step(self, position: Position, values: dict[str, float], spent: float) -> None:
+        """Log the means of the latest steps.
+
+        Args:
+            position: Of the latest step.
+            values: By name, as `StepLog.summary` returns them.
+            spent: Share of the budget.
+        """
+        self.metrics.write("train", **position, **values)
+        left = position["seconds"] * (1 / spent - 1)
+        self.line.update(
+            spent,
+            f"step {position['step']:,}  epoch {position['epoch']:.2f}  loss {values['loss']:.3f}  "
+            f"{values['tokens_per_second']:,.0f} tokens/s  {values['padding']:.1%} padding  "
+            f"{format_seconds(left)} left",
+        )
+
+    def validating(self, position: Position, spent: float) -> None:
+        """Show that a validation has begun."""
+        self.line.update(spent, f"step {position['step']:,}  validating …")
+
+    def validation(self, position: Position, report: Report, best: bool, **more: Any) -> None:
+        """Log a validation.
+
+        Args:
+            position: Of the step.
+            report: The scores.
+            best: Whether it is the best so far.
+            more: Further values for metrics.jsonl.
+        """
+        self.metrics.write("validation", **position, **report.to_dict(), best=best, **more)
+        forced = more.get("teacher_forced")
+        self.note(
+            f"step {position['step']:,}  epoch {position['epoch']:.2f}  {format_seconds(position['seconds'])}  "
+            f"validation: loss {report.loss:.3f}, perplexity {report.perplexity:.2f}, BLEU {report.bleu:.2f}, "
+            f"chrF {report.chrf:.2f} ({report.decoding}){', the best so far' if best else ''}"
+            f"{'' if forced is None else f', {forced:.0%} of the batches teacher-forced'}"
+        )
+
+    def warn(self, position: Position, findings: Iterable[Finding]) -> None:
+        """Show and log what the doctor has found, once per code; notes are left out."""
+        for finding in findings:
+            if finding.severity != "note" and finding.code not in self._warned:
+                self._warned.add(finding.code)
+                message = f"{finding.severity}: {finding.code}: {finding.message}"
+                self.note(f"{message}\n  fix: {finding.fix}")
+                self.event(position, message)

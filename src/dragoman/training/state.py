@@ -1,0 +1,121 @@
+"""The objects that training steps change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from dragoman.dataset.prepare import Prepared
+from dragoman.kernels import accelerate
+from dragoman.model.build import build_model
+from dragoman.model.transformer import Transformer
+from dragoman.settings import Recipe, Training
+from dragoman.system.device import compute_dtype
+from dragoman.training.batch_loss import BatchLoss
+from dragoman.training.distributed import ALONE, Ranks, distribute_like, full_tensor, wrap_distributed
+from dragoman.training.progress import Progress
+
+
+@dataclass
+class TrainingState:
+    """Model, optimizer and everything else that a training step changes."""
+
+    model: Transformer
+    loss: nn.Module  # the BatchLoss of the model, wrapped for several processes
+    optimizer: torch.optim.Optimizer
+    scaler: torch.amp.GradScaler  # disabled unless gradients are float16
+    moving_average: AveragedModel | None = None
+    progress: Progress = field(default_factory=Progress)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return self.model.target_embedding.weight.device
+
+    @property
+    def deployed(self) -> Transformer:
+        """The model that is validated and saved: the moving average if there is one."""
+        model = self.model if self.moving_average is None else self.moving_average.module
+        assert isinstance(model, Transformer)
+        return model
+
+
+def build_state(recipe: Recipe, data: Prepared, device: torch.device, ranks: Ranks = ALONE) -> TrainingState:
+    """The state before the first step.
+
+    Args:
+        recipe: Model and training settings.
+        data: Its vocabularies give the model its size.
+        device: Where to train.
+        ranks: The processes that train together.
+    """
+    settings = recipe.training
+    model = _build_model(recipe, data).to(device)
+    if settings.kernels:
+        accelerate(model)
+    loss = BatchLoss(model, settings, data.target.vocabulary.pad)
+    wrapped = wrap_distributed(loss, (*model.encoder, *model.decoder), ranks, shard=settings.shard)
+    float16 = compute_dtype(settings.precision, device) == torch.float16
+    return TrainingState(
+        model=model,
+        loss=wrapped,
+        optimizer=build_optimizer(model, settings),
+        scaler=torch.amp.GradScaler(device.type, enabled=float16),
+        moving_average=build_moving_average(model, settings.ema_decay),
+    )
+
+
+def _build_model(recipe: Recipe, data: Prepared) -> Transformer:
+    source, target = data.source.vocabulary, data.target.vocabulary
+    return build_model(recipe.model, len(source), len(target), source.pad, recipe.training.seed)
+
+
+def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optimizer:
+    """Adam or AdamW over all parameters; weight decay applies to matrices only."""
+    matrices = [parameter for parameter in model.parameters() if parameter.dim() > 1]
+    others = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
+    optimizer = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
+    return optimizer(
+        [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}],
+        lr=settings.learning_rate,
+        betas=settings.betas,
+        eps=settings.epsilon,
+        fused=True,
+    )
+
+
+def build_moving_average(model: Transformer, decay: float | None) -> AveragedModel | None:
+    """A copy of the model for the moving average of its weights, if there is to be one."""
+    if decay is None:
+        return None
+    ema: Any = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
+    average = AveragedModel(model, multi_avg_fn=ema)
+    average.n_averaged.fill_(1)  # it starts from the initial weights, and so can be resumed from any others
+    return average
+
+
+def unsharded_model(state: TrainingState, recipe: Recipe, data: Prepared, ranks: Ranks) -> Transformer:
+    """The model to validate or save, with whole weights; every process must call this."""
+    if not recipe.training.shard or ranks.size == 1:
+        return state.deployed
+    weights = weights_of(state.deployed)
+    model = _build_model(recipe, data)
+    load_weights(model, weights)
+    return model.to(state.device)
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """The weights by name, gathered from all processes if they are sharded; then every process must call this."""
+    return {name: full_tensor(value.detach()) for name, value in model.named_parameters()}
+
+
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Copy weights, by name, into a model of the same shape."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(distribute_like(weights[name], parameter))

@@ -1,0 +1,58 @@
+"""Scoring a model on the validation pairs during training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+
+from dragoman.bundle import Bundle
+from dragoman.dataset.prepare import Prepared
+from dragoman.doctor.findings.finding import Finding
+from dragoman.doctor.training_checks import check_validation
+from dragoman.evaluation.evaluate import Report, evaluate
+from dragoman.model.transformer import Transformer
+from dragoman.settings import Recipe
+from dragoman.translator import Translator
+
+
+class Validator:
+    """Scores models on the validation pairs.
+
+    Args:
+        recipe: How to decode, and which score counts.
+        data: The validation pairs and the tokenizers.
+        device: Where to compute.
+    """
+
+    def __init__(self, recipe: Recipe, data: Prepared, device: torch.device) -> None:
+        self.recipe, self.data, self.device = recipe, data, device
+
+    def evaluate(self, model: Transformer) -> tuple[Report, list[str]]:
+        """Scores on the validation pairs, and the translations of the first of them."""
+        settings, pairs = self.recipe.training, self.data.validation
+        bundle = Bundle(self.recipe, model.eval(), self.data.source, self.data.target)
+        quick = {"beam_size": settings.validation_beam_size, "n_best": 1}
+        translator = Translator(bundle, self.recipe.decoding.model_copy(update=quick), str(self.device))
+        return evaluate(
+            translator,
+            [pair.source for pair in pairs],
+            [pair.target for pair in pairs],
+            translate_at_most=settings.validation_sentences,
+        )
+
+    def score(self, report: Report) -> float:
+        """The score that decides which checkpoint is best; higher is better."""
+        best_by = self.recipe.training.best_by
+        return -report.loss if best_by == "loss" else float(getattr(report, best_by))
+
+    def samples(self, translations: list[str]) -> list[dict[str, str]]:
+        """The translated pairs with their translations."""
+        return [
+            {"source": pair.source, "reference": pair.target, "translation": translation}
+            for pair, translation in zip(self.data.validation, translations, strict=False)
+        ]
+
+    def check(self, report: Report, translations: list[str], spent: float) -> Iterable[Finding]:
+        """What is wrong with the translations, given the share of the budget spent."""
+        return check_validation(self.data.validation, translations, report, spent)
