@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from dragoman.bundle import SOURCE, TARGET, Bundle
+from dragoman.bundle import Bundle
 from dragoman.engines.ctranslate2.engine import CTranslate2Translator
 from dragoman.engines.ctranslate2.spec import specify
 from dragoman.export.parity import Compared, Exported, Values
 from dragoman.settings import Decoding
+from dragoman.text.registry import save_tokenizers
 
 COMPUTE_TYPES = ("float32", "int8")
 
@@ -28,8 +28,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     spec = specify(bundle)
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     spec.save(str(directory))
-    for name, tokenizer in ((SOURCE, bundle.source), (TARGET, bundle.target)):
-        (directory / name).write_text(json.dumps(tokenizer.to_json(), ensure_ascii=False), encoding="utf-8")
+    save_tokenizers(directory, bundle.source, bundle.target)
     (directory / "README.md").write_text(_PAGE.format(name=bundle.recipe.name), encoding="utf-8")
 
 
