@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from dragoman import __version__
-from dragoman.corpus.download import cache_directory
-from dragoman.corpus.find import Corpus, Pair
+from dragoman.corpus.pair import Corpus, Pair
 from dragoman.dataset.encoding import Part, encode_parts
 from dragoman.dataset.split import TrainingText, choose_held_out, evenly, is_short, learn_tokenizers, sample_size
 from dragoman.dataset.token_store import PairStore, join_parts, load_part, open_pairs
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.system.build_cache import digest, locked, sealed
+from dragoman.system.cache import cache_directory
 from dragoman.system.cpu import usable_cores
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update

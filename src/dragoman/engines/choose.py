@@ -8,9 +8,9 @@ from pathlib import Path
 
 from dragoman import __version__
 from dragoman.bundle import Bundle
-from dragoman.corpus.download import cache_directory
 from dragoman.errors import UserError
 from dragoman.settings import Decoding
+from dragoman.system.cache import cache_directory
 from dragoman.system.files import atomic_directory, read_json, sha256, write_json
 from dragoman.translator import Translator
 

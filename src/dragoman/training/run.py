@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.find import Pair
+from dragoman.corpus.pair import Pair
 from dragoman.dataset.prepare import Prepared, prepare, read_pairs
 from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
