@@ -17,7 +17,7 @@ from dragoman.errors import UserError
 
 
 class FakeRecords(list[dict[str, Any]]):
-    cache_files: ClassVar[list[dict[str, str]]] = [{"filename": "/hub/data.arrow"}]
+    cache_files: ClassVar[list[dict[str, str]]] = [{"filename": f"/hub/{number}.arrow"} for number in (1, 2)]
 
     @property
     def column_names(self) -> list[str]:
@@ -61,7 +61,7 @@ def test_records_are_read_with_spaces_in_place_of_control_characters(hub: FakeHu
 
 def test_the_corpus_has_the_files_of_the_hub_but_no_aligned_ones(hub: FakeHub) -> None:
     (corpus,) = find_corpora(["hf:group/name:train"], source_language="de", target_language="en")
-    assert corpus.files == (Path("/hub/data.arrow"),)
+    assert corpus.files == (Path("/hub/1.arrow"), Path("/hub/2.arrow"))
     assert aligned_files("hf:group/name:train", source_language="de", target_language="en") is None
 
 

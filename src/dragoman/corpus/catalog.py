@@ -102,7 +102,7 @@ _ENTRIES = (
     ),
     CatalogEntry(
         name="multi30k",
-        description="Image captions of Flickr30k, translated by people (Elliott et al. 2016): 29,000 for training.",
+        description="Image captions of Flickr30k with human translations (Elliott et al. 2016): 29,000 for training.",
         languages=("en", "de", "fr", "cs"),
         splits=("train", "val", "test_2016_flickr"),
         license="for research and education (see the homepage)",

@@ -148,7 +148,7 @@ class Clause:
         return f"{start}, {join(self.before_place, self.after_place, to)}"
 
     def english(self, subject: str = "") -> str:
-        """The clause in the present progressive, with the given subject instead of its own unless it is empty."""
+        """The clause in the present progressive; if `subject` is not empty, it replaces the subject."""
         be = "are" if self.subject.plural else "is"
         return join(
             subject or self.subject.english, be, self.verb.participle, self.english_complement, self.english_place
