@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from dragoman.corpus import hub, named
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.formats import FORMATS, CorpusFormat
+from dragoman.corpus.lines import LineError
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.rows import RowError, has_suffix, open_rows
+from dragoman.corpus.rows import has_suffix, open_rows
 from dragoman.dataset.prepare import prepare, read_pairs
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
@@ -65,7 +66,7 @@ class SemicolonFormat:
     def _parse(self, line: str, languages: Languages) -> Pair:
         source, semicolon, target = line.partition(";")
         if not semicolon:
-            raise RowError("no semicolon")
+            raise LineError("no semicolon")
         return Pair(source, target)
 
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dragoman.corpus.lines import find_problem
+from dragoman.corpus.lines import LineError, check_text
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.rows import RowError, has_suffix, open_rows
+from dragoman.corpus.rows import has_suffix, open_rows
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .jsonl file"
@@ -30,10 +30,10 @@ def _parse(line: str, languages: Languages) -> Pair:
         for keys in (languages, ("source", "target")):
             if isinstance(texts, dict) and all(isinstance(texts.get(key), str) for key in keys):
                 pair = Pair(*(texts[key] for key in keys))
-                if problem := find_problem(pair.source) or find_problem(pair.target):
-                    raise RowError(problem)
+                check_text(pair.source)
+                check_text(pair.target)
                 return pair
-    raise RowError(
+    raise LineError(
         f"expected strings under {languages[0]!r} and {languages[1]!r} (at the top level or under 'translation') or "
         f"under 'source' and 'target', found the keys {', '.join(map(repr, record)) or '(none)'}"
     )
@@ -43,9 +43,9 @@ def _load(line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
-        raise RowError(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
+        raise LineError(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:  # a number with too many digits; too many nested brackets
-        raise RowError(f"invalid JSON: {error}") from None
+        raise LineError(f"invalid JSON: {error}") from None
     if not isinstance(record, dict):
-        raise RowError(f"expected a JSON object, found {type(record).__name__}")
+        raise LineError(f"expected a JSON object, found {type(record).__name__}")
     return record

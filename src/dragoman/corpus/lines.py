@@ -21,6 +21,10 @@ _MAX_LINE_BYTES = 4 * MAX_LINE_CHARACTERS + len(_BYTE_ORDER_MARK) + len(b"\r\n")
 _TOO_LONG = f"longer than {MAX_LINE_CHARACTERS:,} characters; the file probably does not have one sentence per line"
 
 
+class LineError(ValueError):
+    """Why a line is rejected; does not say which file and line, because the caller knows them."""
+
+
 def read_lines(path: Path) -> Generator[str, None, None]:
     """The lines of a UTF-8 file, plain or ``.gz``, without line ends.
 
@@ -59,28 +63,35 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
         raw = stream.readline(_MAX_LINE_BYTES)
         if not raw:
             return
-        if number == 1:
-            raw = raw.removeprefix(_BYTE_ORDER_MARK)
-        if len(raw) == _MAX_LINE_BYTES and not raw.endswith(b"\n"):
-            raise UserError(f"{name} line {number}: {_TOO_LONG}")
         try:
-            line = raw.removesuffix(b"\n").removesuffix(b"\r").decode()
-        except UnicodeDecodeError as error:
-            problem = f"not valid UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})"
-            raise UserError(f"{name} line {number}: {problem}") from None
-        if problem_of_line := find_problem(line):
-            raise UserError(f"{name} line {number}: {problem_of_line}")
+            line = _decode(raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw)
+        except LineError as error:
+            raise UserError(f"{name} line {number}: {error}") from None
         yield line
 
 
-def find_problem(text: str) -> str | None:
-    """Why a text cannot be a sentence: it is too long, or has control characters; None if it can."""
+def _decode(raw: bytes) -> str:
+    if len(raw) == _MAX_LINE_BYTES and not raw.endswith(b"\n"):
+        raise LineError(_TOO_LONG)
+    try:
+        line = raw.removesuffix(b"\n").removesuffix(b"\r").decode()
+    except UnicodeDecodeError as error:
+        raise LineError(f"not valid UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})") from None
+    check_text(line)
+    return line
+
+
+def check_text(text: str) -> None:
+    """Check that a text can be a sentence.
+
+    Raises:
+        LineError: It is too long, or contains control characters.
+    """
     if len(text) > MAX_LINE_CHARACTERS:
-        return _TOO_LONG
+        raise LineError(_TOO_LONG)
     position = find_forbidden(text)
     if position is not None:
-        return f"control character U+{ord(text[position]):04X} at character {position + 1}"
-    return None
+        raise LineError(f"control character U+{ord(text[position]):04X} at character {position + 1}")
 
 
 def open_binary(path: Path) -> BinaryIO:

@@ -8,17 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from dragoman.corpus.checks import existing_file, require_text
-from dragoman.corpus.lines import read_lines
+from dragoman.corpus.lines import LineError, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
 
 RowParser = Callable[[str, Languages], Pair]
-"""Parses one line; raises `RowError` if it does not contain a pair."""
-
-
-class RowError(ValueError):
-    """Why a line does not contain a sentence pair."""
+"""Parses one line; raises `LineError` if it does not contain a pair."""
 
 
 def has_suffix(reference: CorpusReference, suffix: str) -> bool:
@@ -42,5 +38,5 @@ def _parse_lines(path: Path, parse: RowParser, languages: Languages) -> Iterator
         for number, line in enumerate(lines, start=1):
             try:
                 yield parse(line, languages)
-            except RowError as error:
+            except LineError as error:
                 raise UserError(f"{path} line {number}: {error}") from None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dragoman.corpus.lines import LineError
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.rows import RowError, has_suffix, open_rows
+from dragoman.corpus.rows import has_suffix, open_rows
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .tsv file"
@@ -24,5 +25,5 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
 def _parse(line: str, languages: Languages) -> Pair:
     columns = line.split("\t")
     if len(columns) != 2:
-        raise RowError(f"expected 2 columns, found {len(columns)}")
+        raise LineError(f"expected 2 columns, found {len(columns)}")
     return Pair(columns[0], columns[1])
