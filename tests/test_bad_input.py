@@ -42,7 +42,7 @@ ROWS: dict[str, tuple[str, bytes, str]] = {
     "number for text": ("jsonl", b'{"de": "a", "en": 7}\n', "x.jsonl line 1: expected strings under 'de' and 'en'"),
     "NUL spelled in JSON": ("jsonl", b'{"de": "a\\u0000", "en": "b"}\n', "x.jsonl line 1: control character U+0000"),
     "damaged gzip": ("tsv.gz", gzip.compress(b"a\tb\n" * 999)[:-9], "x.tsv.gz: gzip file truncated or damaged"),
-    "no gzip": ("tsv.gz", b"a\tb\n", "x.tsv.gz: named .gz, but not a gzip file"),
+    "no gzip": ("tsv.gz", b"a\tb\n", "x.tsv.gz: named .gz, but not a valid gzip file"),
 }
 REFERENCES: dict[str, tuple[str, str]] = {
     "missing file": ("{at}/y.{{lang}}", "{at}/y.de: no such file"),

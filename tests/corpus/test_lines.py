@@ -84,7 +84,7 @@ BAD_FILES = {
     "JSON null": ("t.jsonl", b'{"de": "a", "en": null}\n', "t.jsonl line 1: expected strings under 'de' and 'en'"),
     "JSON line feed": ("t.jsonl", rb'{"de": "a\nb", "en": "b"}', "t.jsonl line 1: control character U+000A"),
     "JSON surrogate": ("t.jsonl", rb'{"de": "a", "en": "\ud800"}', "t.jsonl line 1: control character U+D800"),
-    "not gzip": ("t.tsv.gz", b"a\tb\n", "t.tsv.gz: named .gz, but not a gzip file"),
+    "not gzip": ("t.tsv.gz", b"a\tb\n", "t.tsv.gz: named .gz, but not a valid gzip file"),
     "truncated gzip": ("t.tsv.gz", gzip.compress(b"a\tb\n" * 9)[:-9], "t.tsv.gz: gzip file truncated or damaged"),
     "damaged gzip": ("t.tsv.gz", gzip.compress(b"a\tb\n")[:12] + b"\xff" * 20, "t.tsv.gz: gzip file truncated or"),
     "gzip with a wrong checksum": ("t.tsv.gz", gzip.compress(b"a\tb\n")[:-8] + bytes(8), "t.tsv.gz: "),

@@ -42,7 +42,7 @@ def read_lines(path: Path) -> Generator[str, None, None]:
                 number += 1
                 yield line
     except gzip.BadGzipFile as error:
-        raise UserError(f"{path}: named .gz, but not a gzip file or a damaged one ({error})") from None
+        raise UserError(f"{path}: named .gz, but not a valid gzip file ({error})") from None
     except (EOFError, zlib.error) as error:
         raise UserError(f"{path}: gzip file truncated or damaged after line {number} ({error})") from None
     except OSError as error:
