@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from dragoman.bundle import Bundle, find_bundle
-from dragoman.corpus.find import read_corpus
+from dragoman.corpus.corpus import read_corpus
 from dragoman.engines.choose import open_translator
 
 

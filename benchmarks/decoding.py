@@ -21,7 +21,7 @@ from ctranslate2 import Translator as Engine
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.find import read_corpus
+from dragoman.corpus.corpus import read_corpus
 from dragoman.engines.ctranslate2.engine import CTranslate2Translator
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import corpus_scores

@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.find import read_corpora
+from dragoman.corpus.corpus import read_corpora
 from dragoman.recipe import load_recipe
 from dragoman.system.device import compute_dtype
 from dragoman.training.run import train

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import tomli_w
 
-from dragoman.corpus.find import read_corpus
+from dragoman.corpus.corpus import read_corpus
 from dragoman.dataset.buckets import plan_epoch
 from dragoman.dataset.prepare import IN_MEMORY_PAIRS
 

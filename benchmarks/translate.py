@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.find import read_corpus
+from dragoman.corpus.corpus import read_corpus
 from dragoman.evaluation.evaluate import corpus_scores
 from dragoman.translator import Translator
 

@@ -36,21 +36,21 @@ ROWS: dict[str, tuple[str, bytes, str]] = {
     "three columns": ("tsv", b"a\tb\na\tb\tc\n", "x.tsv line 2: expected 2 columns, found 3"),
     "one column": ("tsv", b"a\tb\n\na\n", "x.tsv line 2: expected 2 columns, found 1"),
     "empty tsv": ("tsv", b"", "x.tsv: empty file"),
-    "broken JSON": ("jsonl", b'{"de": "a", "en": "b"}\n{"de": "a", \n', "x.jsonl line 2: broken JSON"),
+    "broken JSON": ("jsonl", b'{"de": "a", "en": "b"}\n{"de": "a", \n', "x.jsonl line 2: invalid JSON"),
     "no object": ("jsonl", b'["a", "b"]\n', "x.jsonl line 1: expected a JSON object, found list"),
     "other languages": ("jsonl", b'{"fr": "a", "en": "b"}\n', "x.jsonl line 1: expected strings under 'de' and 'en'"),
     "number for text": ("jsonl", b'{"de": "a", "en": 7}\n', "x.jsonl line 1: expected strings under 'de' and 'en'"),
     "NUL spelled in JSON": ("jsonl", b'{"de": "a\\u0000", "en": "b"}\n', "x.jsonl line 1: control character U+0000"),
     "damaged gzip": ("tsv.gz", gzip.compress(b"a\tb\n" * 999)[:-9], "x.tsv.gz: gzip file truncated or damaged"),
-    "no gzip": ("tsv.gz", b"a\tb\n", "x.tsv.gz: named .gz, but not a gzip file"),
+    "no gzip": ("tsv.gz", b"a\tb\n", "x.tsv.gz: named .gz, but not a valid gzip file"),
 }
 REFERENCES: dict[str, tuple[str, str]] = {
     "missing file": ("{at}/y.{{lang}}", "{at}/y.de: no such file"),
     "missing tsv": ("{at}/pears.tsv", "{at}/pears.tsv: no such file; did you mean 'pairs.tsv'?"),
-    "directory": ("{at}/d.tsv", "{at}/d.tsv: a directory, not a file"),
+    "directory": ("{at}/d.tsv", "{at}/d.tsv: is a directory, not a file"),
     "unknown dataset": ("multi30:train", "did you mean 'multi30k'?"),
     "unknown split": ("captions:trian", "did you mean 'train'?"),
-    "no reference at all": ("captions", "say which split: 'captions:train'"),
+    "no reference at all": ("captions", "the split is missing; choose 'captions:train'"),
 }
 SETTINGS: dict[str, tuple[list[str], list[str]]] = {
     "unknown key": (["model.headz=8"], ["model.headz", "did you mean 'heads'?"]),
@@ -63,7 +63,7 @@ SETTINGS: dict[str, tuple[list[str], list[str]]] = {
         ["model.headz=8", "model.d_ff=0", "model.heads=5", "training.seed=x", "text.vocabulary_size=3"],
         ["5 problems", "model.headz", "model.d_ff", "heads = 5", "training.seed", "text.vocabulary_size"],
     ),
-    "small vocabulary": (["text.vocabulary_size=100"], ["text.vocabulary_size = 100 leaves nothing to learn"]),
+    "small vocabulary": (["text.vocabulary_size=100"], ["text.vocabulary_size = 100 leaves no entries for subwords"]),
     "no such device": (["training.device=gpu"], ["device 'gpu' cannot be used"]),
 }
 

@@ -17,7 +17,7 @@ import pytest
 import typer
 
 from dragoman.cli import app
-from dragoman.corpus.find import read_corpus
+from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe, builtin_recipes, load_recipe

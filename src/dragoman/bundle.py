@@ -19,12 +19,12 @@ from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Recipe
 from dragoman.system.files import atomic_directory, read_json, sha256
-from dragoman.text.registry import load_tokenizer
+from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
 FORMAT = "dragoman-bundle"
 VERSION = 1
-WEIGHTS, SOURCE, TARGET = "model.safetensors", "source.tokenizer.json", "target.tokenizer.json"
+WEIGHTS = "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,7 @@ class Bundle:
         """
         with atomic_directory(path) as directory:
             write_tensors(directory / WEIGHTS, _unshared(self.model))
-            for name, tokenizer in ((SOURCE, self.source), (TARGET, self.target)):
-                (directory / name).write_text(json.dumps(tokenizer.to_json(), ensure_ascii=False), encoding="utf-8")
+            save_tokenizers(directory, self.source, self.target)
             (directory / "README.md").write_text(self._card(), encoding="utf-8")
             about = {
                 "format": FORMAT,
@@ -54,7 +53,7 @@ class Bundle:
                 "dragoman": __version__,
                 "recipe": self.recipe.to_dict(),
                 "scores": self.scores,
-                "sha256": {name: sha256(directory / name) for name in (WEIGHTS, SOURCE, TARGET)},
+                "sha256": {name: sha256(directory / name) for name in (WEIGHTS, SOURCE_FILE, TARGET_FILE)},
             }
             (directory / "bundle.json").write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
 
@@ -69,9 +68,7 @@ class Bundle:
         about = _read_about(directory)
         _check_files(directory, about["sha256"])
         recipe = build_recipe(about["recipe"], origin=str(directory / "bundle.json"))
-        source = load_tokenizer(read_json(directory / SOURCE))
-        shared = about["sha256"][SOURCE] == about["sha256"][TARGET]
-        target = source if shared else load_tokenizer(read_json(directory / TARGET))
+        source, target = load_tokenizers(directory)
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
             raise UserError(f"{directory}: its tokenizers are of different size, but model.tie = 'all' shares a matrix")
         model = build_model(recipe.model, len(source.vocabulary), len(target.vocabulary), source.vocabulary.pad, seed=0)
@@ -140,7 +137,7 @@ def _read_about(directory: Path) -> dict[str, Any]:
 
 
 def _check_files(directory: Path, expected: dict[str, str]) -> None:
-    for name in (WEIGHTS, SOURCE, TARGET):
+    for name in (WEIGHTS, SOURCE_FILE, TARGET_FILE):
         path = directory / name
         if not path.is_file():
             raise UserError(f"{path}: missing; the bundle is incomplete")

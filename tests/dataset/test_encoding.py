@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.corpus.find import Pair
+from dragoman.corpus.pair import Pair
 from dragoman.dataset.encoding import Part, encode_pairs, encode_parts
 from dragoman.dataset.token_store import IdStore, load_part
 from dragoman.errors import UserError

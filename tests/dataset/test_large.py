@@ -120,7 +120,7 @@ def test_the_second_time_no_text_is_read(
     def refuse(*arguments: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr("dragoman.corpus.find.read_lines", refuse)
+    monkeypatch.setattr("dragoman.corpus.aligned.read_lines", refuse)
     assert contents(prepare_large(recipe)) == first
     assert train_recipe_tokenizers(recipe, None)[0].to_json() == first["tokenizers"][0]
     assert digests(home) == before

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dragoman.corpus.find import Pair
+from dragoman.corpus.pair import Pair
 from dragoman.dataset.prepare import Prepared, hold_out, prepare, read_pairs
 from dragoman.errors import UserError
 from dragoman.settings import Recipe

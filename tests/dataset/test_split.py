@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from dragoman.corpus.find import Corpus, Pair
+from dragoman.corpus.pair import Corpus, Pair
 from dragoman.dataset.split import TrainingText, choose_held_out, evenly, without
 
 PAIRS = [Pair(f"s{index}" * (index % 5), f"t{index}" * (1 + index % 7)) for index in range(97)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from dragoman.corpus.find import Pair
+from dragoman.corpus.pair import Pair
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.training_checks import check_start, check_validation
 from dragoman.evaluation.evaluate import Report

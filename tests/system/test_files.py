@@ -1,9 +1,10 @@
-"""Files are whole or absent, whatever happens while they are written."""
+"""Files are complete or absent, whatever happens while they are written."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.system.files import atomic_directory, atomic_file, read_json, sha256, write_json, write_text
+from dragoman.system.files import (
+    atomic_directory,
+    atomic_file,
+    is_leftover,
+    read_json,
+    remove_leftovers,
+    sha256,
+    write_json,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from conftest import FileLimit, SmallDisk
@@ -20,8 +30,8 @@ if TYPE_CHECKING:
 Digests = Callable[[Path], dict[str, str]]
 
 
-class MishapError(Exception):
-    """Something that goes wrong while files are written."""
+class InjectedError(Exception):
+    """An error while files are written."""
 
 
 def write_directory(path: Path, text: str) -> None:
@@ -50,15 +60,15 @@ def content(path: Path) -> str:
 
 
 @WRITERS
-def test_what_is_written_replaces_what_was_there(write: Callable[[Path, str], None], tmp_path: Path) -> None:
+def test_writing_replaces_the_old_content(write: Callable[[Path, str], None], tmp_path: Path) -> None:
     for text in ("old", "new ÄÖ"):
         write(tmp_path / "x", text)
         assert content(tmp_path / "x") == text
         assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-@pytest.mark.parametrize("error", [MishapError, KeyboardInterrupt])
-def test_a_directory_half_filled_never_appears(error: type[BaseException], tmp_path: Path, digests: Digests) -> None:
+@pytest.mark.parametrize("error", [InjectedError, KeyboardInterrupt])
+def test_an_incomplete_directory_never_appears(error: type[BaseException], tmp_path: Path, digests: Digests) -> None:
     write_directory(tmp_path / "old", "old")
     before = digests(tmp_path)
     for name in ("old", "new"):
@@ -68,8 +78,8 @@ def test_a_directory_half_filled_never_appears(error: type[BaseException], tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
 
 
-@pytest.mark.parametrize("error", [MishapError, KeyboardInterrupt])
-def test_a_file_half_written_never_appears(error: type[BaseException], tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [InjectedError, KeyboardInterrupt])
+def test_an_incomplete_file_never_appears(error: type[BaseException], tmp_path: Path) -> None:
     write_text(tmp_path / "old", "old")
     for name in ("old", "new"):
         with pytest.raises(error):
@@ -79,7 +89,7 @@ def test_a_file_half_written_never_appears(error: type[BaseException], tmp_path:
 
 
 @WRITERS
-def test_full_disk_leaves_what_was_there(
+def test_a_full_disk_leaves_the_old_content(
     write: Callable[[Path, str], None], small_disk: SmallDisk, digests: Digests
 ) -> None:
     write(small_disk.path / "x", "old")
@@ -91,7 +101,7 @@ def test_full_disk_leaves_what_was_there(
 
 
 @WRITERS
-def test_file_grown_too_large_leaves_what_was_there(
+def test_a_file_that_becomes_too_large_leaves_the_old_content(
     write: Callable[[Path, str], None], tmp_path: Path, files_limited_to: FileLimit, digests: Digests
 ) -> None:
     write(tmp_path / "x", "old")
@@ -102,13 +112,13 @@ def test_file_grown_too_large_leaves_what_was_there(
 
 
 @WRITERS
-def test_places_that_cannot_be_written_to_are_told(write: Callable[[Path, str], None], tmp_path: Path) -> None:
+def test_paths_that_cannot_be_written_to_are_reported(write: Callable[[Path, str], None], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="file/x: could not be saved: Not a directory"):
         write(tmp_path / "file" / "x", "text")
 
 
-def test_pipes_and_devices_are_written_to_and_stay(tmp_path: Path) -> None:
+def test_pipes_and_devices_are_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -124,7 +134,7 @@ def test_a_directory_is_not_replaced_by_a_file(tmp_path: Path) -> None:
         write_text(tmp_path, "text")
 
 
-def test_directory_that_cannot_move_in_leaves_its_predecessor(
+def test_a_directory_that_cannot_be_renamed_leaves_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digests: Digests
 ) -> None:
     write_directory(tmp_path / "x", "old")
@@ -142,13 +152,13 @@ def test_directory_that_cannot_move_in_leaves_its_predecessor(
     assert digests(tmp_path) == before
 
 
-def test_text_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
+def test_text_is_utf8(tmp_path: Path) -> None:
     write_json(tmp_path / "x", {"ü": ["हिन्दी"]})
     assert "ü" in (tmp_path / "x").read_bytes().decode("utf-8")
     assert read_json(tmp_path / "x") == {"ü": ["हिन्दी"]}
 
 
-def test_files_have_the_rights_that_new_files_have(tmp_path: Path) -> None:
+def test_files_have_the_usual_permissions(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
     write_text(tmp_path / "x", "")
     assert stat.S_IMODE(os.stat(tmp_path / "x").st_mode) == stat.S_IMODE(os.stat(tmp_path / "plain").st_mode)
@@ -164,14 +174,29 @@ def test_files_have_the_rights_that_new_files_have(tmp_path: Path) -> None:
         (b"[1]", "not a JSON object"),
     ],
 )
-def test_broken_json_is_told_with_the_file(data: bytes | None, message: str, tmp_path: Path) -> None:
+def test_invalid_json_is_reported_with_the_file(data: bytes | None, message: str, tmp_path: Path) -> None:
     if data is not None:
         (tmp_path / "x.json").write_bytes(data)
     with pytest.raises(UserError, match=rf"x\.json: {message}"):
         read_json(tmp_path / "x.json")
 
 
-def test_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:
+def test_sha256_equals_that_of_the_bytes(tmp_path: Path) -> None:
     data = os.urandom(300_000)
     (tmp_path / "x").write_bytes(data)
     assert sha256(tmp_path / "x") == hashlib.sha256(data).hexdigest()
+
+
+def test_only_temporary_files_and_directories_are_removed(tmp_path: Path) -> None:
+    for name in ("x", "y"):
+        with atomic_file(tmp_path / name) as file, atomic_directory(tmp_path / f"{name}-directory") as directory:
+            shutil.copy(file.name, tmp_path / "copy")  # as if the process were killed here
+            shutil.copytree(directory, tmp_path / "directory copy")
+        (tmp_path / "copy").rename(file.name)
+        (tmp_path / "directory copy").rename(directory)
+    (tmp_path / ".hidden").write_text("")
+    assert sum(map(is_leftover, tmp_path.iterdir())) == 4
+    remove_leftovers(tmp_path, "x")
+    assert sum(map(is_leftover, tmp_path.iterdir())) == 2
+    remove_leftovers(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".hidden", "x", "x-directory", "y", "y-directory"]

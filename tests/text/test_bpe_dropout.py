@@ -1,4 +1,4 @@
-"""BPE-dropout spells the same text in other subwords."""
+"""BPE-dropout represents the same text with other subwords."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.subword_training import train_subwords
 
 ODD = ["<0x41> <unk> <s> ▁ ☃ <0x", "日本語 क्षत्रिय", "a", ""]
-"""Bytes, specials spelled out, and characters that were not learnt."""
+"""Spellings of byte tokens and special tokens, and characters that were not learned."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def segment(tokenizer: SubwordTokenizer, probability: float, texts: list[str], s
     return [list(dropout(ids, generator)) for ids in tokenizer.encode(texts)]
 
 
-def test_with_probability_zero_it_is_the_tokenizer(tokenizer: SubwordTokenizer, texts: list[str]) -> None:
+def test_with_probability_zero_it_equals_the_tokenizer(tokenizer: SubwordTokenizer, texts: list[str]) -> None:
     assert segment(tokenizer, 0.0, texts) == tokenizer.encode(texts)
 
 
@@ -42,29 +42,29 @@ def test_with_probability_one_nothing_is_merged(tokenizer: SubwordTokenizer, tex
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.5, 1.0])
-def test_the_text_stays_the_same(probability: float, tokenizer: SubwordTokenizer, texts: list[str]) -> None:
+def test_the_text_is_unchanged(probability: float, tokenizer: SubwordTokenizer, texts: list[str]) -> None:
     for ids, changed in zip(tokenizer.encode(texts), segment(tokenizer, probability, texts), strict=True):
         assert tokenizer.decode(changed) == tokenizer.decode(ids)
 
 
-def test_more_dropout_makes_more_and_shorter_subwords(tokenizer: SubwordTokenizer, texts: list[str]) -> None:
+def test_more_dropout_produces_more_and_shorter_subwords(tokenizer: SubwordTokenizer, texts: list[str]) -> None:
     sizes = [sum(map(len, segment(tokenizer, probability, texts))) for probability in (0.0, 0.1, 0.3, 0.6, 1.0)]
     assert sizes == sorted(set(sizes))
 
 
-def test_a_word_is_seen_in_several_segmentations(tokenizer: SubwordTokenizer) -> None:
+def test_a_word_gets_several_segmentations(tokenizer: SubwordTokenizer) -> None:
     dropout, generator = BPEDropout(tokenizer, 0.3, seed=1, limit=100), np.random.default_rng(2)
     (ids,) = tokenizer.encode(["Fahrradfahrer"])
     assert len({tuple(dropout(ids, generator)) for _ in range(100)}) > 3
 
 
-def test_seeds_decide(tokenizer: SubwordTokenizer, texts: list[str]) -> None:
+def test_the_seed_decides_the_segmentations(tokenizer: SubwordTokenizer, texts: list[str]) -> None:
     first, again, other = (segment(tokenizer, 0.2, texts, seed) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
 
-def test_sentences_that_would_become_too_long_stay_as_they_are(tokenizer: SubwordTokenizer, texts: list[str]) -> None:
+def test_sentences_that_would_become_too_long_are_unchanged(tokenizer: SubwordTokenizer, texts: list[str]) -> None:
     dropout, generator = BPEDropout(tokenizer, 1.0, seed=1, limit=40), np.random.default_rng(2)
     encoded = tokenizer.encode(texts)
     changed = [list(dropout(ids, generator)) for ids in encoded]

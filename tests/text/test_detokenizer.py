@@ -1,4 +1,4 @@
-"""Spaces between words and punctuation."""
+"""Spacing around punctuation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dragoman.text.detokenizer import join_words
         "50|%| or| #|1| and/or".replace("and/or", "and|/|or"),
     ],
 )
-def test_punctuation_sticks_where_it_should(words: str) -> None:
+def test_punctuation_is_attached_as_usual(words: str) -> None:
     tokens = [word.strip() for word in words.split("|")]
     assert join_words(tokens) == words.replace("|", "")
 
@@ -35,5 +35,5 @@ def test_plain_words_are_joined_by_single_spaces(words: list[str]) -> None:
 
 
 @given(words=st.lists(st.text("ab.,'\"-„“ \t()", max_size=3)))
-def test_no_character_is_lost_but_white_space(words: list[str]) -> None:
+def test_only_white_space_is_lost(words: list[str]) -> None:
     assert join_words(words).replace(" ", "").replace("\t", "") == "".join("".join(words).split())

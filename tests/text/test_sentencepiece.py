@@ -1,4 +1,4 @@
-"""SentencePiece tokenizers of others: stored as they are, refused when broken."""
+"""Imported SentencePiece models: stored unchanged, rejected when broken."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import sentencepiece
 from dragoman.errors import UserError
 from dragoman.settings import Specials
 from dragoman.text.registry import load_tokenizer
-from dragoman.text.sentencepiece import PieceTokenizer
+from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> PieceTokenizer:
+def tokenizer() -> SentencePieceTokenizer:
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(["ein Hund rennt", "ein Kind lacht"] * 20),
@@ -29,10 +29,12 @@ def tokenizer() -> PieceTokenizer:
     processor = sentencepiece.SentencePieceProcessor(model_proto=written.getvalue())
     pieces = [processor.id_to_piece(index) for index in range(3, len(processor))]
     specials = Specials()
-    return PieceTokenizer(written.getvalue(), Vocabulary([*special_tokens(specials), ">>fra<<", *pieces], specials))
+    return SentencePieceTokenizer(
+        written.getvalue(), Vocabulary([*special_tokens(specials), ">>fra<<", *pieces], specials)
+    )
 
 
-def test_a_stored_tokenizer_is_the_same(tokenizer: PieceTokenizer) -> None:
+def test_a_stored_tokenizer_is_the_same(tokenizer: SentencePieceTokenizer) -> None:
     loaded = load_tokenizer(json.loads(json.dumps(tokenizer.to_json())))
     texts = ["ein Hund lacht", "", " Hund\t", "xyz", ">>fra<< ein Kind", "a << b", "\ud800"]
     assert loaded.encode(texts) == tokenizer.encode(texts)
@@ -41,7 +43,7 @@ def test_a_stored_tokenizer_is_the_same(tokenizer: PieceTokenizer) -> None:
         assert loaded.decode([2, *ids, 3, 1]) == text.strip()
 
 
-def test_only_a_code_at_the_start_is_a_token(tokenizer: PieceTokenizer) -> None:
+def test_only_a_code_at_the_start_is_a_token(tokenizer: SentencePieceTokenizer) -> None:
     code = tokenizer.vocabulary.ids[">>fra<<"]
     first, later, open_end = tokenizer.encode([">>fra<< ein", "ein >>fra<<", ">>fra ein"])
     assert first == [code, *tokenizer.encode(["ein"])[0]]
@@ -55,6 +57,6 @@ def test_only_a_code_at_the_start_is_a_token(tokenizer: PieceTokenizer) -> None:
     [{"model": "no base64!"}, {"model": "AAAA"}, {"tokens": ["a", "b"]}, {"tokens": 1}, {"unknown": 1}],
     ids=str,
 )
-def test_broken_ones_are_refused(change: dict[str, Any], tokenizer: PieceTokenizer) -> None:
+def test_broken_data_is_rejected(change: dict[str, Any], tokenizer: SentencePieceTokenizer) -> None:
     with pytest.raises(UserError, match="tokenizer"):
         load_tokenizer({**tokenizer.to_json(), **change}).encode(["ein"])

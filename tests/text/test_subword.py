@@ -1,4 +1,4 @@
-"""Subwords: exact round trips, specials that no text can spell, the same tokenizer each time."""
+"""Subwords: exact round trips, special tokens that no text can produce, reproducible training."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KINDS: tuple[Kind, ...] = ("bpe", "unigram")
 assigned = st.text(
     st.characters(exclude_categories=["Cs", "Cn"]).filter(lambda one: unicodedata.ucd_3_2_0.category(one) != "Cn")
 )
-"""Text of characters as old as Unicode 3.2: the library's tables are older than Python's, and all know these."""
+"""Text of characters in Unicode 3.2: the library's tables are older than Python's, but both contain these."""
 spellings = st.lists(st.sampled_from(["<s>", "</s>", "<pad>", "<unk>", "<0x41>", "<0xff>", "<", ">", " ", "s", "ä"]))
 
 
@@ -55,7 +55,7 @@ def cleaned(text: str) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(text=st.one_of(assigned, spellings.map("".join)))
-def test_decoding_restores_the_cleaned_text_without_any_special(kind: Kind, text: str) -> None:
+def test_decoding_restores_the_cleaned_text_and_encoding_uses_no_special_token(kind: Kind, text: str) -> None:
     tokenizer = TRAINED[kind]
     (ids,) = tokenizer.encode([text])
     assert tokenizer.decode(ids) == cleaned(text)
@@ -82,12 +82,12 @@ def test_any_ids_decode_to_one_clean_line(kind: Kind, data: st.DataObject) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(texts=st.lists(st.text(max_size=20), max_size=5))
-def test_json_gives_the_same_ids(kind: Kind, texts: list[str]) -> None:
+def test_json_preserves_the_ids(kind: Kind, texts: list[str]) -> None:
     assert RELOADED[kind].encode(texts) == TRAINED[kind].encode(texts)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_loading_restores_tokens_specials_and_decoding(kind: Kind) -> None:
+def test_loading_restores_tokens_and_specials(kind: Kind) -> None:
     before, after = TRAINED[kind], RELOADED[kind]
     assert after.vocabulary.tokens == before.vocabulary.tokens
     assert after.vocabulary.special_ids == before.vocabulary.special_ids
@@ -95,7 +95,7 @@ def test_loading_restores_tokens_specials_and_decoding(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_half_characters_and_empty_texts_are_encoded(kind: Kind) -> None:
+def test_lone_surrogates_and_empty_texts_are_encoded(kind: Kind) -> None:
     tokenizer = TRAINED[kind]
     broken, *empty = tokenizer.encode(["a\ud800b", "", " \t\n\0"])
     assert tokenizer.decode(broken) == "a\ufffdb"
@@ -104,7 +104,7 @@ def test_half_characters_and_empty_texts_are_encoded(kind: Kind) -> None:
 
 @pytest.mark.parametrize("specials", [Specials(), BRACKETS], ids=["angles", "brackets"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_specials_come_first_then_bytes_and_decode_leaves_them_out(kind: Kind, specials: Specials) -> None:
+def test_special_tokens_come_first_then_bytes_and_decoding_omits_them(kind: Kind, specials: Specials) -> None:
     tokenizer, _ = train(Text(tokenizer=kind, vocabulary_size=330, specials=specials))
     vocabulary = tokenizer.vocabulary
     assert vocabulary.tokens[:4] == [specials.unk, specials.pad, specials.bos, specials.eos]
@@ -116,15 +116,15 @@ def test_specials_come_first_then_bytes_and_decode_leaves_them_out(kind: Kind, s
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_specials_in_training_text_are_not_learnt(kind: Kind) -> None:
+def test_special_tokens_in_training_text_are_not_learned(kind: Kind) -> None:
     tokens = TRAINED[kind].vocabulary.tokens
     assert len(set(tokens)) == len(tokens)
-    assert {*"<>"} <= {*"".join(tokens[260:])}, "the sentences with markup were learnt from"
+    assert {*"<>"} <= {*"".join(tokens[260:])}, "the sentences with markup were used for training"
 
 
 @pytest.mark.parametrize("size", [700, 1500])
 @pytest.mark.parametrize("kind", KINDS)
-def test_vocabulary_has_exactly_the_size_asked_for(data_directory: Path, kind: Kind, size: int) -> None:
+def test_the_vocabulary_has_exactly_the_requested_size(data_directory: Path, kind: Kind, size: int) -> None:
     texts = gzip.decompress((data_directory / "multi30k" / "val.de.gz").read_bytes()).decode().splitlines()
     tokenizer, _ = train(Text(tokenizer=kind, vocabulary_size=size), texts)
     assert len(tokenizer.vocabulary) == size
@@ -132,7 +132,7 @@ def test_vocabulary_has_exactly_the_size_asked_for(data_directory: Path, kind: K
 
 @pytest.mark.parametrize("byte_fallback", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-def test_more_characters_than_entries_keeps_the_most_frequent(kind: Kind, byte_fallback: bool) -> None:
+def test_if_there_are_too_many_characters_the_most_frequent_are_kept(kind: Kind, byte_fallback: bool) -> None:
     rare = [chr(0x4E00 + index) for index in range(100)]
     size = 30 + 256 * byte_fallback
     settings = Text(tokenizer=kind, vocabulary_size=size, byte_fallback=byte_fallback)
@@ -143,7 +143,7 @@ def test_more_characters_than_entries_keeps_the_most_frequent(kind: Kind, byte_f
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_joint_is_one_object_and_separate_are_two(kind: Kind) -> None:
+def test_joint_returns_one_object_and_separate_two(kind: Kind) -> None:
     source, target = train(Text(tokenizer=kind, vocabulary_size=300))
     assert source is target
     source, target = train(Text(tokenizer=kind, vocabulary_size=300, joint=False))
@@ -152,7 +152,7 @@ def test_joint_is_one_object_and_separate_are_two(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_unknown_characters_alone_are_unk_without_bytes(kind: Kind) -> None:
+def test_without_bytes_only_unknown_characters_are_unk(kind: Kind) -> None:
     tokenizer, _ = train(Text(tokenizer=kind, vocabulary_size=60, byte_fallback=False))
     known, unknown = tokenizer.encode(["Der Hund wartet.", "Der Hund 字 wartet."])
     assert tokenizer.vocabulary.unk not in known
@@ -160,7 +160,7 @@ def test_unknown_characters_alone_are_unk_without_bytes(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_whitespace_pre_tokenizer_splits_off_punctuation_and_decodes_with_usual_spacing(
+def test_the_whitespace_pre_tokenizer_splits_off_punctuation_and_decodes_with_usual_spacing(
     kind: Kind,
 ) -> None:
     tokenizer, _ = train(Text(tokenizer=kind, vocabulary_size=330, pre_tokenizer="whitespace"))
@@ -178,7 +178,7 @@ def test_rare_merges_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_endless_words_are_not_learnt_from_but_encoded(kind: Kind) -> None:
+def test_very_long_words_are_encoded_but_not_used_for_training(kind: Kind) -> None:
     settings = Text(tokenizer=kind, vocabulary_size=300)
     without, _ = train(settings)
     tokenizer, _ = train(settings, [*GERMAN, "ab" * 10_000])
@@ -194,7 +194,7 @@ def test_endless_words_are_not_learnt_from_but_encoded(kind: Kind) -> None:
         (Text(specials=Specials(unk="<0x00>")), "text.specials.unk"),
     ],
 )
-def test_settings_that_cannot_work_are_refused(settings: Text, named: str) -> None:
+def test_settings_that_cannot_work_are_rejected(settings: Text, named: str) -> None:
     with pytest.raises(UserError, match=re.escape(named)):
         train(settings)
 
@@ -219,7 +219,7 @@ for kind in ("bpe", "unigram"):
 """
 
 
-def test_two_processes_learn_the_same_bit_for_bit(data_directory: Path) -> None:
+def test_two_processes_learn_identical_tokenizers(data_directory: Path) -> None:
     corpus = data_directory / "multi30k" / "val.de.gz"
     command = [sys.executable, "-c", PROGRAM, str(corpus)]
     first, second = (subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(2))

@@ -1,14 +1,14 @@
-"""Words: known ones round trip, unknown ones are unk, spaCy's counts are those that others report."""
+"""Words: known ones round trip, unknown ones are unk, spaCy's vocabulary sizes match published ones."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import re
 import sys
 from pathlib import Path
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,17 +30,17 @@ KNOWN, _ = train(WHITESPACE, WORDS, [])
 
 
 @given(words=st.lists(st.sampled_from(WORDS)))
-def test_known_words_come_back(words: list[str]) -> None:
+def test_known_words_round_trip(words: list[str]) -> None:
     (ids,) = KNOWN.encode([" ".join(words)])
     assert KNOWN.decode(ids) == " ".join(words)
     assert all(4 <= index < len(KNOWN.vocabulary) for index in ids)
 
 
 @given(text=st.one_of(st.text(), st.lists(st.sampled_from([*WORDS, " ", "\0", "▁"])).map("".join)))
-def test_unk_stands_for_unknown_words_alone(text: str) -> None:
+def test_exactly_the_unknown_words_are_unk(text: str) -> None:
     (ids,) = KNOWN.encode([text])
     unk = KNOWN.vocabulary.unk
-    assert [index == unk for index in ids] == [word not in WORDS for word in re.split(SPACES, text) if word]
+    assert [index == unk for index in ids] == [word not in WORDS for word in regex.split(SPACES, text) if word]
     assert {*ids} & {*KNOWN.vocabulary.special_ids} <= {unk}
 
 
@@ -57,7 +57,7 @@ def test_decoding_leaves_out_pad_bos_and_eos_and_spells_unk() -> None:
 
 
 @pytest.mark.parametrize("specials", [Specials(), Specials(unk="[UNK]", pad="[PAD]", bos="[SOS]", eos="?")])
-def test_specials_of_any_spelling_come_first(specials: Specials) -> None:
+def test_special_tokens_come_first_whatever_their_spelling(specials: Specials) -> None:
     tokenizer, _ = train(Text(tokenizer="whitespace", specials=specials), ["why ?"], [])
     assert tokenizer.vocabulary.tokens == [specials.unk, specials.pad, specials.bos, specials.eos, *sorted(
         {"why", "?"} - {specials.eos})]  # fmt: skip
@@ -68,13 +68,13 @@ def test_frequent_words_come_first_and_rare_ones_are_left_out() -> None:
     assert tokenizer.vocabulary.tokens[4:] == ["c", "a", "b"]
 
 
-def test_lowercase_and_normal_form_apply_to_training_and_encoding() -> None:
+def test_lowercase_and_normal_form_apply_in_training_and_encoding() -> None:
     tokenizer, _ = train(Text(tokenizer="whitespace", lowercase=True, normalization="nfkc"), ["ÜBER ﬁne"], [])
     assert set(tokenizer.vocabulary.tokens[4:]) == {"über", "fine"}
     assert tokenizer.vocabulary.unk not in tokenizer.encode(["u\u0308ber Fine"])[0]
 
 
-def test_joint_is_one_object_and_separate_are_two() -> None:
+def test_joint_returns_one_object_and_separate_two() -> None:
     source, target = train(WHITESPACE, ["ja"], ["yes"])
     assert source is target
     source, target = train(WHITESPACE.model_copy(update={"joint": False}), ["ja"], ["yes"])
@@ -82,7 +82,7 @@ def test_joint_is_one_object_and_separate_are_two() -> None:
 
 
 @given(texts=st.lists(st.text()))
-def test_json_gives_the_same_ids(texts: list[str]) -> None:
+def test_json_preserves_the_ids(texts: list[str]) -> None:
     again = load_tokenizer(json.loads(json.dumps(KNOWN.to_json())))
     assert again.encode(texts) == KNOWN.encode(texts)
     assert again.to_json() == KNOWN.to_json()
@@ -100,7 +100,7 @@ def test_spacy_joint_shares_the_vocabulary_but_keeps_each_language_s_rules() -> 
     assert english[-2:] == ["do", "n't"]
 
 
-def test_spacy_survives_json_and_half_characters() -> None:
+def test_spacy_handles_json_and_lone_surrogates() -> None:
     pytest.importorskip("spacy")
     tokenizer, _ = train(Text(tokenizer="spacy", joint=False), ["Ein Hund, ein Ball."], ["x"])
     again = load_tokenizer(json.loads(json.dumps(tokenizer.to_json())))
@@ -109,13 +109,13 @@ def test_spacy_survives_json_and_half_characters() -> None:
     assert again.decode(again.encode(texts)[0]) == texts[0]
 
 
-def test_a_language_spacy_lacks_is_named() -> None:
+def test_a_language_that_spacy_does_not_support_is_reported() -> None:
     pytest.importorskip("spacy")
     with pytest.raises(UserError, match="'qqq'"):
         train_tokenizers(["a"], ["b"], Text(tokenizer="spacy"), source_language="qqq", target_language="en")
 
 
-def test_missing_spacy_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_spacy_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(UserError, match=r"pip install dragoman\[spacy\]"):
         train(Text(tokenizer="spacy"), ["a"], ["b"])
@@ -130,7 +130,7 @@ def captions(data_directory: Path) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("lowercase", "minimum_frequency", "sizes"), [(False, 1, (19214, 10837)), (True, 2, (7853, 5893))]
 )
-def test_spacy_finds_the_multi30k_words_that_others_report(
+def test_spacy_vocabulary_sizes_of_multi30k_match_published_ones(
     captions: list[list[str]], lowercase: bool, minimum_frequency: int, sizes: tuple[int, int]
 ) -> None:
     pytest.importorskip("spacy")
@@ -139,7 +139,7 @@ def test_spacy_finds_the_multi30k_words_that_others_report(
     assert (len(source.vocabulary), len(target.vocabulary)) == sizes
 
 
-def test_nearly_every_caption_is_spaced_again_as_it_was(captions: list[list[str]]) -> None:
+def test_the_spacing_of_nearly_every_caption_is_restored(captions: list[list[str]]) -> None:
     pytest.importorskip("spacy")
     for tokenizer, texts in zip(train(Text(tokenizer="spacy", joint=False), *captions), captions, strict=True):
         sample = [" ".join(text.split()) for text in texts[:2000]]

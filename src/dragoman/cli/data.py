@@ -1,4 +1,4 @@
-"""The verbs of named datasets."""
+"""Commands for the corpora in the catalog."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import typer
 
 from dragoman.cli.options import DataDirectory
 
-data_app = typer.Typer(help="Named datasets: what there is, and where it lies.", no_args_is_help=True)
+data_app = typer.Typer(help="List, download and show the corpora in the catalog.", no_args_is_help=True)
 
 
 @data_app.command("list")
 def data_list() -> None:
-    """List the named datasets.
+    """List the corpora in the catalog.
 
     Example: dragoman data list
     """
-    from dragoman.corpus.catalog import catalog
+    from dragoman.corpus.catalog import CATALOG
 
-    for dataset in catalog():
-        print(f"{dataset.name:28} {' '.join(dataset.languages):12} {dataset.description}")
+    for entry in CATALOG.values():
+        print(f"{entry.name:28} {' '.join(entry.languages):12} {entry.description}")
 
 
 @data_app.command("fetch")
 def data_fetch(name: str, data_dir: DataDirectory = None) -> None:
-    """Bring a dataset onto this machine, with its checksums verified.
+    """Download a corpus, unless it is on this machine already, and verify its checksums.
 
     Example: dragoman data fetch multi30k
     """
@@ -35,17 +35,17 @@ def data_fetch(name: str, data_dir: DataDirectory = None) -> None:
 
 @data_app.command("show")
 def data_show(name: str, data_dir: DataDirectory = None) -> None:
-    """Show a dataset: languages, splits, licence, where its files are, and its first pairs.
+    """Show a corpus: languages, splits, license, the paths of its files, and its first sentence pairs.
 
     Example: dragoman data show multi30k
     """
-    from dragoman.corpus.find import describe
+    from dragoman.corpus.describe import describe
 
     found = describe(name, data_directory=data_dir)
-    dataset = found.dataset
-    print(f"{dataset.name}: {dataset.description}")
-    print(f"languages: {' '.join(dataset.languages)}\nsplits: {' '.join(dataset.splits)}")
-    print(f"licence: {dataset.licence}\nhomepage: {dataset.homepage}")
+    entry = found.entry
+    print(f"{entry.name}: {entry.description}")
+    print(f"languages: {' '.join(entry.languages)}\nsplits: {' '.join(entry.splits)}")
+    print(f"license: {entry.license}\nhomepage: {entry.homepage}")
     for file, path in found.files:
         print(f"  {file.path}: {path or 'not on this machine' + (', at ' + file.url if file.url else '')}")
     for pair in found.examples:

@@ -85,7 +85,7 @@ def doctor_output(
 
     Example: dragoman doctor output runs/quickstart --source my/test.de --reference my/test.en
     """
-    from dragoman.corpus.find import read_texts
+    from dragoman.corpus.corpus import read_texts
     from dragoman.doctor.output.checks import diagnose_output
 
     _tell(diagnose_output(load_translator(bundle, overrides), *read_texts(source, reference)), as_json)

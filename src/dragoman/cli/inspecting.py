@@ -46,7 +46,7 @@ def compare(
 
     Example: dragoman compare runs/old runs/new --source test.de --reference test.en
     """
-    from dragoman.corpus.find import read_texts
+    from dragoman.corpus.corpus import read_texts
     from dragoman.evaluation.comparison import compare
     from dragoman.system.files import write_json
 

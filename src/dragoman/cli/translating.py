@@ -89,7 +89,7 @@ def evaluate(
 
     Example: dragoman evaluate runs/multi30k-de-en --source test.de --reference test.en
     """
-    from dragoman.corpus.find import read_texts
+    from dragoman.corpus.corpus import read_texts
     from dragoman.evaluation.evaluate import evaluate
     from dragoman.system.files import write_json
 
@@ -117,7 +117,7 @@ def score(
 
     Example: dragoman score runs/multi30k-de-en --source test.de --target other.en --set decoding.length_penalty=0
     """
-    from dragoman.corpus.find import read_corpus
+    from dragoman.corpus.corpus import read_corpus
     from dragoman.evaluation.scoring import score
     from dragoman.settings import FilePair
 

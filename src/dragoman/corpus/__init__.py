@@ -1,1 +1,1 @@
-"""Where sentence pairs come from: formats, catalog, downloads, built-in corpora."""
+"""Sources of sentence pairs: file formats, the catalog, downloads, synthetic corpora."""

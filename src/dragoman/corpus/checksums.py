@@ -1,4 +1,4 @@
-"""SHA-256 of the files of named datasets, by their path below the data directory or the cache."""
+"""SHA-256 of the files in the catalog, by their path relative to the data directory or the cache."""
 
 CHECKSUMS = {
     "multi30k/train.cs.gz": "a65adb8b32e3bc664f21ecba7a6e7f6950fd1f405e135f7c312faabdb6255077",

@@ -1,19 +1,44 @@
-"""Datasets of the Hugging Face hub that have a ``translation`` column."""
+"""Datasets on the Hugging Face hub that have a ``translation`` column."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from dragoman.corpus.lines import MAX_LINE_CHARACTERS, without_controls
+from dragoman.corpus.checks import require_text
+from dragoman.corpus.lines import MAX_LINE_CHARACTERS
+from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.errors import UserError
+from dragoman.settings import CorpusReference
+from dragoman.text.normalization import replace_forbidden
+
+SYNTAX = "'hf:NAME:SPLIT'"
+
+_REFERENCE = re.compile(r"hf:(?P<name>[^:]+)(?::(?P<configuration>[^:]+))?:(?P<split>[^:]+)")
 
 
-def load_hub(name: str, configuration: str | None, split: str) -> Any:
-    """A split of a hub dataset (`datasets.Dataset`, on disk and memory-mapped), downloaded if need be.
+def recognizes(reference: CorpusReference) -> bool:
+    """Whether this is ``hf:NAME:SPLIT`` or ``hf:NAME:CONFIGURATION:SPLIT``."""
+    return isinstance(reference, str) and _REFERENCE.fullmatch(reference) is not None
+
+
+def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
+    """The corpus, downloaded if necessary; UserError as from `load_split`."""
+    assert isinstance(reference, str)
+    match = _REFERENCE.fullmatch(reference)
+    assert match
+    records = load_split(match["name"], match["configuration"], match["split"])
+    return open_records(reference, records, match["name"], languages)
+
+
+def load_split(name: str, configuration: str | None, split: str) -> Any:
+    """A split of a hub dataset (a `datasets.Dataset`, on disk and memory-mapped), downloaded if necessary.
 
     Raises:
-        UserError: If the `datasets` package is missing, or it cannot find or download this split.
+        UserError: The `datasets` package is not installed, or it cannot find or download this split.
     """
     try:
         from datasets import load_dataset
@@ -25,24 +50,27 @@ def load_hub(name: str, configuration: str | None, split: str) -> Any:
         raise UserError(f"{name}: cannot load split {split!r} from the Hugging Face hub ({error})") from None
 
 
-def hub_texts(records: Any, name: str, source_language: str, target_language: str) -> Iterator[tuple[str, str]]:
-    """Source and target of each record of a loaded hub dataset.
+def open_records(name: str, records: Any, dataset: str, languages: Languages) -> Corpus:
+    """The corpus in a loaded split of the hub dataset `dataset`."""
+    files = tuple(Path(file["filename"]) for file in records.cache_files)
+    return Corpus(name, partial(_read, records, dataset, languages), files)
 
-    Control characters become spaces: whoever reads a public dataset cannot mend it.
 
-    Raises:
-        UserError: If the records have no translation column with both languages.
-    """
+def _read(records: Any, name: str, languages: Languages) -> Iterator[Pair]:
     if "translation" not in records.column_names:
         raise UserError(f"{name}: no 'translation' column; it has {', '.join(records.column_names)}")
-    for number, record in enumerate(records, start=1):
-        translation = record["translation"]
-        texts = []
-        for language in (source_language, target_language):
-            text = translation.get(language)
-            if not isinstance(text, str):
-                raise UserError(f"{name} record {number}: no text in {language!r}; it has {', '.join(translation)}")
-            if len(text) > MAX_LINE_CHARACTERS:
-                raise UserError(f"{name} record {number}: longer than {MAX_LINE_CHARACTERS:,} characters")
-            texts.append(without_controls(text))
-        yield texts[0], texts[1]
+    pairs = (_to_pair(record["translation"], f"{name} record {n}", languages) for n, record in enumerate(records, 1))
+    return require_text(pairs, f"source side of {name}", f"target side of {name}")
+
+
+def _to_pair(translation: dict[str, Any], place: str, languages: Languages) -> Pair:
+    """Replaces control characters by spaces instead of rejecting them: users cannot fix a public dataset."""
+    texts = []
+    for language in languages:
+        text = translation.get(language)
+        if not isinstance(text, str):
+            raise UserError(f"{place}: no text in {language!r}; it has {', '.join(translation)}")
+        if len(text) > MAX_LINE_CHARACTERS:
+            raise UserError(f"{place}: longer than {MAX_LINE_CHARACTERS:,} characters")
+        texts.append(replace_forbidden(text))
+    return Pair(*texts)

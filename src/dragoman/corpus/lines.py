@@ -1,10 +1,9 @@
-"""Text files as lines: UTF-8, plain or gzip, read one line at a time."""
+"""Reading text files line by line: UTF-8, plain or gzip."""
 
 from __future__ import annotations
 
 import gzip
 import io
-import re
 import zlib
 from collections.abc import Generator, Iterator
 from itertools import count
@@ -12,22 +11,25 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from dragoman.errors import UserError
+from dragoman.text.normalization import find_forbidden
 
 MAX_LINE_CHARACTERS = 100_000
-"""A longer line is refused: whatever it is, it is not one sentence."""
+"""Longer lines are rejected: such a line is not one sentence."""
 
-_MAX_LINE_BYTES = 4 * MAX_LINE_CHARACTERS + len("\ufeff".encode()) + len(b"\r\n")
 _BYTE_ORDER_MARK = "\ufeff".encode()
+_MAX_LINE_BYTES = 4 * MAX_LINE_CHARACTERS + len(_BYTE_ORDER_MARK) + len(b"\r\n")
+_TOO_LONG = f"longer than {MAX_LINE_CHARACTERS:,} characters; the file probably does not have one sentence per line"
 
-# Unicode's category Cc except tab, and lone surrogates, which JSON can spell but UTF-8 cannot.
-_FORBIDDEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
+
+class LineError(ValueError):
+    """Why a line is rejected; does not say which file and line, because the caller knows them."""
 
 
 def read_lines(path: Path) -> Generator[str, None, None]:
-    """The lines of a UTF-8 file, plain or ``.gz``, without their ends.
+    """The lines of a UTF-8 file, plain or ``.gz``, without line ends.
 
-    Only a line feed ends a line (a carriage return before it is dropped); an empty line is an empty string,
-    an empty file has no lines.
+    Only a line feed ends a line (a carriage return before it is dropped). An empty line is an empty string; an empty
+    file has no lines.
 
     Raises:
         UserError: With file and line, for invalid UTF-8, control characters other than tab, lines of more than
@@ -35,12 +37,12 @@ def read_lines(path: Path) -> Generator[str, None, None]:
     """
     number = 0
     try:
-        with _open(path) as stream:
+        with open_binary(path) as stream:
             for line in decode_lines(stream, str(path)):
                 number += 1
                 yield line
     except gzip.BadGzipFile as error:
-        raise UserError(f"{path}: named .gz, but not a gzip file or a damaged one ({error})") from None
+        raise UserError(f"{path}: named .gz, but not a valid gzip file ({error})") from None
     except (EOFError, zlib.error) as error:
         raise UserError(f"{path}: gzip file truncated or damaged after line {number} ({error})") from None
     except OSError as error:
@@ -48,52 +50,57 @@ def read_lines(path: Path) -> Generator[str, None, None]:
 
 
 def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
-    """The lines of an open stream, such as standard input, by the rules of `read_lines`; `name` is for messages."""
+    """The lines of an open stream, such as standard input, as `read_lines` returns them.
+
+    Args:
+        stream: UTF-8 text.
+        name: What error messages call it.
+
+    Raises:
+        UserError: For text that `read_lines` rejects.
+    """
     for number in count(1):
         raw = stream.readline(_MAX_LINE_BYTES)
         if not raw:
             return
-        if number == 1:
-            raw = raw.removeprefix(_BYTE_ORDER_MARK)
-        if len(raw) == _MAX_LINE_BYTES and not raw.endswith(b"\n"):
-            raise _too_long(name, number)
         try:
-            line = raw.removesuffix(b"\n").removesuffix(b"\r").decode()
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"{name} line {number}: not valid UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})"
-            ) from None
-        check_text(line, name, number)
+            line = _decode(raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw)
+        except LineError as error:
+            raise UserError(f"{name} line {number}: {error}") from None
         yield line
 
 
-def check_text(text: str, name: str, number: int) -> None:
-    """Refuse text that cannot be a sentence: too long, or with control characters.
+def _decode(raw: bytes) -> str:
+    if len(raw) == _MAX_LINE_BYTES and not raw.endswith(b"\n"):
+        raise LineError(_TOO_LONG)
+    try:
+        line = raw.removesuffix(b"\n").removesuffix(b"\r").decode()
+    except UnicodeDecodeError as error:
+        raise LineError(f"not valid UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})") from None
+    check_text(line)
+    return line
+
+
+def check_text(text: str) -> None:
+    """Check that a text can be a sentence.
 
     Raises:
-        UserError: Naming the file `name` and the line `number`.
+        LineError: It is too long, or contains control characters.
     """
     if len(text) > MAX_LINE_CHARACTERS:
-        raise _too_long(name, number)
-    if found := _FORBIDDEN.search(text):
-        code = ord(found.group())
-        raise UserError(f"{name} line {number}: control character U+{code:04X} at character {found.start() + 1}")
+        raise LineError(_TOO_LONG)
+    position = find_forbidden(text)
+    if position is not None:
+        raise LineError(f"control character U+{ord(text[position]):04X} at character {position + 1}")
 
 
-def without_controls(text: str) -> str:
-    """The text with a space in place of every character that `check_text` refuses."""
-    return _FORBIDDEN.sub(" ", text)
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file for reading; ``.gz`` files are decompressed.
 
-
-def _open(path: Path) -> BinaryIO:
+    Raises:
+        OSError: It cannot be opened.
+    """
     if path.suffix != ".gz":
         return path.open("rb")
-    # GzipFile.readline is Python; a buffer in front of it reads lines several times as fast.
+    # GzipFile.readline is written in Python; a buffer in front of it makes reading lines several times as fast.
     return io.BufferedReader(cast(io.RawIOBase, gzip.open(path)))
-
-
-def _too_long(name: str, number: int) -> UserError:
-    return UserError(
-        f"{name} line {number}: longer than {MAX_LINE_CHARACTERS:,} characters; this is probably not text with "
-        "one sentence a line"
-    )

@@ -1,46 +1,42 @@
-"""Files with a pair in each line: how a line becomes source and target."""
+"""Files with one sentence pair per line, in a format that parses each line separately."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
 
-from dragoman.corpus.lines import check_text
+from dragoman.corpus.checks import existing_file, require_text
+from dragoman.corpus.lines import LineError, read_lines
+from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.errors import UserError
+from dragoman.settings import CorpusReference
 
-RowParser = Callable[[str, str, int, tuple[str, str]], tuple[str, str]]
-"""Takes a line, the file's name, the line's number from 1 on and the languages; raises UserError if it is no pair."""
-
-
-def _parse_tsv(line: str, name: str, number: int, languages: tuple[str, str]) -> tuple[str, str]:
-    columns = line.split("\t")
-    if len(columns) != 2:
-        raise UserError(f"{name} line {number}: expected 2 columns, found {len(columns)}")
-    return columns[0], columns[1]
+RowParser = Callable[[str, Languages], Pair]
+"""Parses one line; raises `LineError` if it does not contain a pair."""
 
 
-def _parse_json(line: str, name: str, number: int, languages: tuple[str, str]) -> tuple[str, str]:
-    try:
-        record: Any = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise UserError(f"{name} line {number}: broken JSON: {error.msg} at character {error.pos + 1}") from None
-    except (ValueError, RecursionError) as error:  # a number of too many digits; too many brackets
-        raise UserError(f"{name} line {number}: broken JSON: {error}") from None
-    if not isinstance(record, dict):
-        raise UserError(f"{name} line {number}: expected a JSON object, found {type(record).__name__}")
-    for texts in (record, record.get("translation")):
-        for keys in (languages, ("source", "target")):
-            if isinstance(texts, dict) and all(isinstance(texts.get(key), str) for key in keys):
-                source, target = (texts[key] for key in keys)
-                check_text(source, name, number)
-                check_text(target, name, number)
-                return source, target
-    raise UserError(
-        f"{name} line {number}: expected strings under {languages[0]!r} and {languages[1]!r} (bare or under "
-        f"'translation') or 'source' and 'target', found {', '.join(map(repr, record)) or 'nothing'}"
-    )
+def has_suffix(reference: CorpusReference, suffix: str) -> bool:
+    """Whether the reference is a path with this suffix, plain or followed by ``.gz``."""
+    return isinstance(reference, str) and reference.endswith((suffix, f"{suffix}.gz"))
 
 
-ROW_FORMATS: dict[str, RowParser] = {".tsv": _parse_tsv, ".jsonl": _parse_json}
-"""By the file's suffix."""
+def open_rows(reference: CorpusReference, parse: RowParser, languages: Languages) -> Corpus:
+    """The corpus in a file with one pair per line; UserError if the file is missing."""
+    assert isinstance(reference, str)
+    path = existing_file(reference)
+    return Corpus(reference, partial(_read, path, parse, languages), (path,))
+
+
+def _read(path: Path, parse: RowParser, languages: Languages) -> Iterator[Pair]:
+    return require_text(_parse_lines(path, parse, languages), f"source side of {path}", f"target side of {path}")
+
+
+def _parse_lines(path: Path, parse: RowParser, languages: Languages) -> Iterator[Pair]:
+    with closing(read_lines(path)) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield parse(line, languages)
+            except LineError as error:
+                raise UserError(f"{path} line {number}: {error}") from None

@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from dragoman.corpus.find import Pair
+from dragoman.corpus.pair import Pair
 from dragoman.dataset.token_store import IdStore, PairStore, save_part
 from dragoman.errors import UserError
 from dragoman.text.registry import load_tokenizer

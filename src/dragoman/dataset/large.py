@@ -21,19 +21,18 @@ from pathlib import Path
 from typing import Any
 
 from dragoman import __version__
-from dragoman.bundle import SOURCE, TARGET
-from dragoman.corpus.download import cache_directory
-from dragoman.corpus.find import Corpus, Pair
+from dragoman.corpus.pair import Corpus, Pair
 from dragoman.dataset.encoding import Part, encode_parts
 from dragoman.dataset.split import TrainingText, choose_held_out, evenly, is_short, learn_tokenizers, sample_size
 from dragoman.dataset.token_store import PairStore, join_parts, load_part, open_pairs
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.system.build_cache import digest, locked, sealed
+from dragoman.system.cache import cache_directory
 from dragoman.system.cpu import usable_cores
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
-from dragoman.text.registry import load_tokenizer
+from dragoman.text.registry import load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
 FORMAT = 1
@@ -101,13 +100,11 @@ class LargeText:
         path = self._path("tokenizers", identity)
 
         def make(directory: Path) -> dict[str, Any]:
-            source, target = learn_tokenizers(self.recipe, *self._texts(split))
-            write_json(directory / SOURCE, source.to_json())
-            write_json(directory / TARGET, target.to_json())
+            save_tokenizers(directory, *learn_tokenizers(self.recipe, *self._texts(split)))
             return {}
 
         sealed(path, identity, make, self.note)
-        return load_tokenizer(read_json(path / SOURCE)), load_tokenizer(read_json(path / TARGET))
+        return load_tokenizers(path)
 
     def pairs(self, split: Split, tokenizers: Tokenizers) -> PairStore:
         """The ids of the pairs to learn from, memory-mapped; made now or before."""

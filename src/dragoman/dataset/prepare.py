@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from dragoman.corpus.find import Corpus, Pair, find_corpora
+from dragoman.corpus.corpus import find_corpora
+from dragoman.corpus.pair import Corpus, Pair
 from dragoman.dataset.encoding import encode_pairs
 from dragoman.dataset.large import LargeText, Tokenizers
 from dragoman.dataset.split import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dragoman.corpus.find import Corpus, Pair
+from dragoman.corpus.pair import Corpus, Pair
 from dragoman.settings import Recipe, Text
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.corpus.find import Pair
+from dragoman.corpus.pair import Pair
 from dragoman.doctor.data.diagnose import corpora_of, diagnose
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.model.inputs import source_ignored

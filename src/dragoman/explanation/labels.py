@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.explanation.attention_map import Side
-from dragoman.text.normalization import MARK
+from dragoman.text.normalization import METASPACE
 from dragoman.text.tokenizer import Tokenizer
 
 POINT = "·"
@@ -21,4 +21,4 @@ def label(tokenizer: Tokenizer, token: str) -> str:
 
 
 def _spell(token: str, starts_word: bool) -> str:
-    return (token.removeprefix(MARK) or token) if starts_word else POINT + token
+    return (token.removeprefix(METASPACE) or token) if starts_word else POINT + token

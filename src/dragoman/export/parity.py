@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.find import read_texts
+from dragoman.corpus.corpus import read_texts
 from dragoman.corpus.lines import read_lines
 from dragoman.dataset.batch import pad
 from dragoman.errors import UserError

@@ -1,4 +1,4 @@
-"""Files that are either whole or absent: written to a temporary sibling, flushed to disk, then renamed."""
+"""Atomic writes: files and directories are written to a temporary sibling, flushed to disk, then renamed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dragoman.errors import UserError
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """Yield an empty temporary sibling to fill; it becomes `path`, replacing what was there, if all went well.
+    """Yield an empty temporary directory; if the block succeeds, it is renamed to `path` and replaces what was there.
 
     Raises:
-        UserError: The disk is full or the place cannot be written to; `path` is as it was.
+        UserError: The disk is full or `path` is not writable; what was there is unchanged.
     """
     temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
     try:
@@ -39,7 +39,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
 def _replace_directory(new: Path, path: Path) -> None:
     old = path.with_name(f".{path.name}.old-{os.getpid()}")
     replaced = path.exists()
-    if replaced:  # a directory cannot be renamed onto a full one
+    if replaced:  # a directory cannot be renamed to one that is not empty
         path.rename(old)
     try:
         new.rename(path)
@@ -53,12 +53,12 @@ def _replace_directory(new: Path, path: Path) -> None:
 
 @contextmanager
 def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
-    """Yield a file, UTF-8 if of text, to fill; it becomes `path`, replacing what was there, if all went well.
+    """Yield an open temporary file; if the block succeeds, it is renamed to `path` and replaces what was there.
 
-    A device or a pipe, such as /dev/stdout, is written to and not replaced.
+    Text is written as UTF-8. A device or a pipe, such as /dev/stdout, is written to directly instead of being replaced.
 
     Raises:
-        UserError: The disk is full or the place cannot be written to; `path` is as it was.
+        UserError: The disk is full or `path` is not writable; what was there is unchanged.
     """
     special = path.exists() and not path.is_file()
     temporary = path if special else path.with_name(f".{path.name}.tmp-{os.getpid()}")
@@ -73,32 +73,32 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
         raise UserError(f"{path}: could not be saved: {error.strerror or error}") from error
     finally:
         if not special:
-            with suppress(OSError):  # it is not there, be it renamed or never made
+            with suppress(OSError):  # the file does not exist (renamed, or never created)
                 temporary.unlink()
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole file or, on any error, leave what was there.
+    """Write a text file atomically.
 
     Raises:
-        UserError: The disk is full or the place cannot be written to.
+        UserError: The disk is full or `path` is not writable; what was there is unchanged.
     """
     with atomic_file(path) as file:
         file.write(text)
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write readable JSON as `write_text` does."""
+    """Write indented JSON atomically; raises UserError as `write_text` does."""
     write_text(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
 
 
 def is_leftover(path: Path) -> bool:
-    """Whether this is what a killed process left half written, by its name."""
+    """Whether the name is that of a temporary file or directory, which only a killed process leaves behind."""
     return bool(re.fullmatch(r"\..+\.(tmp|old)-\d+", path.name))
 
 
 def remove_leftovers(directory: Path, name: str = "") -> None:
-    """Delete from a directory what killed processes left half written, of all names or of one."""
+    """Delete the temporary files and directories of killed processes; only those of the file `name`, if given."""
     for path in filter(is_leftover, directory.glob(f".{name}*")):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -107,13 +107,13 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object.
 
     Raises:
-        UserError: The file is missing, unreadable or not a JSON object.
+        UserError: The file is missing, unreadable or does not contain a JSON object.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
-    except ValueError as error:  # broken JSON or broken UTF-8
+    except ValueError as error:  # invalid JSON or UTF-8
         raise UserError(f"{path}: not valid JSON ({error})") from error
     if not isinstance(data, dict):
         raise UserError(f"{path}: not a JSON object")
@@ -121,7 +121,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def sha256(path: Path) -> str:
-    """The file's SHA-256, in hexadecimal."""
+    """The SHA-256 digest of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,1 +1,1 @@
-"""Strings to ids and back, without torch."""
+"""Strings to token ids and back, without torch."""

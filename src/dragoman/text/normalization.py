@@ -1,24 +1,45 @@
-"""What text may hold after encoding and decoding: no half characters, no line breaks, single spaces."""
+"""Which characters text may contain, and how white space is normalized."""
 
 from __future__ import annotations
 
-import re
+import regex
 
-MARK = "▁"
-"""U+2581, which stands for a space in subwords. In a user's text it counts as one."""
+METASPACE = "▁"
+"""U+2581, which stands for a space in subword tokens. In a user's text it counts as a space."""
 
-SPACES = rf"[\s\x00-\x1f\x7f-\x9f{MARK}]+"
-"""A run of Unicode white space, control characters (NUL too) and marks: one space."""
+SPACES = rf"[\s\p{{Cc}}{METASPACE}]+"
+"""Pattern of what becomes one space: a run of white space, control characters (including NUL) and U+2581.
 
-_SPACES = re.compile(SPACES)
-_SURROGATES = re.compile("[\ud800-\udfff]")
+The `regex` and `tokenizers` libraries both understand this spelling.
+"""
+
+_SPACES = regex.compile(SPACES)
+_SURROGATES = regex.compile(r"\p{Cs}")
+_FORBIDDEN = regex.compile(r"[[\p{Cc}\p{Cs}]--\t]", regex.VERSION1)
+
+
+def find_forbidden(text: str) -> int | None:
+    """The position of the first character that a sentence must not contain, or None.
+
+    Forbidden are control characters (Unicode category Cc) except the tab, and lone surrogates (Cs), which JSON can
+    express but UTF-8 cannot.
+    """
+    if text.isprintable():  # true for most sentences, and five times as fast as the search
+        return None
+    match = _FORBIDDEN.search(text)
+    return match.start() if match else None
+
+
+def replace_forbidden(text: str) -> str:
+    """The text with a space in place of every character that `find_forbidden` finds."""
+    return _FORBIDDEN.sub(" ", text)
 
 
 def replace_surrogates(text: str) -> str:
-    r"""The text with U+FFFD for halves of UTF-16 pairs, which JSON's ``\\ud800`` yields and UTF-8 cannot hold."""
+    r"""The text with U+FFFD in place of lone surrogates, which JSON's ``\\ud800`` produces and UTF-8 cannot encode."""
     return _SURROGATES.sub("\ufffd", text)
 
 
 def collapse_spaces(text: str) -> str:
-    """The text on one line: runs of white space and control characters become one space, none at the ends."""
+    """The text on one line: every match of `SPACES` becomes one space; none remain at the ends."""
     return _SPACES.sub(" ", text).strip(" ")

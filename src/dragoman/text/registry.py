@@ -1,36 +1,49 @@
-"""Every tokenizer by the name that recipes and files give it: learnt from text, or loaded."""
+"""The table of tokenizers, and training, saving and loading them by name."""
 
 from __future__ import annotations
 
+import filecmp
+import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from dragoman.errors import UserError, nearest
 from dragoman.settings import Text
-from dragoman.text.sentencepiece import load_pieces
+from dragoman.system.files import read_json, write_text
+from dragoman.text.sentencepiece import load_sentencepiece
 from dragoman.text.subword import load_subwords
 from dragoman.text.subword_training import train_subwords
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import load_words, train_words
 
+SOURCE_FILE, TARGET_FILE = "source.tokenizer.json", "target.tokenizer.json"
+
 Side = tuple[str, Iterable[str]]
 """A language and its sentences."""
 
-TRAIN: dict[str, Callable[[Sequence[Side], Text], Sequence[Tokenizer]]] = {
-    "bpe": train_subwords,
-    "unigram": train_subwords,
-    "whitespace": train_words,
-    "spacy": train_words,
+
+@dataclass(frozen=True)
+class TokenizerType:
+    """How tokenizers of one type are created."""
+
+    load: Callable[[dict[str, Any]], Tokenizer]
+    """From the data of `Tokenizer.to_json`; raises ValidationError or UserError if it is broken."""
+    train: Callable[[Sequence[Side], Text], Sequence[Tokenizer]] | None
+    """One tokenizer for each side, with a joint vocabulary; None if this type can only be imported."""
+
+
+TOKENIZERS: dict[str, TokenizerType] = {
+    "bpe": TokenizerType(load_subwords, train_subwords),
+    "unigram": TokenizerType(load_subwords, train_subwords),
+    "whitespace": TokenizerType(load_words, train_words),
+    "spacy": TokenizerType(load_words, train_words),
+    "sentencepiece": TokenizerType(load_sentencepiece, None),
 }
-LOAD: dict[str, Callable[[dict[str, Any]], Tokenizer]] = {
-    "bpe": load_subwords,
-    "unigram": load_subwords,
-    "whitespace": load_words,
-    "spacy": load_words,
-    "sentencepiece": load_pieces,
-}
+"""By their name in recipes (`text.tokenizer`) and the ``type`` in files. To add one, write a module and add a line."""
 
 
 def train_tokenizers(
@@ -41,11 +54,15 @@ def train_tokenizers(
     source_language: str,
     target_language: str,
 ) -> tuple[Tokenizer, Tokenizer]:
-    """Tokenizers of source and target; joint ones are the same object.
+    """Train the tokenizers of source and target; with a joint vocabulary, both are the same object.
 
-    Only joint spaCy tokenizers of two languages are two objects: one vocabulary, each language's own rules.
+    The exception is a joint vocabulary for spaCy and two languages: two tokenizers, each with its language's rules.
+
+    Raises:
+        UserError: The settings cannot work, or a library is missing.
     """
-    train = TRAIN[settings.tokenizer]
+    train = TOKENIZERS[settings.tokenizer].train
+    assert train, "the settings only allow tokenizers that can be trained"
     source, target = (source_language, source_texts), (target_language, target_texts)
     if settings.joint:
         first, second = train([source, target], settings)
@@ -55,12 +72,39 @@ def train_tokenizers(
 
 
 def load_tokenizer(data: dict[str, Any]) -> Tokenizer:
-    """The tokenizer whose `to_json` gave this; UserError if it is broken or something else."""
-    kind = data.get("type") if isinstance(data, dict) else None
-    if not isinstance(kind, str) or kind not in LOAD:
-        raise UserError(f"not a tokenizer: type is {kind!r}, not one of {', '.join(LOAD)}{nearest(str(kind), LOAD)}")
+    """The tokenizer that `Tokenizer.to_json` described.
+
+    Raises:
+        UserError: The data is broken, or does not describe a tokenizer.
+    """
+    name = data.get("type") if isinstance(data, dict) else None
+    if not isinstance(name, str) or name not in TOKENIZERS:
+        hint = nearest(str(name), TOKENIZERS)
+        raise UserError(f"not a tokenizer: type is {name!r}, not one of {', '.join(TOKENIZERS)}{hint}")
     try:
-        return LOAD[kind](data)
+        return TOKENIZERS[name].load(data)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()[:5])
-        raise UserError(f"the {kind} tokenizer is broken: {problems}") from None
+        raise UserError(f"the {name} tokenizer is broken: {problems}") from None
+
+
+def save_tokenizers(directory: Path, source: Tokenizer, target: Tokenizer) -> None:
+    """Write both tokenizers, the target last: if its file exists, both are complete.
+
+    Raises:
+        UserError: The directory cannot be written to.
+    """
+    for name, tokenizer in ((SOURCE_FILE, source), (TARGET_FILE, target)):
+        write_text(directory / name, json.dumps(tokenizer.to_json(), ensure_ascii=False))
+
+
+def load_tokenizers(directory: Path) -> tuple[Tokenizer, Tokenizer]:
+    """Read what `save_tokenizers` wrote; if both files are identical, both tokenizers are the same object.
+
+    Raises:
+        UserError: A file is missing or broken.
+    """
+    source_file, target_file = directory / SOURCE_FILE, directory / TARGET_FILE
+    source = load_tokenizer(read_json(source_file))
+    identical = target_file.is_file() and filecmp.cmp(source_file, target_file, shallow=False)
+    return source, source if identical else load_tokenizer(read_json(target_file))

@@ -1,4 +1,4 @@
-"""SentencePiece models that others have trained, with a vocabulary of their own."""
+"""Tokenizers imported as SentencePiece models, with a separate vocabulary."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import Any, Literal
 
 from dragoman.errors import UserError
 from dragoman.settings import Settings, Specials
-from dragoman.text.normalization import MARK, collapse_spaces, replace_surrogates
+from dragoman.text.normalization import METASPACE, collapse_spaces, replace_surrogates
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
 
-class PieceTokenizer:
-    """Pieces of a SentencePiece model; those that the vocabulary lacks are unk.
+class SentencePieceTokenizer:
+    """The pieces of a SentencePiece model; pieces that are not in the vocabulary are unk.
 
-    A text may start with a token such as ``>>fra<<``, by which models of several target languages are told which.
+    A text may start with a language code such as ``>>fra<<``, which is one token. Models with several target
+    languages use it to select one.
     """
 
     def __init__(self, model: bytes, vocabulary: Vocabulary) -> None:
         self.model = model
         self.vocabulary = vocabulary
-        self._silent = {vocabulary.pad, vocabulary.bos, vocabulary.eos}
+        self._hidden = {vocabulary.pad, vocabulary.bos, vocabulary.eos}
 
     @cached_property
     def _processor(self) -> Any:
@@ -36,23 +37,23 @@ class PieceTokenizer:
             raise UserError(f"the sentencepiece tokenizer is broken: {error}") from None
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each sentence's pieces, without bos and eos."""
+        """The ids of each sentence's pieces, without bos and eos."""
         ids, unk = self.vocabulary.ids, self.vocabulary.unk
         codes, rests = zip(*map(_split_code, map(replace_surrogates, texts)), strict=True) if texts else ((), ())
         found = self._processor.encode(list(rests), out_type=str)
         return [[ids.get(piece, unk) for piece in (*code, *pieces)] for code, pieces in zip(codes, found, strict=True)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these ids on one line, without pad, bos and eos; unk shows as the model spells it."""
-        pieces = [self.vocabulary.tokens[index] for index in ids if index not in self._silent]
+        """The text of these ids on one line, without pad, bos and eos; unk appears as the model spells it."""
+        pieces = [self.vocabulary.tokens[index] for index in ids if index not in self._hidden]
         return collapse_spaces(self._processor.decode_pieces(pieces))
 
     def starts_word(self, token: str) -> bool:
-        """Whether this token begins a word: U+2581 says so."""
-        return token.startswith(MARK)
+        """Whether this token begins a word: whether it starts with U+2581."""
+        return token.startswith(METASPACE)
 
     def to_json(self) -> dict[str, Any]:
-        """The model's file in base64, specials and tokens."""
+        """The model file in base64, the special tokens and the tokens."""
         return {
             "type": "sentencepiece",
             "specials": self.vocabulary.specials.model_dump(),
@@ -73,13 +74,18 @@ class _Stored(Settings):
     model: str
 
 
-def load_pieces(data: dict[str, Any]) -> PieceTokenizer:
-    """The tokenizer that `PieceTokenizer.to_json` described; pydantic's ValidationError if it is broken."""
+def load_sentencepiece(data: dict[str, Any]) -> SentencePieceTokenizer:
+    """The tokenizer that `SentencePieceTokenizer.to_json` described.
+
+    Raises:
+        ValidationError: The data lacks a key or has a wrong type.
+        UserError: The data is broken in another way.
+    """
     stored = _Stored.model_validate(data)
     if stored.tokens[:4] != special_tokens(stored.specials) or len(set(stored.tokens)) < len(stored.tokens):
-        raise UserError("a tokenizer's pieces must be distinct and start with its four specials")
+        raise UserError("a tokenizer's pieces must be distinct and start with its four special tokens")
     try:
         model = b64decode(stored.model, validate=True)
     except ValueError as error:
         raise UserError(f"the sentencepiece tokenizer is broken: {error}") from None
-    return PieceTokenizer(model, Vocabulary(stored.tokens, stored.specials))
+    return SentencePieceTokenizer(model, Vocabulary(stored.tokens, stored.specials))

@@ -1,4 +1,4 @@
-"""Subword tokenizers, BPE (Sennrich et al. 2016) and unigram (Kudo 2018), of the `tokenizers` library."""
+"""Subword tokenizers, BPE (Sennrich et al. 2016) and unigram (Kudo 2018), based on the `tokenizers` library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tokenizers import Tokenizer as Backend
 from dragoman.errors import UserError
 from dragoman.settings import Settings, Specials
 from dragoman.text.detokenizer import join_words
-from dragoman.text.normalization import MARK, collapse_spaces, replace_surrogates
+from dragoman.text.normalization import METASPACE, collapse_spaces, replace_surrogates
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
 SubwordKind = Literal["bpe", "unigram"]
@@ -19,11 +19,11 @@ PreTokenizer = Literal["metaspace", "whitespace"]
 
 
 class SubwordTokenizer:
-    """Subwords of normalised text; with byte fallback nothing is ever unk.
+    """Subwords of normalized text; with byte fallback nothing is ever unk.
 
-    Normalised means: the Unicode normal form, lowercase if so set, and one space, none at the ends, for each run of
-    white space, control characters and U+2581. With `metaspace`, decoding restores exactly that text; with
-    `whitespace` it joins words and punctuation as `join_words` does. A special's spelling in a text is plain text.
+    Normalization applies the Unicode normal form, lowercases if configured, and collapses spaces (see `SPACES`). With
+    the pre-tokenizer `metaspace`, decoding restores exactly the normalized text; with `whitespace`, it joins words and
+    punctuation as `join_words` does. A special token's spelling in a text is treated as plain text.
     """
 
     def __init__(self, kind: SubwordKind, pre_tokenizer: PreTokenizer, specials: Specials, backend: Backend) -> None:
@@ -32,30 +32,30 @@ class SubwordTokenizer:
         tokens = backend.get_vocab()
         self.vocabulary = Vocabulary(sorted(tokens, key=tokens.__getitem__), specials)
         self._backend = backend
-        self._silent = {self.vocabulary.pad, self.vocabulary.bos, self.vocabulary.eos}
+        self._hidden = {self.vocabulary.pad, self.vocabulary.bos, self.vocabulary.eos}
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each sentence's subwords, without bos and eos; threads of the library share large batches."""
+        """The ids of each sentence's subwords, without bos and eos; large batches use several threads."""
         cleaned = [replace_surrogates(text) for text in texts]
         return [encoding.ids for encoding in self._backend.encode_batch_fast(cleaned, add_special_tokens=False)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these ids on one line, without pad, bos and eos; broken UTF-8 of byte tokens shows as U+FFFD."""
-        spelled = [index for index in ids if index not in self._silent]
-        text = collapse_spaces(self._backend.decode(spelled, skip_special_tokens=False))
+        """The text of these ids on one line, without pad, bos and eos; invalid UTF-8 in byte tokens becomes U+FFFD."""
+        shown = [index for index in ids if index not in self._hidden]
+        text = collapse_spaces(self._backend.decode(shown, skip_special_tokens=False))
         return text if self.pre_tokenizer == "metaspace" else join_words(text.split(" "))
 
     def merges(self) -> list[tuple[str, str]]:
-        """Pairs of subwords that BPE joins, in its order."""
+        """The merges of BPE in their order: pairs of subwords."""
         assert self.kind == "bpe"
         return [tuple(merge) for merge in json.loads(self._backend.to_str())["model"]["merges"]]
 
     def starts_word(self, token: str) -> bool:
-        """Whether this token begins a word: U+2581 says so."""
-        return token.startswith(MARK)
+        """Whether this token begins a word: whether it starts with U+2581."""
+        return token.startswith(METASPACE)
 
     def to_json(self) -> dict[str, Any]:
-        """Specials and the library's own description, which other programs can load too."""
+        """The special tokens and the library's own JSON, which other programs can load too."""
         return {
             "type": self.kind,
             "pre_tokenizer": self.pre_tokenizer,
@@ -72,14 +72,21 @@ class _Stored(Settings):
 
 
 def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
-    """The tokenizer that `SubwordTokenizer.to_json` described; pydantic's ValidationError if it is broken."""
+    """The tokenizer that `SubwordTokenizer.to_json` described.
+
+    Raises:
+        ValidationError: The data lacks a key or has a wrong type.
+        UserError: The data is broken in another way.
+    """
     stored = _Stored.model_validate(data)
     try:
         backend = Backend.from_str(json.dumps(stored.tokenizer))
-    except Exception as error:  # the library raises nothing narrower
+    except Exception as error:  # the library raises nothing more specific
         raise UserError(f"the {stored.type} tokenizer is broken: {error}") from None
     ids = backend.get_vocab()
     specials = [ids.get(token) for token in special_tokens(stored.specials)]
     if sorted(ids.values()) != list(range(len(ids))) or specials != [0, 1, 2, 3]:
-        raise UserError(f"the {stored.type} tokenizer is broken: its ids are not 0 to n, the four specials first")
+        raise UserError(
+            f"the {stored.type} tokenizer is broken: ids must be 0 to n, with the four special tokens first"
+        )
     return SubwordTokenizer(stored.type, stored.pre_tokenizer, stored.specials, backend)

@@ -1,4 +1,4 @@
-"""Learning subwords from text, the same ones each time."""
+"""Training subword tokenizers; the same text always produces the same tokenizer."""
 
 from __future__ import annotations
 
@@ -14,22 +14,29 @@ from tokenizers import Tokenizer as Backend
 
 from dragoman.errors import UserError
 from dragoman.settings import Text
-from dragoman.text.normalization import MARK, replace_surrogates
+from dragoman.text.normalization import SPACES, replace_surrogates
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.vocabulary import special_tokens
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 _SCORE_DIGITS = 4
-_SPACES = rf"[\s\p{{Cc}}{MARK}]+"  # cleaning.SPACES as the library's regular expressions write it
-_LONGEST_WORD = 1000
+_MAX_WORD_LENGTH = 1000
 
 
 def train_subwords(sides: Sequence[tuple[str, Iterable[str]]], settings: Text) -> list[SubwordTokenizer]:
-    """One tokenizer learnt from all sides, given once for each of them; UserError if its vocabulary cannot hold it."""
+    """One tokenizer trained on all sides, returned once for each of them.
+
+    Args:
+        sides: For each, its language and its sentences.
+        settings: What to train.
+
+    Raises:
+        UserError: The settings leave no vocabulary entries for subwords, or a special token is unsuitable.
+    """
     assert settings.tokenizer in ("bpe", "unigram")
-    reserved = _reserved(settings)
+    reserved = _reserved_tokens(settings)
     normalizer = _normalizer(settings)
-    texts = [normalizer.normalize_str(_trainable(text)) for _, side in sides for text in side]
+    texts = [normalizer.normalize_str(_without_long_words(text)) for _, side in sides for text in side]
     texts = _without_rare_characters(texts, settings.vocabulary_size - len(reserved))
     backend = _train(texts, reserved, settings)
     backend.normalizer = normalizer
@@ -37,30 +44,30 @@ def train_subwords(sides: Sequence[tuple[str, Iterable[str]]], settings: Text) -
     return [tokenizer] * len(sides)
 
 
-def _reserved(settings: Text) -> list[str]:
-    """Tokens that are not learnt: specials, then bytes."""
+def _reserved_tokens(settings: Text) -> list[str]:
+    """Tokens that are not learned: the special tokens, then the bytes."""
     specials = special_tokens(settings.specials)
     for name, spelling in zip(("unk", "pad", "bos", "eos"), specials, strict=True):
         if len(spelling) < 2 or spelling.startswith("<0x"):
             raise UserError(
-                f"text.specials.{name} = {spelling!r}: subwords need specials of two characters or more that do not "
-                "start with '<0x', to tell them from text and bytes"
+                f"text.specials.{name} = {spelling!r}: with subwords, special tokens need at least two characters and "
+                "must not start with '<0x', so that they differ from text and from byte tokens"
             )
     reserved = [*specials, *(BYTES if settings.byte_fallback else [])]
     if settings.vocabulary_size <= len(reserved) + 1:
         raise UserError(
-            f"text.vocabulary_size = {settings.vocabulary_size} leaves nothing to learn: specials"
-            f"{' and text.byte_fallback' if settings.byte_fallback else ''} take {len(reserved)} entries"
+            f"text.vocabulary_size = {settings.vocabulary_size} leaves no entries for subwords: the special tokens"
+            f"{' and text.byte_fallback' if settings.byte_fallback else ''} take {len(reserved)}"
         )
     return reserved
 
 
-def _trainable(text: str) -> str:
-    """The text without its longest words, which cost BPE quadratic time and unigram 2 kB a character."""
+def _without_long_words(text: str) -> str:
+    """The text without very long words, which take quadratic time in BPE and 2 kB per character in unigram."""
     text = replace_surrogates(text)
-    if len(text) <= _LONGEST_WORD:
+    if len(text) <= _MAX_WORD_LENGTH:
         return text
-    return " ".join(word for word in text.split() if len(word) <= _LONGEST_WORD)
+    return " ".join(word for word in text.split() if len(word) <= _MAX_WORD_LENGTH)
 
 
 def _train(texts: list[str], reserved: list[str], settings: Text) -> Backend:
@@ -69,18 +76,18 @@ def _train(texts: list[str], reserved: list[str], settings: Text) -> Backend:
     backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])
     backend.train_from_iterator(texts, _trainer(reserved, settings), length=len(texts))
     data = json.loads(backend.to_str())
-    data["added_tokens"] = []  # they would be found in users' text too
+    data["added_tokens"] = []  # the library would recognize them in users' text too
     model = data["model"]
     model["byte_fallback"] = settings.byte_fallback
     if settings.tokenizer == "bpe":
         model["unk_token"] = settings.specials.unk
     else:
-        model["vocab"] = _canonical(model["vocab"], len(reserved))
+        model["vocab"] = _deterministic(model["vocab"], len(reserved))
     return Backend.from_str(json.dumps(data))
 
 
 def _normalizer(settings: Text) -> normalizers.Normalizer:
-    steps: list[Any] = [normalizers.Replace(Regex(_SPACES), " "), normalizers.Strip()]
+    steps: list[Any] = [normalizers.Replace(Regex(SPACES), " "), normalizers.Strip()]
     if settings.lowercase:
         steps.insert(0, normalizers.Lowercase())
     if settings.normalization != "none":
@@ -89,9 +96,9 @@ def _normalizer(settings: Text) -> normalizers.Normalizer:
 
 
 def _pre_tokenizer(settings: Text) -> pre_tokenizers.PreTokenizer:
-    """Splits into words, each with U+2581 before it, and breaks what is spelled like a special or a byte token.
+    """Splits text into words that start with U+2581, and splits the spellings of special tokens and byte tokens.
 
-    No learnt subword can then equal one, and no text can be read as one.
+    Therefore no learned subword can equal such a token, and no text can be encoded as one.
     """
     spellings = [re.escape(token[0]) + f"(?={re.escape(token[1:])})" for token in special_tokens(settings.specials)]
     breaks = "|".join([*spellings, "<(?=0x)"])
@@ -117,25 +124,25 @@ def _trainer(reserved: list[str], settings: Text) -> trainers.Trainer:
     )
 
 
-def _canonical(vocabulary: list[list[Any]], reserved: int) -> list[list[Any]]:
-    """Unigram pieces without what varies from one training to the next.
+def _deterministic(vocabulary: list[list[Any]], reserved: int) -> list[list[Any]]:
+    """Unigram tokens and scores without what differs between two trainings on the same text.
 
-    The library adds counts up in the order of a randomly seeded hash table: scores differ in their last bits, and
-    characters that no sentence's best segmentation keeps get the lowest score plus 0.0001 times a random rank.
+    The library sums counts in the order of a randomly seeded hash table, so that scores differ in their last bits.
+    Characters that occur in no sentence's best segmentation get the lowest score plus 0.0001 times a random rank.
     """
-    pieces = [(piece, score) for piece, score in vocabulary[reserved:]]
-    characters = sum(len(piece) == 1 for piece, _ in pieces)
-    lowest = min((score for _, score in pieces), default=0.0)
-    ranked = lowest + 0.0001 * characters
+    learned = [(token, score) for token, score in vocabulary[reserved:]]
+    characters = sum(len(token) == 1 for token, _ in learned)
+    lowest = min((score for _, score in learned), default=0.0)
+    highest_ranked = lowest + 0.0001 * characters
     rounded = [
-        [piece, round(lowest if len(piece) == 1 and score <= ranked else score, _SCORE_DIGITS)]
-        for piece, score in pieces
+        [token, round(lowest if len(token) == 1 and score <= highest_ranked else score, _SCORE_DIGITS)]
+        for token, score in learned
     ]
     return vocabulary[:reserved] + sorted(rounded, key=lambda entry: (-entry[1], entry[0]))
 
 
 def _without_rare_characters(texts: list[str], capacity: int) -> list[str]:
-    """Texts with spaces for all but the most frequent characters that the vocabulary can hold beside U+2581."""
+    """The texts with spaces in place of the rarest characters if the vocabulary cannot hold all of them and U+2581."""
     if len(set(chain.from_iterable(texts))) < capacity:
         return texts
     counts = Counter(chain.from_iterable(texts))

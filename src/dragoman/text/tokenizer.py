@@ -1,4 +1,4 @@
-"""What every tokenizer offers: strings to ids and back."""
+"""The interface of all tokenizers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from dragoman.text.vocabulary import Vocabulary
 
 
 class Tokenizer(Protocol):
-    """Turns sentences into ids and back. Ids never include bos or eos: whoever makes batches adds them."""
+    """Converts sentences to ids and back. Ids never include bos or eos; they are added when a batch is built."""
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Tokens and their ids, specials included."""
+        """Tokens and their ids, including the special tokens."""
         ...
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each sentence, without bos and eos."""
+        """The ids of each sentence, without bos and eos."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The sentence that these ids spell; pad, bos and eos are left out, unk shows as its spelling."""
+        """The sentence that these ids represent, without pad, bos and eos; unk appears as its spelling."""
         ...
 
     def starts_word(self, token: str) -> bool:
-        """Whether this token begins a word, rather than going on with the one before."""
+        """Whether this token begins a word instead of continuing the previous one."""
         ...
 
     def to_json(self) -> dict[str, Any]:
-        """Everything needed to build this tokenizer again, as plain JSON data with a ``type`` key."""
+        """Everything needed to rebuild this tokenizer, as plain JSON data with a ``type`` key."""
         ...

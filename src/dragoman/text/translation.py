@@ -1,4 +1,4 @@
-"""What a translator returns."""
+"""The result of translating a sentence."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Translation:
-    """A translation and what the model thought of it.
-
-    `log_probabilities` (natural logarithm) has one value for each of `tokens` and one for the end of
-    the sentence; `score` is their sum over the length penalty. An engine that was not asked for
-    log-probabilities leaves them out. `truncated` says that the source was longer than the model's
-    limit and only its beginning was translated.
-    """
+    """A translation with its scores."""
 
     text: str
     tokens: list[str] = field(default_factory=list)
     log_probabilities: list[float] = field(default_factory=list)
+    """Natural logarithms, one for each of `tokens` and one for the end of the sentence; empty if not requested."""
     score: float = 0.0
+    """The sum of `log_probabilities` divided by the length penalty."""
     truncated: bool = False
+    """Whether the source was longer than the model's limit, so that only its beginning was translated."""
     alternatives: list[Translation] = field(default_factory=list)
 
     def __str__(self) -> str:

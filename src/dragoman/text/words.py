@@ -19,7 +19,7 @@ Split = Callable[[str], list[str]]
 
 
 class WordRules(Settings):
-    """How a sentence becomes words."""
+    """How a sentence is split into words."""
 
     type: Literal["whitespace", "spacy"]
     language: str
@@ -27,13 +27,13 @@ class WordRules(Settings):
     normalization: Literal["none", "nfc", "nfkc"]
 
     def splitter(self) -> Split:
-        """The function from a sentence to its words, unseen ones included."""
+        """The function that splits a sentence into its words, known or not."""
         if self.type == "whitespace":
             return lambda text: collapse_spaces(text).split()
-        return _spacy_rules(self.language)
+        return _spacy_splitter(self.language)
 
-    def normalise(self, text: str) -> str:
-        """The text in its Unicode normal form, lowercase if so set."""
+    def normalize(self, text: str) -> str:
+        """The text in the Unicode normal form, and in lowercase if configured."""
         text = replace_surrogates(text)
         if self.normalization != "none":
             text = unicodedata.normalize("NFC" if self.normalization == "nfc" else "NFKC", text)
@@ -41,10 +41,10 @@ class WordRules(Settings):
 
 
 class WordTokenizer:
-    """Words of a vocabulary; others, and words spelled like a special, are unk.
+    """Words in a vocabulary; other words, and words spelled like a special token, are unk.
 
-    White space that spaCy makes a token of (double spaces, no-break spaces) stays one. Decoding joins words with
-    spaces; those of spaCy with the usual spacing around punctuation (see `join_words`).
+    White space that spaCy returns as a token (double spaces, no-break spaces) remains a token. Decoding joins words
+    with spaces, and those of spaCy with the usual spacing around punctuation (see `join_words`).
     """
 
     def __init__(self, rules: WordRules, vocabulary: Vocabulary) -> None:
@@ -52,28 +52,28 @@ class WordTokenizer:
         self.vocabulary = vocabulary
         specials = vocabulary.special_ids
         self._ids = {word: index for word, index in vocabulary.ids.items() if index not in specials}
-        self._silent = {vocabulary.pad, vocabulary.bos, vocabulary.eos}
+        self._hidden = {vocabulary.pad, vocabulary.bos, vocabulary.eos}
 
     @cached_property
     def _split(self) -> Split:
         return self.rules.splitter()  # late: the target side of a translator only decodes, and needs no spaCy
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each sentence's words, without bos and eos."""
+        """The ids of each sentence's words, without bos and eos."""
         unk = self.vocabulary.unk
-        return [[self._ids.get(word, unk) for word in self._split(self.rules.normalise(text))] for text in texts]
+        return [[self._ids.get(word, unk) for word in self._split(self.rules.normalize(text))] for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The words of these ids as one line of text, without pad, bos and eos."""
-        words = [self.vocabulary.tokens[index] for index in ids if index not in self._silent]
+        words = [self.vocabulary.tokens[index] for index in ids if index not in self._hidden]
         return collapse_spaces(" ".join(words) if self.rules.type == "whitespace" else join_words(words))
 
     def starts_word(self, token: str) -> bool:
-        """Whether this token begins a word: it is one."""
+        """Whether this token begins a word: every token is a whole word."""
         return True
 
     def to_json(self) -> dict[str, Any]:
-        """Rules, specials and words."""
+        """The rules, the special tokens and the words."""
         vocabulary = self.vocabulary
         return {**self.rules.model_dump(), "specials": vocabulary.specials.model_dump(), "tokens": vocabulary.tokens}
 
@@ -84,24 +84,36 @@ class _Stored(WordRules):
 
 
 def load_words(data: dict[str, Any]) -> WordTokenizer:
-    """The tokenizer that `WordTokenizer.to_json` described; pydantic's ValidationError if it is broken."""
+    """The tokenizer that `WordTokenizer.to_json` described.
+
+    Raises:
+        ValidationError: The data lacks a key or has a wrong type.
+        UserError: The data is broken in another way.
+    """
     stored = _Stored.model_validate(data)
     if stored.tokens[:4] != special_tokens(stored.specials) or len(set(stored.tokens)) < len(stored.tokens):
-        raise UserError("a tokenizer's words must be distinct and start with its four specials")
+        raise UserError("a tokenizer's words must be distinct and start with its four special tokens")
     rules = WordRules(**stored.model_dump(include=set(WordRules.model_fields)))
     return WordTokenizer(rules, Vocabulary(stored.tokens, stored.specials))
 
 
 def train_words(sides: Sequence[tuple[str, Iterable[str]]], settings: Text) -> list[WordTokenizer]:
-    """One tokenizer for each (language, sentences), all of one vocabulary: most frequent words first.
+    """One tokenizer for each side, all with the same vocabulary: the most frequent words first.
 
-    Languages share the tokenizer itself where their rules are the same.
+    Sides with the same rules share one tokenizer object.
+
+    Args:
+        sides: For each, its language and its sentences.
+        settings: What to train.
+
+    Raises:
+        UserError: spaCy is needed but not installed, or does not support a language.
     """
     counts: Counter[str] = Counter()
     rules = [_rules(language, settings) for language, _ in sides]
     for rule, (_, texts) in zip(rules, sides, strict=True):
         split = rule.splitter()
-        counts.update(chain.from_iterable(split(rule.normalise(text)) for text in texts))
+        counts.update(chain.from_iterable(split(rule.normalize(text)) for text in texts))
     specials = special_tokens(settings.specials)
     words = [word for word, count in counts.items() if count >= settings.minimum_frequency and word not in specials]
     words.sort(key=lambda word: (-counts[word], word))
@@ -121,7 +133,7 @@ def _rules(language: str, settings: Text) -> WordRules:
     )
 
 
-def _spacy_rules(language: str) -> Split:
+def _spacy_splitter(language: str) -> Split:
     try:
         import spacy
     except ImportError:

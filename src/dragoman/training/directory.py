@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import SOURCE, TARGET
 from dragoman.dataset.prepare import Prepared
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe
-from dragoman.system.files import is_leftover, read_json, remove_leftovers, write_text
-from dragoman.text.registry import load_tokenizer
+from dragoman.system.files import is_leftover, remove_leftovers
+from dragoman.text.registry import TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
 HARMLESS = ("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every", "training.threads")
@@ -50,8 +48,7 @@ def start_directory(recipe: Recipe, output: Path, data: Prepared, resume: bool) 
         remove_leftovers(directory)
     if not resume:
         save_recipe(recipe, output / "recipe.toml")
-    for name, tokenizer in ((SOURCE, data.source), (TARGET, data.target)):  # the target last: it says both are there
-        write_text(output / name, json.dumps(tokenizer.to_json(), ensure_ascii=False))
+    save_tokenizers(output, data.source, data.target)
 
 
 def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
@@ -74,6 +71,4 @@ def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def saved_tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer] | None:
     """Those that a run began with, source and target, if it has begun."""
-    if not (run / TARGET).exists():
-        return None
-    return load_tokenizer(read_json(run / SOURCE)), load_tokenizer(read_json(run / TARGET))
+    return load_tokenizers(run) if (run / TARGET_FILE).exists() else None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.find import Pair
+from dragoman.corpus.pair import Pair
 from dragoman.dataset.prepare import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.error_analysis import break_down

@@ -1,1 +1,1 @@
-"""Corpora that dragoman generates itself."""
+"""Corpora that dragoman generates."""

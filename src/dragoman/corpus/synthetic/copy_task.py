@@ -1,4 +1,4 @@
-"""The built-in corpus of the copy task: random sequences whose translation is themselves."""
+"""The copy task: random sequences of words, each of which is its own translation."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ _WORDS = 10
 _SEED = 1
 
 
-def copying(split: str) -> list[str]:
-    """Sequences of ten words from 1 to 10 that start with 1, all distinct across the splits train, validation, test."""
+def copy_sequences(split: str) -> list[str]:
+    """Sequences of ten words from 1 to 10 that start with 1; all are distinct, also across the splits.
+
+    Raises:
+        UserError: The split is not train, validation or test.
+    """
     if split not in _SIZES:
         raise UserError(f"copy has no split {split!r}, only {', '.join(_SIZES)}{nearest(split, _SIZES)}")
     return list(_splits()[split])

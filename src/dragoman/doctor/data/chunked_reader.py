@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from dragoman.corpus.find import aligned_files, read_corpus
+from dragoman.corpus.corpus import aligned_files, read_corpus
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference

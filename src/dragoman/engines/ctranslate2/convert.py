@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 from dragoman import __version__
-from dragoman.bundle import SOURCE, TARGET, Bundle
-from dragoman.corpus.download import cache_directory
+from dragoman.bundle import Bundle
 from dragoman.errors import UserError
+from dragoman.system.cache import cache_directory
 from dragoman.system.files import atomic_directory, read_json, sha256, write_json
+from dragoman.text.registry import save_tokenizers
 
 ORIGIN_FILE = "converted.json"
 
@@ -35,8 +35,7 @@ def write_model(bundle: Bundle, directory: Path, compute_type: str) -> None:
     spec = specify(bundle)
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     spec.save(str(directory))
-    for name, tokenizer in ((SOURCE, bundle.source), (TARGET, bundle.target)):
-        (directory / name).write_text(json.dumps(tokenizer.to_json(), ensure_ascii=False), encoding="utf-8")
+    save_tokenizers(directory, bundle.source, bundle.target)
 
 
 def conversion_directory(path: Path, compute_type: str) -> Path | None:

@@ -17,7 +17,7 @@ from dragoman.bundle import Bundle
 from dragoman.export.argos import sentencepiece as pieces
 from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.parity import Compared, Exported, Values
-from dragoman.text.sentencepiece import PieceTokenizer
+from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.tokenizer import Tokenizer
 
 COMPUTE_TYPES = ctranslate2.COMPUTE_TYPES
@@ -35,7 +35,7 @@ def refusals(bundle: Bundle) -> list[str]:
     """What Argos cannot express of this bundle."""
     reasons = ctranslate2.refusals(bundle) + pieces.refusals(bundle.source)
     target = bundle.target
-    if isinstance(target, PieceTokenizer) or getattr(target, "pre_tokenizer", None) == "metaspace":
+    if isinstance(target, SentencePieceTokenizer) or getattr(target, "pre_tokenizer", None) == "metaspace":
         return reasons  # whatever its pieces are: Argos joins them, and needs no model for it
     return reasons or ["the target's tokenizer: Argos joins subwords, and cannot put spaces between words"]
 

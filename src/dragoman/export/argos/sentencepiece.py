@@ -16,8 +16,8 @@ import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Tokenizer as Backend
 
-from dragoman.text.normalization import MARK
-from dragoman.text.sentencepiece import PieceTokenizer
+from dragoman.text.normalization import METASPACE
+from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
 
@@ -29,7 +29,7 @@ _HANGUL = range(0xAC00, 0xD7A4)
 
 def refusals(tokenizer: Tokenizer) -> list[str]:
     """Why SentencePiece cannot split text as a tokenizer does."""
-    if isinstance(tokenizer, PieceTokenizer):
+    if isinstance(tokenizer, SentencePieceTokenizer):
         return []
     if not isinstance(tokenizer, SubwordTokenizer):
         return ["text.tokenizer: SentencePiece has subwords only (bpe, unigram)"]
@@ -60,7 +60,7 @@ def _made_otherwise(tokenizer: SubwordTokenizer) -> list[str]:
 
 def sentencepiece_model(tokenizer: Tokenizer) -> bytes:
     """The file of a SentencePiece model that splits as the tokenizer does; `refusals` must have found nothing."""
-    if isinstance(tokenizer, PieceTokenizer):
+    if isinstance(tokenizer, SentencePieceTokenizer):
         return tokenizer.model
     assert isinstance(tokenizer, SubwordTokenizer)
     data, vocabulary = tokenizer.to_json()["tokenizer"], tokenizer.vocabulary
@@ -124,7 +124,7 @@ def _rules(normalizer: Any, hangul: bool) -> Iterator[tuple[str, str]]:
         character = chr(code)
         if 0xD800 <= code <= 0xDFFF or (code in _HANGUL and not hangul):
             continue
-        spaces = character == MARK or character.isspace() or unicodedata.category(character) == "Cc"
+        spaces = character == METASPACE or character.isspace() or unicodedata.category(character) == "Cc"
         if spaces:
             if character != " ":
                 yield character, " "

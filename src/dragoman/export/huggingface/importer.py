@@ -22,7 +22,7 @@ from dragoman.model.build import build_model
 from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Specials
 from dragoman.system.files import read_json
-from dragoman.text.sentencepiece import PieceTokenizer
+from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.vocabulary import Vocabulary
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "swish": "silu"}
@@ -88,7 +88,7 @@ def _build(directory: Path, config: dict[str, Any]) -> tuple[Bundle, tuple[Tenso
     tokenizers, rows = [], []
     for side, name in (("source", "vocab"), ("target", "vocab" if shared else "target_vocab")):
         vocabulary, order = _vocabulary(read_json(directory / f"{name}.json"), config, directory)
-        tokenizers.append(PieceTokenizer((directory / f"{side}.spm").read_bytes(), vocabulary))
+        tokenizers.append(SentencePieceTokenizer((directory / f"{side}.spm").read_bytes(), vocabulary))
         rows.append(torch.tensor([*order[:2], start, *order[2:]]))
     recipe = build_recipe(_recipe(directory, config, shared))
     source, target = tokenizers

@@ -11,11 +11,12 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from dragoman.bundle import SOURCE, TARGET, Bundle
+from dragoman.bundle import Bundle
 from dragoman.dataset.batch import pad
 from dragoman.export.onnx.graph import decoder_graph, encoder_graph
 from dragoman.export.parity import Compared, Exported, Values
 from dragoman.settings import Decoding
+from dragoman.text.registry import save_tokenizers
 
 COMPUTE_TYPES = ("float32",)
 LARGEST = 2_000_000_000
@@ -32,8 +33,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     """Write both graphs, tokenizers, and what a program must know into a directory that is there."""
     (directory / "encoder.onnx").write_bytes(encoder_graph(bundle.model))
     (directory / "decoder.onnx").write_bytes(decoder_graph(bundle.model))
-    for name, tokenizer in ((SOURCE, bundle.source), (TARGET, bundle.target)):
-        (directory / name).write_text(json.dumps(tokenizer.to_json(), ensure_ascii=False), encoding="utf-8")
+    save_tokenizers(directory, bundle.source, bundle.target)
     (directory / "config.json").write_text(json.dumps(_config(bundle), indent=2), encoding="utf-8")
     (directory / "README.md").write_text(_PAGE.format(name=bundle.recipe.name), encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Inflection and word order of the built-in corpus: from words to phrases and clauses in both languages."""
+"""Inflection and word order of the captions: from words to phrases and clauses in both languages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dragoman.corpus.synthetic.captions.lexicon import DATIVE, NOMINATIVE, Adjective, Noun, Verb
 
-# nominative, accusative, dative; p is the plural of every gender
+# Forms for nominative, accusative, dative; "p" is the plural of every gender.
 _DEFINITE = {
     "m": ("der", "den", "dem"),
     "f": ("die", "die", "der"),
@@ -34,13 +34,13 @@ _CONTRACTIONS = {
 
 
 def join(*words: str) -> str:
-    """The words that are not empty, with single spaces."""
+    """The non-empty words, separated by single spaces."""
     return " ".join(filter(None, words))
 
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A determiner (named in English), adjectives and a noun."""
+    """A determiner (given in English), adjectives and a noun."""
 
     determiner: str
     adjectives: tuple[Adjective, ...]
@@ -48,7 +48,7 @@ class NounPhrase:
     plural: bool = False
 
     def german(self, case: int) -> str:
-        """The phrase, inflected."""
+        """The inflected phrase in German."""
         determiner, ending = self._determiner_and_ending(case)
         adjectives = [adjective.stem + ending for adjective in self.adjectives]
         return join(determiner, *adjectives, self._german_noun(case))
@@ -60,7 +60,7 @@ class NounPhrase:
         if self.determiner.startswith("the"):
             numeral = _NUMERALS[self.determiner.removeprefix("the").strip()]
             return join(_DEFINITE[gender][case], numeral), _WEAK[gender][case]
-        assert self.plural, "the corpus has no bare singulars with adjectives"
+        assert self.plural, "singular nouns have a determiner"
         ending = _STRONG_PLURAL[case]
         if self.determiner in _QUANTITIES:
             return _QUANTITIES[self.determiner] + ending, ending
@@ -74,15 +74,15 @@ class NounPhrase:
 
     @property
     def english(self) -> str:
-        """The phrase in English, with a or an."""
+        """The phrase in English, with the right form of a or an."""
         noun = self.noun.english_plural if self.plural else self.noun.english
         words = join(*(adjective.english for adjective in self.adjectives), noun)
-        vowel = words[0] in "aeiou" and not words.startswith("uni")
-        return join("an" if self.determiner == "a" and vowel else self.determiner, words)
+        starts_with_vowel = words[0] in "aeiou" and not words.startswith("uni")
+        return join("an" if self.determiner == "a" and starts_with_vowel else self.determiner, words)
 
 
 def prepositional(preposition: str, case: int, phrase: NounPhrase) -> str:
-    """A German prepositional phrase, contracted where German contracts: `im Park`."""
+    """A German prepositional phrase, with the usual contractions such as `im Park`."""
     words = f"{preposition} {phrase.german(case)}"
     first, second, *rest = words.split()
     return join(_CONTRACTIONS.get(f"{first} {second}", f"{first} {second}"), *rest)
@@ -90,14 +90,14 @@ def prepositional(preposition: str, case: int, phrase: NounPhrase) -> str:
 
 @dataclass(frozen=True)
 class Subject:
-    """Who acts, in both languages; `plural` is the verb's number, `many` the number in meaning."""
+    """The subject of a clause in both languages."""
 
     german: str
     english: str
     nouns: tuple[Noun, ...]
-    plural: bool
-    many: bool
-    owner: str = ""  # his, her or their
+    plural: bool  # in grammar: the number of the verb
+    many: bool  # in meaning: "a family" is singular, but many
+    owner: str = ""  # the possessive for its belongings: his, her or their
 
     @property
     def relative_pronouns(self) -> tuple[str, str]:
@@ -109,13 +109,13 @@ class Subject:
 
 @dataclass(frozen=True)
 class Clause:
-    """A subject, a verb and all around it; German orders it by where it stands, English always alike."""
+    """A subject, a verb and its complements. Word order depends on the type of clause in German, but not in English."""
 
     subject: Subject
     verb: Verb
-    early: str  # what the German middle field has before the place: definite and dative objects
+    before_place: str  # German: definite and dative objects
     place: str
-    late: str  # and after it: indefinite and prepositional objects, where to
+    after_place: str  # German: indefinite and prepositional objects, and directions
     english_complement: str
     english_place: str
 
@@ -123,36 +123,38 @@ class Clause:
     def _finite(self) -> str:
         return self.verb.infinitive if self.subject.plural else self.verb.singular
 
+    @property
+    def _middle_field(self) -> str:
+        return join(self.before_place, self.place, self.after_place)
+
     def german(self) -> str:
-        """Subject first, verb second."""
-        return join(self.subject.german, self._finite, self.early, self.place, self.late, self.verb.particle.strip())
+        """The main clause with the subject first and the verb second."""
+        return join(self.subject.german, self._finite, self._middle_field, self.verb.particle.strip())
 
-    def german_after(self, front: str) -> str:
-        """Verb second after `front`, which is not the subject."""
-        return join(
-            front, self._finite, self.subject.german, self.early, self.place, self.late, self.verb.particle.strip()
-        )
+    def german_fronted(self, front: str) -> str:
+        """The main clause with `front` first, the verb second and the subject third."""
+        return join(front, self._finite, self.subject.german, self._middle_field, self.verb.particle.strip())
 
-    def german_final(self, subject: str) -> str:
-        """Verb last, as in subordinate clauses; a separable verb stands in one word."""
-        return join(subject, self.early, self.place, self.late, self.verb.particle + self._finite)
+    def german_verb_final(self, subject: str) -> str:
+        """The subordinate clause with the verb last; a separable verb is one word there."""
+        return join(subject, self._middle_field, self.verb.particle + self._finite)
 
     def german_attempt(self, front: str) -> str:
-        """`versucht, ... zu fangen` with the verb second, after `front` if there is one."""
+        """The main clause with `versucht, … zu …`, with `front` first unless it is empty."""
         finite = "versuchen" if self.subject.plural else "versucht"
         start = join(front, finite, self.subject.german) if front else join(self.subject.german, finite)
         particle, infinitive = self.verb.particle, self.verb.infinitive
         to = f"{particle}zu{infinitive}" if particle else f"zu {infinitive}"
-        return f"{start}, {join(self.early, self.late, to)}"
+        return f"{start}, {join(self.before_place, self.after_place, to)}"
 
     def english(self, subject: str = "") -> str:
-        """The subject, or `subject` in its place, is doing something somewhere."""
+        """The clause in the present progressive; if `subject` is not empty, it replaces the subject."""
         be = "are" if self.subject.plural else "is"
         return join(
             subject or self.subject.english, be, self.verb.participle, self.english_complement, self.english_place
         )
 
     def english_attempt(self) -> str:
-        """The subject is trying to do something."""
+        """The clause with `is trying to`."""
         be = "are" if self.subject.plural else "is"
         return join(self.subject.english, be, "trying to", self.verb.base, self.english_complement)

@@ -1,4 +1,4 @@
-"""The tables of the built-in corpus, read and linked."""
+"""The words of the captions: parses `tables` and links the words to each other."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NOMINATIVE, ACCUSATIVE, DATIVE = range(3)
 
 @dataclass(frozen=True, eq=False)
 class Noun:
-    """A noun in both languages; an empty singular or plural is one that the corpus never uses."""
+    """A noun in both languages; a singular or plural that the captions never use is empty."""
 
     gender: str  # m, f or n
     singular: str
-    oblique: str  # accusative and dative singular; differs in weak nouns only
+    oblique: str  # accusative and dative singular; differs from `singular` in weak nouns
     plural: str
     english: str
     english_plural: str
@@ -25,7 +25,7 @@ class Noun:
 
 @dataclass(frozen=True, eq=False)
 class Adjective:
-    """An adjective: its predicative form, the stem that takes endings, and its translation."""
+    """An adjective: its predicative form, the stem for endings, and its translation."""
 
     german: str
     stem: str
@@ -35,7 +35,7 @@ class Adjective:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A preposition with its case and noun: where something happens, or where it goes."""
+    """A preposition with its case and noun: a location or a direction."""
 
     preposition: str
     case: int
@@ -47,7 +47,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """A verb in the forms that captions need; `particle` is empty unless the verb is separable."""
+    """A verb in the forms that captions use; `particle` is empty unless the verb is separable."""
 
     infinitive: str  # also third person plural
     singular: str
@@ -58,7 +58,7 @@ class Verb:
 
 @dataclass(frozen=True, eq=False)
 class Activity:
-    """A verb with all that may stand around it."""
+    """A verb with the words that it can be combined with."""
 
     verb: Verb
     subjects: tuple[Noun, ...]
@@ -73,7 +73,7 @@ class Activity:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """All words, linked."""
+    """All words, linked to each other."""
 
     nouns: tuple[Noun, ...]
     adjectives: dict[Noun, tuple[Adjective, ...]]
@@ -99,7 +99,7 @@ def _noun(line: str) -> Noun:
 
 
 def _adjectives(nouns: tuple[Noun, ...]) -> dict[Noun, tuple[Adjective, ...]]:
-    fitting: dict[Noun, tuple[Adjective, ...]] = dict.fromkeys(nouns, ())
+    by_noun: dict[Noun, tuple[Adjective, ...]] = dict.fromkeys(nouns, ())
     for table in (QUALITIES, COLORS):
         for line in table.strip().splitlines():
             words, _, tags = line.partition(" : ")
@@ -107,8 +107,8 @@ def _adjectives(nouns: tuple[Noun, ...]) -> dict[Noun, tuple[Adjective, ...]]:
             base, _, stem = german.partition("/")
             adjective = Adjective(base, stem or base, english, color=table is COLORS)
             for noun in _tagged(nouns, tags):
-                fitting[noun] += (adjective,)
-    return fitting
+                by_noun[noun] += (adjective,)
+    return by_noun
 
 
 def _tagged(nouns: tuple[Noun, ...], tags: str) -> tuple[Noun, ...]:
@@ -156,10 +156,10 @@ def _activity(line: str, nouns: tuple[Noun, ...], places: tuple[Place, ...]) -> 
 
 @cache
 def lexicon() -> Lexicon:
-    """All words of the corpus; the tables are read once."""
+    """The lexicon; the tables are parsed once."""
     nouns = tuple(_noun(line) for line in NOUNS.strip().splitlines() if line)
     by_name = {noun.english: noun for noun in nouns}
-    assert len(by_name) == len(nouns), "English singulars name the nouns"
+    assert len(by_name) == len(nouns), "English singulars identify the nouns"
     places = tuple(_place(line, by_name) for line in PLACES.strip().splitlines())
     activities = tuple(_activity(line, nouns, places) for line in ACTIVITIES.strip().splitlines())
     return Lexicon(nouns, _adjectives(nouns), activities)

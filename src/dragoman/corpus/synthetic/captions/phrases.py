@@ -1,4 +1,4 @@
-"""Subjects, places and clauses of the built-in corpus, drawn at random where the lexicon lets them meet."""
+"""Random subjects, places and clauses, within the combinations that the lexicon allows."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ PLURAL = (*INDEFINITE_PLURAL, "the", "the", "the two", "the three")
 _Item = TypeVar("_Item")
 
 
-class Unfit(Exception):  # noqa: N818 (no error: the draw is thrown away)
-    """This draw makes no sensible sentence."""
+class RejectedDraw(Exception):  # noqa: N818 (not an error: the generator draws again)
+    """The words drawn so far do not form a sensible sentence."""
 
 
-class PhraseWriter:
-    """Draws phrases and clauses; `combinations` collects the word combinations in them.
+class PhraseGenerator:
+    """Draws random phrases and clauses, and collects their word combinations in `combinations`.
 
-    A combination is an adjective with its noun, a subject with its verb, or a verb with a noun after it
-    (object, recipient, tool or place), named in English.
+    A combination is an adjective with its noun, a subject with its verb, or a verb with a noun that follows it
+    (object, recipient, tool or place), in English.
     """
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed).random  # the one method whose numbers are the same in every version
+        self._random = random.Random(seed).random  # the only method with the same numbers in every Python version
         self._lexicon = lexicon()
         self._clothes = [
             [noun for noun in self._lexicon.nouns if not noun.tags.isdisjoint(tags)]
@@ -39,55 +39,55 @@ class PhraseWriter:
 
     def _pick(self, items: Sequence[_Item]) -> _Item:
         if not items:
-            raise Unfit
+            raise RejectedDraw
         return items[int(self._random() * len(items))]
 
     def _chance(self, probability: float) -> bool:
         return self._random() < probability
 
-    def _note_subject(self, noun: Noun, activity: Activity) -> None:
+    def _record_subject(self, noun: Noun, activity: Activity) -> None:
         self.combinations.append((noun.english, activity.verb.participle.split()[0]))
 
-    def _note_complement(self, activity: Activity, noun: Noun) -> None:
+    def _record_complement(self, activity: Activity, noun: Noun) -> None:
         self.combinations.append((activity.verb.participle.split()[0], noun.english))
 
     # Clauses
 
     def _place(self, activity: Activity, probability: float) -> Place | None:
-        """A place, with this probability where the activity can do without."""
+        """A random place; if the activity is complete without one, only with this probability."""
         wanted = "short" not in activity.flags or self._chance(probability)
         return self._pick(activity.places) if wanted and activity.places else None
 
     def _clause(self, activity: Activity, subject: Subject, place: Place | None) -> Clause:
         if "dull" in activity.flags and not {"laughing", "smiling"}.isdisjoint(subject.english.split()):
-            raise Unfit
+            raise RejectedDraw
         phrases = self._complements(activity, subject)
         nouns = [*subject.nouns, *(phrase.noun for _, phrase in phrases), *([place.noun] if place else [])]
         if len(set(nouns)) < len(nouns):
-            raise Unfit
-        early = [german for german, phrase in phrases if _is_early(activity, phrase)]
-        late = [german for german, phrase in phrases if not _is_early(activity, phrase)]
+            raise RejectedDraw
+        before = [german for german, phrase in phrases if _precedes_place(activity, phrase)]
+        after = [german for german, phrase in phrases if not _precedes_place(activity, phrase)]
         english = [phrase.english for _, phrase in phrases]
         if activity.tool and not place and self._chance(0.5):
-            self._note_complement(activity, activity.tool)
+            self._record_complement(activity, activity.tool)
             tool = NounPhrase("a", (), activity.tool)
-            late.append(prepositional("mit", DATIVE, tool))
+            after.append(prepositional("mit", DATIVE, tool))
             english.append(f"with {tool.english}")
-        german_place, english_place = self._located(activity, place, subject) if place else ("", "")
+        german_place, english_place = self._place_phrase(activity, place, subject) if place else ("", "")
         if "go" in activity.flags:
-            late.append(german_place)
+            after.append(german_place)
             german_place = ""
-        return Clause(subject, activity.verb, join(*early), german_place, join(*late), join(*english), english_place)
+        return Clause(subject, activity.verb, join(*before), german_place, join(*after), join(*english), english_place)
 
     def _complements(self, activity: Activity, subject: Subject) -> list[tuple[str, NounPhrase]]:
-        """Recipient and object, in German and to be."""
+        """Recipient and object, each as German text and as a phrase."""
         phrases = []
         if activity.recipients:
             recipient = self._object(activity, activity.recipients, subject, plural=False)
             phrases.append((recipient.german(DATIVE), recipient))
         if "bare" in activity.flags:
             music = NounPhrase("the", (), self._pick(activity.objects))
-            self._note_complement(activity, music.noun)
+            self._record_complement(activity, music.noun)
             phrases.append((music.noun.singular, music))
         elif activity.objects:
             phrase = self._object(activity, activity.objects, subject, plural=not activity.recipients)
@@ -98,13 +98,13 @@ class PhraseWriter:
 
     def _object(self, activity: Activity, nouns: Sequence[Noun], subject: Subject, plural: bool) -> NounPhrase:
         noun = self._pick(nouns)
-        self._note_complement(activity, noun)
+        self._record_complement(activity, noun)
         if "each" in activity.flags:
             if subject.many and not noun.plural:
-                raise Unfit
+                raise RejectedDraw
             determiners = ("",) if subject.many else ("a",) if "wear" in activity.flags else SINGULAR
             return self._phrase(self._pick(determiners), noun, plural=subject.many)
-        if "own" in activity.flags and subject.owner and self._chance(0.35) and _may_own(subject, noun):
+        if "own" in activity.flags and subject.owner and self._chance(0.35) and _can_own(subject, noun):
             return self._phrase(subject.owner, noun)
         if "unique" in noun.tags or "kin" in noun.tags:
             return self._phrase("the", noun)
@@ -112,10 +112,10 @@ class PhraseWriter:
             return self._phrase(self._pick(("", *PLURAL)), noun, plural=True)
         return self._phrase(self._pick(SINGULAR), noun)
 
-    def _located(self, activity: Activity, place: Place, subject: Subject) -> tuple[str, str]:
+    def _place_phrase(self, activity: Activity, place: Place, subject: Subject) -> tuple[str, str]:
         if subject.many and "small" in place.tags:
-            raise Unfit
-        self._note_complement(activity, place.noun)
+            raise RejectedDraw
+        self._record_complement(activity, place.noun)
         phrase = self._phrase("the" if place.definite else self._pick(("a", "the")), place.noun, adjectives=0.25)
         return prepositional(place.preposition, place.case, phrase), f"{place.english} {phrase.english}"
 
@@ -131,7 +131,7 @@ class PhraseWriter:
         return self._dressed(subject) if dressed else subject
 
     def _single(self, activity: Activity, noun: Noun) -> Subject:
-        self._note_subject(noun, activity)
+        self._record_subject(noun, activity)
         plural = not noun.singular or self._chance(0.32)
         phrase = self._phrase(self._pick(PLURAL if plural else SINGULAR), noun, plural)
         owner = "his" if "he" in noun.tags else "her" if "she" in noun.tags else ""
@@ -146,8 +146,8 @@ class PhraseWriter:
 
     def _group(self, activity: Activity, noun: Noun) -> Subject:
         if "kin" in noun.tags:
-            raise Unfit
-        self._note_subject(noun, activity)
+            raise RejectedDraw
+        self._record_subject(noun, activity)
         members = self._phrase("", noun, plural=True)
         german, english = f"eine Gruppe von {members.german(DATIVE)}", f"a group of {members.english}"
         return Subject(german, english, (noun,), plural=False, many=True)
@@ -156,9 +156,9 @@ class PhraseWriter:
         nouns = (noun, self._pick(activity.subjects))
         kinds = {"animal" in noun.tags for noun in nouns}
         if nouns[0] is nouns[1] or len(kinds) == 2 or not all(noun.singular for noun in nouns):
-            raise Unfit
+            raise RejectedDraw
         for member in nouns:
-            self._note_subject(member, activity)
+            self._record_subject(member, activity)
         determiner = self._pick(("a", "the"))
         phrases = [self._phrase(determiner, noun, adjectives=0.25) for noun in nouns]
         return Subject(
@@ -171,14 +171,14 @@ class PhraseWriter:
         )
 
     def _dressed(self, subject: Subject) -> Subject:
-        piece = self._pick(self._clothes["female" in subject.nouns[0].tags])
-        if "hair" in piece.tags and "blond" in subject.english.split():
-            raise Unfit
-        german, english = ("in", "in") if piece.tags.isdisjoint({"topwear", "hair"}) else ("mit", "with")
-        if "hair" in piece.tags:
-            phrase = self._phrase("", piece, plural=True, adjectives=1.0)
+        garment = self._pick(self._clothes["female" in subject.nouns[0].tags])
+        if "hair" in garment.tags and "blond" in subject.english.split():
+            raise RejectedDraw
+        german, english = ("in", "in") if garment.tags.isdisjoint({"topwear", "hair"}) else ("mit", "with")
+        if "hair" in garment.tags:
+            phrase = self._phrase("", garment, plural=True, adjectives=1.0)
         else:
-            phrase = self._phrase("" if subject.many else "a", piece, plural=subject.many, adjectives=0.7)
+            phrase = self._phrase("" if subject.many else "a", garment, plural=subject.many, adjectives=0.7)
         return replace(
             subject,
             german=f"{subject.german} {prepositional(german, DATIVE, phrase)}",
@@ -193,22 +193,22 @@ class PhraseWriter:
         return NounPhrase(determiner, chosen, noun, plural)
 
     def _adjectives(self, noun: Noun) -> tuple[Adjective, ...]:
-        fitting = self._lexicon.adjectives[noun]
-        qualities = [adjective for adjective in fitting if not adjective.color]
-        colors = [adjective for adjective in fitting if adjective.color]
+        candidates = self._lexicon.adjectives[noun]
+        qualities = [adjective for adjective in candidates if not adjective.color]
+        colors = [adjective for adjective in candidates if adjective.color]
         if qualities and colors and self._chance(0.15):
             return self._pick(qualities), self._pick(colors)
-        return (self._pick(fitting),) if fitting else ()
+        return (self._pick(candidates),) if candidates else ()
 
 
-def _is_early(activity: Activity, phrase: NounPhrase) -> bool:
-    """Whether the German middle field has the phrase before the place."""
+def _precedes_place(activity: Activity, phrase: NounPhrase) -> bool:
+    """Whether the phrase precedes the place in a German clause."""
     if activity.preposition or "bare" in activity.flags:
         return False
     indefinite = phrase.determiner in ("", "a", *INDEFINITE_PLURAL)
     return activity.case == DATIVE or phrase.noun in activity.recipients or not indefinite
 
 
-def _may_own(subject: Subject, noun: Noun) -> bool:
+def _can_own(subject: Subject, noun: Noun) -> bool:
     child = "child" in subject.nouns[0].tags
     return noun.english == "child" if not child and "person" in noun.tags else noun.english != "child"

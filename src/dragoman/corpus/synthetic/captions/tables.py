@@ -1,7 +1,7 @@
-"""The words of the built-in corpus: nouns, adjectives, places and activities, as tables to read and extend.
+"""The vocabulary of the captions as tables: nouns, adjectives, places and activities.
 
-Tags and English singulars say what goes with what: an activity names the tags of its subjects, objects and
-places, an adjective the tags of its nouns. That is what keeps dogs from reading books.
+Tags and English singulars define which words can be combined: an activity lists the tags of its subjects, objects and
+places; an adjective lists the tags of its nouns. This prevents captions in which dogs read books.
 """
 
 # article, singular[/accusative and dative singular], plural (- if never used) = English [irregular plural] : tags
@@ -167,7 +167,7 @@ die Tür Türen = door : colored wooden
 das Fenster Fenster = window : dirty
 """
 
-# German stem, English : tags or English singulars of the nouns it fits; qualities stand before colors
+# German form[/stem], English : tags or English singulars of its nouns; qualities come before colors
 QUALITIES = """
 klein small : child pet farm fowl monkey toy house boat table box room garden boat lake bag backpack tent
 groß big : dog farm elephant ball box suitcase umbrella picture house tent fountain plate kitchen tree stone
@@ -206,7 +206,7 @@ blond blond : blond hair
 bunt colorful : bird scarf kite ball umbrella balloon rug blanket tent
 """
 
-# [! always definite] [> accusative: where to] preposition, noun = English preposition : tags
+# [! if always definite] [> if a direction, with the accusative] preposition, noun = English preposition : tags
 PLACES = """
 !in park = in : nature play walk eat
 in garden = in : nature play home water
@@ -331,12 +331,14 @@ aus bucket = from : sip
 aus river = from : sip
 """
 
-# subjects | infinitive, singular, particle = English[, base form] | what stands with it | places | flags
-# What stands with it: preposition or case and objects [to recipients] [+ tool]; bare is an object without an article.
-# Flags of the verb   short: good without a place. go: the place is where to. try: "is trying to" do it.
-# Flags of its object  each: plural subjects have plural objects. one: never plural. own: his, her or their object.
-# Flags of company    posture: with something seated. idle: with something busy. wear: with anything but unclothed.
-#                     dull: without laughing and smiling. thing: said of things.
+# subjects | infinitive, singular, particle = English[, base form] | complements | places | flags
+# Complements: preposition or case, and objects [to recipients] [+ tool]; "bare": the object has no article in German.
+# Flags of the verb     short: complete without a place. go: the place is a direction. try: also with "is trying to".
+# Flags of the object   each: plural subjects have plural objects. one: never plural. own: also with a possessive.
+# Flags for combining two activities in one sentence
+#                       posture: combines with "seated" ones. idle: combines with "busy" ones.
+#                       wear: combines with all but "unclothed" ones. dull: not with laughing or smiling subjects.
+#                       thing: has things as subjects.
 ACTIVITIES = """
 person crowd | sitzen sitzt = sitting | | seat | posture
 person crowd | stehen steht = standing | | stand town yard | posture idle

@@ -1,4 +1,4 @@
-"""The checks have grammar tables of their own, in another form than the corpus has them."""
+"""Grammatical checks of the captions, with grammar tables that are independent of the generator's."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ STEMS = (
     "lachend|lang|leer|lächelnd|müd|nass|neugierig|neu|rot|ruhig|schmutzig|schwarz|schön|warm|weiß"
 )
 
-# Every slot is a gender (p: plural) and a case, numbered as in German schools: 1 nominative, 3 dative, 4 accusative.
+# A slot is a gender (p: plural) and a case, numbered as in German grammars: 1 nominative, 3 dative, 4 accusative.
 ALL = {gender + case for gender in "mfnp" for case in "134"}
 ARTICLES = {
     "der": {"m1", "f3"},
@@ -120,7 +120,7 @@ def noun_slots(noun: str) -> frozenset[str]:
 
 
 def phrase_slots(match: re.Match[str]) -> set[str]:
-    """The genders and cases that all parts of a noun phrase agree on."""
+    """The genders and cases in which all parts of a noun phrase agree."""
     part = match.groupdict()
     slots, endings = set(noun_slots(part["noun"])), ALONE
     if part["contraction"]:
@@ -185,23 +185,23 @@ def test_sizes() -> None:
     assert [len(SPLITS[split]) for split in ("train", "validation", "test")] == [24_000, 500, 1_000]
 
 
-def test_nothing_occurs_twice_so_each_sentence_has_one_translation() -> None:
+def test_no_sentence_occurs_twice_so_each_has_one_translation() -> None:
     for sentences in zip(*PAIRS, strict=True):
         assert len(set(sentences)) == len(PAIRS)
 
 
-def test_unknown_split_is_refused_with_the_allowed_ones() -> None:
+def test_an_unknown_split_is_rejected_with_the_allowed_ones() -> None:
     with pytest.raises(UserError, match=r"'tests'.*train, validation, test.*did you mean 'test'"):
         captions("tests")
 
 
-def test_callers_cannot_change_the_corpus() -> None:
+def test_callers_cannot_modify_the_corpus() -> None:
     captions("test").clear()
     assert captions("test") == SPLITS["test"]
 
 
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
-def test_every_interpreter_builds_the_same(hash_seed: str) -> None:
+def test_every_interpreter_generates_the_same_corpus(hash_seed: str) -> None:
     program = """
 from dragoman.corpus.synthetic.captions import captions
 print([captions(split) for split in ("train", "validation", "test")])
@@ -225,13 +225,13 @@ def test_lengths_vary() -> None:
         assert sum(count > 200 for count in lengths.values()) >= 10
 
 
-def test_every_held_out_sentence_has_a_combination_that_training_never_shows() -> None:
+def test_every_held_out_sentence_has_a_combination_that_never_appears_in_training() -> None:
     training = {combination for _, english in SPLITS["train"] for combination in combinations(english)}
     for _, english in HELD_OUT:
         assert not combinations(english) <= training, english
 
 
-def test_a_combination_of_its_own_is_rare_within_training() -> None:
+def test_few_training_sentences_have_a_combination_that_appears_nowhere_else() -> None:
     """Otherwise the test above would pass for any split."""
     found = [combinations(english) for _, english in SPLITS["train"]]
     counts = Counter(combination for sentence in found for combination in sentence)
@@ -265,7 +265,7 @@ def test_german_words_are_nouns_or_lower_case() -> None:
             assert word.islower() or noun_slots(word), german
 
 
-def test_adjectives_always_stand_in_a_phrase_that_is_checked() -> None:
+def test_adjectives_are_always_part_of_a_phrase_that_is_checked() -> None:
     inflected = re.compile(rf"(?:{STEMS})(?:e|en|er|es)")
     for german, _ in PAIRS:
         phrases = " ".join(match["adjectives"] for match in PHRASE.finditer(german)).split()
@@ -273,8 +273,8 @@ def test_adjectives_always_stand_in_a_phrase_that_is_checked() -> None:
         assert {word for word in words(german) if inflected.fullmatch(word)} <= {*phrases, *predicative}, german
 
 
-def test_german_main_verbs_stand_second() -> None:
-    """After a fronted place or time the verb comes before its subject: English has a comma there, German none."""
+def test_german_main_verbs_are_in_second_position() -> None:
+    """After a fronted place or time, the verb comes before its subject. English has a comma there, German does not."""
     verbs = {words(german)[words(german).index(noun) + 1] for german, noun in _bare_subjects()}
     fronted = [
         (german, english)
@@ -289,7 +289,7 @@ def test_german_main_verbs_stand_second() -> None:
 
 
 def _bare_subjects() -> list[tuple[str, str]]:
-    """Captions that begin with article and noun, and that noun: the verb is next."""
+    """Captions that begin with an article, a noun and the verb, each with that noun."""
     start = re.compile(r"(?:Der|Die|Das|Ein|Eine|Zwei) ([A-ZÄÖÜ]\w+) [a-zäöü]")
     starts = [(german, start.match(german)) for german, _ in PAIRS]
     return [(german, match[1]) for german, match in starts if match and " und " not in german[:30]]
@@ -309,7 +309,7 @@ def _bare_subjects() -> list[tuple[str, str]]:
         ("shopping", "kauf", "ein"),
     ],
 )
-def test_separable_verbs_part_in_main_clauses_only(english: str, stem: str, particle: str) -> None:
+def test_separable_verbs_are_separated_in_main_clauses_only(english: str, stem: str, particle: str) -> None:
     apart, together = rf"\b{stem}(?:t|en)\b[^,]* {particle}[.,]", rf"\b{particle}{stem}(?:t|en)[.,]"
     found = [german for german, translation in PAIRS if english in translation]
     assert all(re.search(apart, german) or re.search(together, german) for german in found)
@@ -321,7 +321,7 @@ def test_separable_verbs_part_in_main_clauses_only(english: str, stem: str, part
     )
 
 
-def test_english_articles_fit_the_next_word() -> None:
+def test_english_articles_match_the_next_word() -> None:
     seen = Counter[str]()
     for _, english in PAIRS:
         for article, following in pairwise(words(english.lower())):
@@ -332,7 +332,7 @@ def test_english_articles_fit_the_next_word() -> None:
     assert min(seen["a"], seen["an"]) > 1000
 
 
-def test_english_numbers_agree() -> None:
+def test_english_nouns_and_verbs_agree_in_number() -> None:
     adjectives = "|".join(ADJECTIVES.split())
     phrase = re.compile(
         rf"\b(?:(an?)|two|three|four|five|some|many) (?:(?:{adjectives}) )*"

@@ -1,0 +1,43 @@
+"""Checks that apply to every corpus format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragoman.corpus.pair import Pair
+from dragoman.errors import UserError, nearest
+
+
+def existing_file(name: str) -> Path:
+    """The path of a file or pipe.
+
+    Raises:
+        UserError: It does not exist (with the most similar name in that directory), or is a directory.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        raise UserError(f"{path}: is a directory, not a file")
+    if not os.path.exists(path):
+        siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise UserError(f"{path}: no such file{nearest(path.name, siblings)}")
+    return path
+
+
+def require_text(pairs: Iterator[Pair], source_name: str, target_name: str) -> Iterator[Pair]:
+    """Yield the pairs unchanged.
+
+    Raises:
+        UserError: After the last pair, if one side had no text at all.
+    """
+    number = 0
+    source_has_text = target_has_text = False
+    for pair in pairs:
+        number += 1
+        source_has_text = source_has_text or bool(pair.source.strip())
+        target_has_text = target_has_text or bool(pair.target.strip())
+        yield pair
+    for has_text, name in ((source_has_text, source_name), (target_has_text, target_name)):
+        if not has_text:
+            raise UserError(f"{name}: " + (f"only empty lines ({number:,})" if number else "empty file"))

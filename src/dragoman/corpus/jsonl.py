@@ -1,0 +1,51 @@
+"""JSON Lines files: an object per line, with the texts as ``{"de": …, "en": …}`` or ``{"source": …, "target": …}``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dragoman.corpus.lines import LineError, check_text
+from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.rows import has_suffix, open_rows
+from dragoman.settings import CorpusReference
+
+SYNTAX = "a .jsonl file"
+
+
+def recognizes(reference: CorpusReference) -> bool:
+    """Whether this is a path that ends in ``.jsonl`` or ``.jsonl.gz``."""
+    return has_suffix(reference, ".jsonl")
+
+
+def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
+    """The corpus in this file; UserError if it is missing."""
+    return open_rows(reference, _parse, languages)
+
+
+def _parse(line: str, languages: Languages) -> Pair:
+    record = _load(line)
+    for texts in (record, record.get("translation")):
+        for keys in (languages, ("source", "target")):
+            if isinstance(texts, dict) and all(isinstance(texts.get(key), str) for key in keys):
+                pair = Pair(*(texts[key] for key in keys))
+                check_text(pair.source)
+                check_text(pair.target)
+                return pair
+    raise LineError(
+        f"expected strings under {languages[0]!r} and {languages[1]!r} (at the top level or under 'translation') or "
+        f"under 'source' and 'target', found the keys {', '.join(map(repr, record)) or '(none)'}"
+    )
+
+
+def _load(line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise LineError(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
+    except (ValueError, RecursionError) as error:  # a number with too many digits; too many nested brackets
+        raise LineError(f"invalid JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise LineError(f"expected a JSON object, found {type(record).__name__}")
+    return record

@@ -1,0 +1,35 @@
+"""Sentence pairs, and corpora that contain them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+Languages = tuple[str, str]
+"""Codes of the source and the target language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence and its translation."""
+
+    source: str
+    target: str
+
+    @property
+    def complete(self) -> bool:
+        """Whether both sides have text. Readers keep blank sides so that lines stay aligned; training drops them."""
+        return bool(self.source.strip() and self.target.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A corpus that was found but not read yet; each call of `read` returns its pairs from the beginning."""
+
+    name: str
+    read: Callable[[], Iterator[Pair]]
+    files: tuple[Path, ...] = ()
+    """The files that contain the pairs; empty if dragoman generates them."""
+    aligned: bool = False
+    """Whether `files` are a source and a target file with one sentence per line."""

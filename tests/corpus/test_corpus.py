@@ -1,0 +1,110 @@
+"""Finding and reading corpora in any format."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from corpus_files import PAIRS, WRITERS, write_aligned, write_tsv
+
+from dragoman.corpus.corpus import aligned_files, find_corpora, read_corpora, read_corpus, read_texts
+from dragoman.corpus.pair import Pair
+from dragoman.errors import UserError
+from dragoman.settings import CorpusReference
+
+
+def read(reference: CorpusReference) -> list[Pair]:
+    return list(read_corpus(reference, source_language="de", target_language="en"))
+
+
+def test_the_languages_decide_the_direction(tmp_path: Path) -> None:
+    backward = [Pair(pair.target, pair.source) for pair in PAIRS]
+    for name in ("aligned", "jsonl", "jsonl nested"):
+        reference = WRITERS[name](tmp_path, PAIRS)
+        assert list(read_corpus(reference, source_language="en", target_language="de")) == backward
+
+
+def test_corpora_are_read_one_after_the_other(tmp_path: Path) -> None:
+    references = [write_tsv(tmp_path, PAIRS), write_aligned(tmp_path, PAIRS[:1])]
+    assert list(read_corpora(references, source_language="de", target_language="en")) == PAIRS + PAIRS[:1]
+
+
+def test_all_corpora_are_found_before_the_first_pair_is_read(tmp_path: Path) -> None:
+    references = [write_tsv(tmp_path, PAIRS), str(tmp_path / "missing.tsv")]
+    with pytest.raises(UserError, match="no such file"):
+        read_corpora(references, source_language="de", target_language="en")
+
+
+def test_pairs_are_read_lazily(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("a\tb\nbroken\n")
+    pairs = read_corpus(str(path), source_language="de", target_language="en")
+    assert next(pairs) == Pair("a", "b")
+    with pytest.raises(UserError):
+        next(pairs)
+
+
+def test_a_corpus_can_be_read_several_times(tmp_path: Path) -> None:
+    (corpus,) = find_corpora([write_tsv(tmp_path, PAIRS)], source_language="de", target_language="en")
+    assert list(corpus.read()) == list(corpus.read()) == PAIRS
+    assert corpus.files == (tmp_path / "t.tsv",)
+
+
+def test_relative_paths_start_at_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_aligned(tmp_path, PAIRS)
+    monkeypatch.chdir(tmp_path)
+    assert read("t.{lang}") == PAIRS
+
+
+def test_blank_sides_are_read_but_not_complete(tmp_path: Path) -> None:
+    pairs = [Pair("a", "b"), Pair(" \u3000", "b"), Pair("a", ""), Pair("", "")]
+    assert [pair.complete for pair in read(write_tsv(tmp_path, pairs))] == [True, False, False, False]
+
+
+def test_read_texts_returns_both_sides_of_two_files(tmp_path: Path) -> None:
+    write_aligned(tmp_path, PAIRS)
+    sources, targets = read_texts(tmp_path / "t.de", tmp_path / "t.en")
+    assert [Pair(*texts) for texts in zip(sources, targets, strict=True)] == PAIRS
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_only_aligned_formats_have_aligned_files(name: str, tmp_path: Path) -> None:
+    files = aligned_files(WRITERS[name](tmp_path, PAIRS), source_language="de", target_language="en")
+    if "aligned" not in name:
+        assert files is None
+    else:
+        assert files
+        assert [path.name.removesuffix(".gz") for path in files] == ["t.de", "t.en"]
+
+
+def test_built_in_corpora_have_no_aligned_files() -> None:
+    assert aligned_files("captions:test", source_language="de", target_language="en") is None
+
+
+def test_captions_are_read_in_both_directions() -> None:
+    forward = list(islice(read_corpus("captions:test", source_language="de", target_language="en"), 50))
+    backward = list(islice(read_corpus("captions:test", source_language="en", target_language="de"), 50))
+    assert forward == [Pair(pair.target, pair.source) for pair in backward]
+    assert len(forward) == 50
+    assert all(pair.complete for pair in forward)
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("mult30k:train", "did you mean 'multi30k'"),
+        ("multi30k:trian", "did you mean 'train'"),
+        ("multi30k:dev", "no split 'dev', only train, val, test_2016_flickr"),
+        ("multi30k", "the split is missing; choose 'multi30k:train'"),
+        ("mult30k", "did you mean 'multi30k'"),
+        ("iitb-en-hi:train", "no language 'de', only en, hi"),
+        ("hf:name", "expected one of: a path with {lang}"),
+        ("pairs.txt", "expected one of: a path with {lang}"),
+        ("", "expected one of: a path with {lang}"),
+    ],
+)
+def test_mistyped_references_are_rejected_with_a_hint(reference: str, message: str) -> None:
+    with pytest.raises(UserError) as error:
+        read(reference)
+    assert message in str(error.value)

@@ -1,0 +1,98 @@
+"""Every format returns the same pairs, and a new format needs one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from corpus_files import PAIRS, WRITERS
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dragoman.corpus import hub, named
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.formats import FORMATS, CorpusFormat
+from dragoman.corpus.lines import LineError
+from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.rows import has_suffix, open_rows
+from dragoman.dataset.prepare import prepare, read_pairs
+from dragoman.errors import UserError
+from dragoman.settings import CorpusReference
+
+if TYPE_CHECKING:
+    from conftest import RecipeMaker
+
+
+def read(reference: CorpusReference) -> list[Pair]:
+    return list(read_corpus(reference, source_language="de", target_language="en"))
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_returns_the_same_pairs(name: str, tmp_path: Path) -> None:
+    assert read(WRITERS[name](tmp_path, PAIRS)) == PAIRS
+
+
+def test_every_format_of_files_has_a_writer(tmp_path: Path) -> None:
+    references = [write(tmp_path, PAIRS) for write in WRITERS.values()]
+    for corpus_format in FORMATS:
+        assert corpus_format in (hub, named) or any(map(corpus_format.recognizes, references))
+
+
+sentences = st.text(st.characters(exclude_categories=["Cc", "Cs"]))
+
+
+@given(pairs=st.lists(st.builds(Pair, sentences, sentences)))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@pytest.mark.parametrize("name", ["aligned", "tsv", "jsonl"])
+def test_any_text_is_read_unchanged(name: str, pairs: list[Pair], tmp_path: Path) -> None:
+    pairs = [*pairs, Pair("ein Text", "a text")]
+    pairs[0] = Pair(f"x{pairs[0].source}", f"x{pairs[0].target}")  # a byte order mark at the start is not text
+    assert read(WRITERS[name](tmp_path, pairs)) == pairs
+
+
+class SemicolonFormat:
+    """A new format: source, semicolon, target."""
+
+    SYNTAX = "a .ssv file"
+
+    def recognizes(self, reference: CorpusReference) -> bool:
+        return has_suffix(reference, ".ssv")
+
+    def open_corpus(self, reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
+        return open_rows(reference, self._parse, languages)
+
+    def _parse(self, line: str, languages: Languages) -> Pair:
+        source, semicolon, target = line.partition(";")
+        if not semicolon:
+            raise LineError("no semicolon")
+        return Pair(source, target)
+
+
+@pytest.fixture
+def semicolon_file(tmp_path: Path) -> Iterator[Path]:
+    """A file in the new format, which is registered with one line."""
+    path = tmp_path / "pairs.ssv"
+    path.write_text("".join(f"Satz {number};sentence {number}\n" for number in range(50)))
+    added: CorpusFormat = SemicolonFormat()
+    FORMATS.append(added)
+    yield path
+    FORMATS.remove(added)
+
+
+def test_a_registered_format_is_read(semicolon_file: Path) -> None:
+    pairs = read(str(semicolon_file))
+    assert pairs == [Pair(f"Satz {number}", f"sentence {number}") for number in range(50)]
+    with pytest.raises(UserError, match=r"a \.ssv file"):
+        read("unknown")
+    semicolon_file.write_text("a;b\nc\n")
+    with pytest.raises(UserError, match=r"pairs\.ssv line 2: no semicolon"):
+        read(str(semicolon_file))
+
+
+def test_a_registered_format_works_in_recipes(semicolon_file: Path, make_recipe: RecipeMaker) -> None:
+    recipe = make_recipe(f'data.train=["{semicolon_file}"]', "data.validation=[]")
+    prepared = prepare(recipe, None, None, lambda text: None)
+    expected = read_pairs([str(semicolon_file)], recipe.data, None)
+    assert len(prepared.train) + len(prepared.validation) == len(expected) == 50

@@ -1,0 +1,159 @@
+"""Which text files are read, and how others are rejected."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+from corpus_files import write_aligned
+
+from dragoman.corpus import lines
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.lines import MAX_LINE_CHARACTERS, open_binary, read_lines
+from dragoman.corpus.pair import Pair
+from dragoman.errors import UserError
+from dragoman.settings import CorpusReference
+
+
+def read(reference: CorpusReference) -> list[Pair]:
+    return list(read_corpus(reference, source_language="de", target_language="en"))
+
+
+def test_lines_and_files_may_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    for content, expected in ((b"", []), (b"\n", [""]), (b"a\n\nb", ["a", "", "b"]), (b"\n\n", ["", ""])):
+        path.write_bytes(content)
+        assert list(read_lines(path)) == expected
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\ufeff", "\u200b", "\t"])
+def test_only_a_line_feed_ends_a_line(separator: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_bytes(f"a{separator}b\nc{separator}".encode())
+    assert list(read_lines(path)) == [f"a{separator}b", f"c{separator}"]
+
+
+@pytest.mark.parametrize("code", [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0)])
+def test_control_characters_are_rejected(code: int, tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_bytes(f"a\nb{chr(code)}b".encode())
+    with pytest.raises(UserError, match=rf"t\.txt line 2: control character U\+{code:04X} at character 2"):
+        list(read_lines(path))
+
+
+def test_the_longest_line_is_allowed(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    longest = "𝄞" * MAX_LINE_CHARACTERS
+    path.write_bytes(f"\ufeff{longest}\r\n{longest}".encode())
+    assert list(read_lines(path)) == [longest, longest]
+    for ending in ("x", "x\n", "x\r\n", longest):
+        path.write_bytes(f"{longest}{ending}".encode())
+        with pytest.raises(UserError, match="line 1: longer than"):
+            list(read_lines(path))
+
+
+def test_a_directory_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="Is a directory"):
+        list(read_lines(tmp_path))
+
+
+BAD_FILES = {
+    "invalid UTF-8": ("t.tsv", b"a\tb\na\t\xfc\n", "t.tsv line 2: not valid UTF-8 (byte 0xfc at position 3)"),
+    "UTF-16": ("t.tsv", "a\tb\n".encode("utf-16"), "t.tsv line 1: not valid UTF-8"),
+    "cut UTF-8": ("t.tsv", "a\tü".encode()[:-1], "t.tsv line 1: not valid UTF-8"),
+    "empty": ("t.tsv", b"", "t.tsv: empty file"),
+    "byte order mark only": ("t.jsonl", "\ufeff".encode(), "t.jsonl line 1: invalid JSON"),
+    "blank": ("t.tsv", b"\t\n \t \n", "t.tsv: only empty lines (2)"),
+    "blank target": ("t.tsv", b"a\t\na\t \n", "target side of"),
+    "blank source": ("t.jsonl", b'{"source": "", "target": "b"}\n', "source side of"),
+    "long line": ("t.tsv", b"a\tb\n" + b"a" * 10**6, "t.tsv line 2: longer than 100,000 characters"),
+    "NUL": ("t.tsv", b"a\tb\na\tb\0\n", "t.tsv line 2: control character U+0000 at character 4"),
+    "delete": ("t.tsv", b"\x7f\tb\n", "t.tsv line 1: control character U+007F at character 1"),
+    "C1": ("t.tsv", "a\tb\x93\n".encode(), "t.tsv line 1: control character U+0093 at character 4"),
+    "old Macintosh": ("t.tsv", b"a\tb\ra\tb\r", "t.tsv line 1: control character U+000D at character 4"),
+    "too many columns": ("t.tsv", b"a\tb\na\tb\tc\n", "t.tsv line 2: expected 2 columns, found 3"),
+    "too few columns": ("t.tsv", b"a\tb\n\n", "t.tsv line 2: expected 2 columns, found 1"),
+    "broken JSON": ("t.jsonl", b'{"de": "a", "en": "b"}\n{"de": "a",\n', "t.jsonl line 2: invalid JSON: "),
+    "deep JSON": ("t.jsonl", b"[" * 99_999, "t.jsonl line 1: invalid JSON: "),
+    "huge number": ("t.jsonl", b"9" * 9_999, "t.jsonl line 1: invalid JSON: "),
+    "JSON list": ("t.jsonl", b'["a", "b"]\n', "t.jsonl line 1: expected a JSON object, found list"),
+    "missing key": ("t.jsonl", b'{"de": "a", "fr": "b"}\n', "t.jsonl line 1: expected strings under 'de' and 'en'"),
+    "no key": ("t.jsonl", b"{}\n", "found the keys (none)"),
+    "JSON null": ("t.jsonl", b'{"de": "a", "en": null}\n', "t.jsonl line 1: expected strings under 'de' and 'en'"),
+    "JSON line feed": ("t.jsonl", rb'{"de": "a\nb", "en": "b"}', "t.jsonl line 1: control character U+000A"),
+    "JSON surrogate": ("t.jsonl", rb'{"de": "a", "en": "\ud800"}', "t.jsonl line 1: control character U+D800"),
+    "not gzip": ("t.tsv.gz", b"a\tb\n", "t.tsv.gz: named .gz, but not a valid gzip file"),
+    "truncated gzip": ("t.tsv.gz", gzip.compress(b"a\tb\n" * 9)[:-9], "t.tsv.gz: gzip file truncated or damaged"),
+    "damaged gzip": ("t.tsv.gz", gzip.compress(b"a\tb\n")[:12] + b"\xff" * 20, "t.tsv.gz: gzip file truncated or"),
+    "gzip with a wrong checksum": ("t.tsv.gz", gzip.compress(b"a\tb\n")[:-8] + bytes(8), "t.tsv.gz: "),
+}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[BinaryIO]:
+    """The streams that reading opens."""
+    streams: list[BinaryIO] = []
+
+    def remember(path: Path) -> BinaryIO:
+        streams.append(open_binary(path))
+        return streams[-1]
+
+    monkeypatch.setattr(lines, "open_binary", remember)
+    return streams
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files_are_rejected_with_file_and_line(name: str, tmp_path: Path, opened: list[BinaryIO]) -> None:
+    file_name, content, message = BAD_FILES[name]
+    tmp_path.joinpath(file_name).write_bytes(content)
+    with pytest.raises(UserError) as error:
+        read(str(tmp_path / file_name))
+    assert opened
+    assert all(stream.closed for stream in opened)
+    assert message in str(error.value)
+    assert file_name in str(error.value)
+
+
+@pytest.mark.parametrize(("sources", "targets"), [(3, 5), (5, 3), (0, 2), (1, 0)])
+def test_files_of_different_length_are_rejected_with_both_lengths(
+    sources: int, targets: int, tmp_path: Path, opened: list[BinaryIO]
+) -> None:
+    (tmp_path / "t.de").write_text("a\n" * sources)
+    (tmp_path / "t.en").write_text("b\n" * targets)
+    with pytest.raises(UserError) as error:
+        read(f"{tmp_path}/t.{{lang}}")
+    assert [stream.closed for stream in opened] == [True, True]
+    assert f"t.de has {sources} lines" in str(error.value)
+    assert f"t.en has {targets} lines" in str(error.value)
+    assert f"from line {min(sources, targets) + 1} on" in str(error.value)
+
+
+@pytest.mark.parametrize(("bad", "good"), [("de", "en"), ("en", "de")])
+def test_an_invalid_line_closes_both_files(bad: str, good: str, tmp_path: Path, opened: list[BinaryIO]) -> None:
+    (tmp_path / f"t.{bad}").write_bytes(b"a\n\xff\n")
+    (tmp_path / f"t.{good}").write_text("b\n" * 3)
+    with pytest.raises(UserError, match=rf"t\.{bad} line 2: not valid UTF-8") as error:
+        read(f"{tmp_path}/t.{{lang}}")
+    assert [stream.closed for stream in opened] == [True, True], error
+
+
+def test_blank_aligned_files_are_rejected_by_name(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"t\.de: only empty lines \(2\)"):
+        read(write_aligned(tmp_path, [Pair("", "b"), Pair(" ", "b")]))
+    with pytest.raises(UserError, match=r"t\.en: only empty lines \(1\)"):
+        read(write_aligned(tmp_path, [Pair("a", "")]))
+    with pytest.raises(UserError, match=r"t\.de: empty file"):
+        read(write_aligned(tmp_path, []))
+
+
+def test_missing_files_are_reported_with_the_nearest_match(tmp_path: Path) -> None:
+    write_aligned(tmp_path, [Pair("a", "b")])
+    with pytest.raises(UserError, match=r"tt\.de: no such file; did you mean 't\.de'"):
+        read(f"{tmp_path}/tt.{{lang}}")
+    with pytest.raises(UserError, match=r"nowhere/t\.de: no such file"):
+        read(f"{tmp_path}/nowhere/t.{{lang}}")
+    (tmp_path / "d.tsv").mkdir()
+    with pytest.raises(UserError, match=r"d\.tsv: is a directory"):
+        read(f"{tmp_path}/d.tsv")

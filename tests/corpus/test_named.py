@@ -1,0 +1,55 @@
+"""Corpora from the catalog, read from the local mirror."""
+
+from __future__ import annotations
+
+import gzip
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from dragoman.corpus.catalog import CATALOG, CatalogFile
+from dragoman.corpus.corpus import aligned_files, read_corpus
+from dragoman.corpus.describe import describe
+
+
+def files_of_splits() -> list[tuple[str, str, CatalogFile, CatalogFile]]:
+    splits = []
+    for entry in CATALOG.values():
+        for split in entry.splits if entry.files else ():
+            first, second = (entry.file(split, language) for language in entry.languages[:2])
+            splits.append((entry.name, split, first, second))
+    return splits
+
+
+@pytest.mark.parametrize(("name", "split", "first", "second"), files_of_splits())
+def test_every_split_of_the_mirror_is_read(
+    name: str, split: str, first: CatalogFile, second: CatalogFile, data_directory: Path
+) -> None:
+    if not (data_directory / first.path).exists():
+        pytest.skip(f"{first.path} is not in the mirror")
+    languages = {"source_language": first.language, "target_language": second.language}
+    pairs = list(read_corpus(f"{name}:{split}", **languages, data_directory=data_directory))
+    expected = gzip.decompress((data_directory / first.path).read_bytes()).decode().split("\n")
+    assert [pair.source for pair in pairs] == expected[:-1]
+    assert all(pair.complete for pair in pairs)
+    files = aligned_files(f"{name}:{split}", **languages, data_directory=data_directory)
+    assert files == (data_directory / first.path, data_directory / second.path)
+
+
+def test_describe_shows_the_paths_of_the_files_and_the_first_pairs(
+    data_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = describe("multi30k", data_directory=data_directory)
+    pairs = read_corpus("multi30k:train", source_language="en", target_language="de", data_directory=data_directory)
+    assert list(found.examples) == list(islice(pairs, 3))
+    assert all(path == data_directory / file.path for file, path in found.files)
+    absent = describe("multi30k", data_directory=tmp_path)
+    assert absent.examples == ()
+    assert all(path is None for _, path in absent.files)
+
+
+def test_describe_shows_the_first_pairs_of_a_built_in_corpus() -> None:
+    pairs = read_corpus("captions:train", source_language="de", target_language="en")
+    assert list(describe("captions").examples) == list(islice(pairs, 3))
