@@ -208,13 +208,13 @@ BAD_FILES = {
 def watch_open(monkeypatch: pytest.MonkeyPatch) -> list[BinaryIO]:
     """The streams that reading opens from now on."""
     opened: list[BinaryIO] = []
-    real_open = lines._open
+    real_open = lines.open_text_file
 
     def remember(path: Path) -> BinaryIO:
         opened.append(real_open(path))
         return opened[-1]
 
-    monkeypatch.setattr(lines, "_open", remember)
+    monkeypatch.setattr(lines, "open_text_file", remember)
     return opened
 
 

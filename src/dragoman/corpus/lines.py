@@ -16,11 +16,13 @@ from dragoman.errors import UserError
 MAX_LINE_CHARACTERS = 100_000
 """A longer line is refused: whatever it is, it is not one sentence."""
 
-_MAX_LINE_BYTES = 4 * MAX_LINE_CHARACTERS + len("\ufeff".encode()) + len(b"\r\n")
+MAX_LINE_BYTES = 4 * MAX_LINE_CHARACTERS + len("\ufeff".encode()) + len(b"\r\n")
+"""The size of the longest line in UTF-8, with a byte order mark and the end of the line."""
+
 _BYTE_ORDER_MARK = "\ufeff".encode()
 
-# Unicode's category Cc except tab, and lone surrogates, which JSON can spell but UTF-8 cannot.
-_FORBIDDEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
+CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Unicode's category Cc except tab, and lone surrogates, which JSON can contain but UTF-8 cannot."""
 
 
 def read_lines(path: Path) -> Generator[str, None, None]:
@@ -35,7 +37,7 @@ def read_lines(path: Path) -> Generator[str, None, None]:
     """
     number = 0
     try:
-        with _open(path) as stream:
+        with open_text_file(path) as stream:
             for line in decode_lines(stream, str(path)):
                 number += 1
                 yield line
@@ -50,12 +52,12 @@ def read_lines(path: Path) -> Generator[str, None, None]:
 def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
     """The lines of an open stream, such as standard input, by the rules of `read_lines`; `name` is for messages."""
     for number in count(1):
-        raw = stream.readline(_MAX_LINE_BYTES)
+        raw = stream.readline(MAX_LINE_BYTES)
         if not raw:
             return
         if number == 1:
             raw = raw.removeprefix(_BYTE_ORDER_MARK)
-        if len(raw) == _MAX_LINE_BYTES and not raw.endswith(b"\n"):
+        if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
             raise _too_long(name, number)
         try:
             line = raw.removesuffix(b"\n").removesuffix(b"\r").decode()
@@ -75,17 +77,22 @@ def check_text(text: str, name: str, number: int) -> None:
     """
     if len(text) > MAX_LINE_CHARACTERS:
         raise _too_long(name, number)
-    if found := _FORBIDDEN.search(text):
+    if found := CONTROL_CHARACTERS.search(text):
         code = ord(found.group())
         raise UserError(f"{name} line {number}: control character U+{code:04X} at character {found.start() + 1}")
 
 
 def without_controls(text: str) -> str:
     """The text with a space in place of every character that `check_text` refuses."""
-    return _FORBIDDEN.sub(" ", text)
+    return CONTROL_CHARACTERS.sub(" ", text)
 
 
-def _open(path: Path) -> BinaryIO:
+def open_text_file(path: Path) -> BinaryIO:
+    """Open a file to read its bytes, decompressed if its name ends in ``.gz``.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
     if path.suffix != ".gz":
         return path.open("rb")
     # GzipFile.readline is Python; a buffer in front of it reads lines several times as fast.
