@@ -1,4 +1,4 @@
-"""The verbs that find what is wrong."""
+"""Commands that check a model, parallel text or translations."""
 
 from __future__ import annotations
 
@@ -14,27 +14,30 @@ from dragoman.errors import UserError
 if TYPE_CHECKING:
     from dragoman.doctor import Finding
 
-doctor_app = typer.Typer(help="Find what is wrong with a model, data or translations.", no_args_is_help=True)
+doctor_app = typer.Typer(help="Find problems in a model, in parallel text or in translations.", no_args_is_help=True)
 
 
 @doctor_app.command("model")
 def doctor_model(
     model: Annotated[
-        str, typer.Argument(metavar="BUNDLE|MODULE:FACTORY", help="A bundle, or a function that makes a model.")
+        str,
+        typer.Argument(metavar="BUNDLE|MODULE:FUNCTION", help="A bundle, or a function that returns a model."),
     ],
-    overfit: Annotated[bool, typer.Option("--overfit", help="Also let it learn a small batch by heart.")] = False,
+    overfit: Annotated[
+        bool, typer.Option("--overfit", help="Also check that the model can memorize a small batch.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Examine a model: leaks of the future, padding and batch, an ignored source, numbers, gradients.
+    """Check a model for leaks of the future, of padding and between sentences; use of the source; overflow; gradients.
 
-    MODULE:FACTORY names a function without arguments that returns a dictionary: forward, and the arguments of
-    dragoman.doctor.examine. Exits with 1 if anything is found that spoils translations.
+    MODULE:FUNCTION names a function without arguments that returns a dictionary with the arguments of
+    dragoman.doctor.examine: forward and others. The exit code is 1 if there are errors.
 
     Example: dragoman doctor model runs/quickstart
     """
-    from dragoman.doctor.model.loading import examine_named
+    from dragoman.doctor.model.loading import examine_by_name
 
-    _tell(examine_named(model, overfit=overfit), as_json)
+    _report(examine_by_name(model, overfit=overfit), as_json)
 
 
 @doctor_app.command("data")
@@ -43,61 +46,67 @@ def doctor_data(
         list[Path], typer.Argument(metavar="RECIPE|SOURCE TARGET", help="A recipe, or two line-aligned files.")
     ],
     test: Annotated[
-        tuple[Path, Path] | None, typer.Option(metavar="SOURCE TARGET", help="Two files that training must not see.")
+        tuple[Path, Path] | None,
+        typer.Option(metavar="SOURCE TARGET", help="Two test files, to find test sentences in the training text."),
     ] = None,
     write: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the training pairs without what is wrong, and a list.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the training pairs without problems, and a list of the others, to this directory.",
+        ),
     ] = None,
     as_json: AsJson = False,
     data_dir: DataDirectory = None,
 ) -> None:
-    """Check parallel text: misaligned, exchanged, copied, repeated, damaged; and test sentences in training.
+    """Check parallel text for misaligned, swapped, copied, duplicate and damaged lines, and for test sentences.
 
-    Exits with 1 if anything is found that spoils what is learnt or measured.
+    The exit code is 1 if there are errors.
 
     Example: dragoman doctor data my/train.de my/train.en --test my/test.de my/test.en --write clean
     """
-    from dragoman.doctor.data.diagnose import corpora_of, corpora_of_files, diagnose
+    from dragoman.doctor.data.check import check_corpora
+    from dragoman.doctor.data.corpora import corpora_of_files, corpora_of_recipe
     from dragoman.recipe import load_recipe
 
     if len(corpus) > 2:
-        raise UserError(f"give a recipe or two files, not {len(corpus)}")
+        raise UserError(f"expected a recipe or two files, but {len(corpus)} paths were given")
     if len(corpus) == 2:
-        checked = corpora_of_files(corpus[0], corpus[1], test)
+        corpora = corpora_of_files(corpus[0], corpus[1], test)
     elif test:
-        raise UserError("--test is for two files; a recipe names its own")
+        raise UserError("--test cannot be used with a recipe; the recipe names its test corpora in data.test")
     else:
-        checked = corpora_of(load_recipe(corpus[0]).data, data_dir)
-    _tell(diagnose(checked, write), as_json)
+        corpora = corpora_of_recipe(load_recipe(corpus[0]).data, data_dir)
+    _report(check_corpora(corpora, write), as_json)
 
 
 @doctor_app.command("output")
 def doctor_output(
     bundle: BundlePath,
-    source: Annotated[Path, typer.Option(help="File to translate, line by line (or .gz).")],
-    reference: Annotated[Path, typer.Option(help="File with the right translation of each line.")],
+    source: Annotated[Path, typer.Option(help="Text to translate, one sentence per line (or .gz).")],
+    reference: Annotated[Path, typer.Option(help="The correct translation of each line (or .gz).")],
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check translations: collapse, loops, emptiness, copies, length, and a source that does not matter.
+    """Check translations for collapse, repetition, empty lines, copies, wrong lengths, and use of the source.
 
-    Exits with 1 if anything is found that makes them useless.
+    The exit code is 1 if there are errors.
 
     Example: dragoman doctor output runs/quickstart --source my/test.de --reference my/test.en
     """
     from dragoman.corpus.corpus import read_texts
-    from dragoman.doctor.output.checks import diagnose_output
+    from dragoman.doctor.output.check import check_translator
 
-    _tell(diagnose_output(load_translator(bundle, overrides), *read_texts(source, reference)), as_json)
+    _report(check_translator(load_translator(bundle, overrides), *read_texts(source, reference)), as_json)
 
 
-def _tell(findings: list[Finding], as_json: bool) -> None:
-    """Print what was found; exit with 1 if an error is among it."""
-    from dragoman.doctor.findings.finding import is_healthy
+def _report(findings: list[Finding], as_json: bool) -> None:
+    """Print findings; exit with code 1 if there is an error among them."""
+    from dragoman.doctor import is_healthy
 
     if as_json:
         print(json.dumps([finding.to_dict() for finding in findings], ensure_ascii=False, indent=2))
     else:
-        print("\n\n".join(map(str, findings)) or "healthy: nothing was found")
+        print("\n\n".join(map(str, findings)) or "no problems found")
     if not is_healthy(findings):
         raise typer.Exit(1)

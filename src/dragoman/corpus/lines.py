@@ -17,7 +17,8 @@ MAX_LINE_CHARACTERS = 100_000
 """Longer lines are rejected: such a line is not one sentence."""
 
 _BYTE_ORDER_MARK = "\ufeff".encode()
-_MAX_LINE_BYTES = 4 * MAX_LINE_CHARACTERS + len(_BYTE_ORDER_MARK) + len(b"\r\n")
+MAX_LINE_BYTES = 4 * MAX_LINE_CHARACTERS + len(_BYTE_ORDER_MARK) + len(b"\r\n")
+"""The size of the longest line in UTF-8, with a byte order mark and the end of the line."""
 _TOO_LONG = f"longer than {MAX_LINE_CHARACTERS:,} characters; the file probably does not have one sentence per line"
 
 
@@ -60,7 +61,7 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
         UserError: For text that `read_lines` rejects.
     """
     for number in count(1):
-        raw = stream.readline(_MAX_LINE_BYTES)
+        raw = stream.readline(MAX_LINE_BYTES)
         if not raw:
             return
         try:
@@ -71,7 +72,7 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
 
 
 def _decode(raw: bytes) -> str:
-    if len(raw) == _MAX_LINE_BYTES and not raw.endswith(b"\n"):
+    if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
         raise LineError(_TOO_LONG)
     try:
         line = raw.removesuffix(b"\n").removesuffix(b"\r").decode()

@@ -1,4 +1,4 @@
-"""Checks of data, of any sequence-to-sequence model, and of decoded output."""
+"""Checks of parallel text, of any sequence-to-sequence model, and of translations."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ __all__ = ["Finding", "examine", "is_healthy"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs torch only when it is asked for: data are checked without."""
+    """Import `examine`, which needs torch, only when it is used: the checks of parallel text do not need torch."""
     if name == "examine":
         from dragoman.doctor.model.examine import examine
 
         return examine
     raise AttributeError(f"module 'dragoman.doctor' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,4 +1,4 @@
-"""The quick checks that training makes by itself: of its data, its model before the first step, its validations."""
+"""Checks that training runs: of its data and model before the first step, and of each validation."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.corpus.pair import Pair
-from dragoman.doctor.data.diagnose import corpora_of, diagnose
+from dragoman.doctor.data.check import check_corpora
+from dragoman.doctor.data.corpora import corpora_of_recipe
 from dragoman.doctor.findings.finding import Finding
-from dragoman.doctor.model.inputs import source_ignored
-from dragoman.doctor.model.leaks import SOURCE, TARGET, future_leak
-from dragoman.doctor.model.numbers import bad_initial_loss
-from dragoman.doctor.model.probe import BY_PRECISION, Probe, Subject
-from dragoman.doctor.output.checks import check_output
+from dragoman.doctor.model.differences import TOLERANCES
+from dragoman.doctor.model.leaks import check_future_leak
+from dragoman.doctor.model.logits import check_bad_initial_loss
+from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedModel, Probe
+from dragoman.doctor.model.source_use import check_source_ignored
+from dragoman.doctor.output.check import check_translations
 from dragoman.evaluation.evaluate import Report
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.text.vocabulary import Vocabulary
 
-FEWEST_IDS = 8  # in a vocabulary, to draw random sentences from
-MOST_PAIRS = 1_000_000  # to read twice before training; more wait for dragoman doctor data
-SETTLED = 0.5  # of the budget; before, every model repeats itself
+MIN_VOCABULARY = 8  # ids; smaller vocabularies have too few words for random sentences
+MAX_PAIRS = 1_000_000  # larger corpora are not read again before training
+SETTLED = 0.5  # of the budget; before that, every model repeats words
 
 
 def check_start(
@@ -31,45 +33,53 @@ def check_start(
     source: Vocabulary,
     target: Vocabulary,
 ) -> list[Finding]:
-    """What is wrong before the first step: with the corpora, the initial loss, a view of the future or of no source.
+    """Find what is wrong before the first step: corpora, future leaks, an ignored source, the initial loss.
 
     Args:
-        recipe: Names the corpora.
+        recipe: The recipe of the run.
         data_directory: Mirror of the dataset catalog.
-        pairs: How many there are to train on; the corpora are not read again if there are very many.
-        model: Freshly initialised; it is left in evaluation mode.
+        pairs: Number of training pairs; the corpora are not checked if there are more than `MAX_PAIRS`.
+        model: The model, as initialized; it is left in evaluation mode.
         source: Vocabulary of the source.
         target: Vocabulary of the target.
     """
-    findings = diagnose(corpora_of(recipe.data, data_directory)) if pairs <= MOST_PAIRS else []
-    subject = Subject(
-        model.eval(),
-        len(target),
-        len(source),
-        target.pad,
-        target.bos,
-        target.eos,
-        tuple(model.named_parameters()),
-        recipe.model.max_length,
-    )
-    if recipe.model.max_length >= max(SOURCE, TARGET) and min(len(source), len(target)) > FEWEST_IDS:
-        probe = Probe(subject)
-        findings += future_leak(probe)
-        findings += source_ignored(probe, BY_PRECISION[model.output.weight.dtype])
-        findings += bad_initial_loss(probe)
+    findings = check_corpora(corpora_of_recipe(recipe.data, data_directory)) if pairs <= MAX_PAIRS else []
+    model.eval()
+    long_enough = recipe.model.max_length >= max(SOURCE_LENGTH, TARGET_LENGTH)
+    if long_enough and min(len(source), len(target)) > MIN_VOCABULARY:
+        findings += _check_model(model, recipe.model.max_length, source, target)
     return findings
 
 
+def _check_model(model: Transformer, max_length: int, source: Vocabulary, target: Vocabulary) -> list[Finding]:
+    examined = ExaminedModel(
+        forward=model,
+        vocabulary_size=len(target),
+        source_vocabulary_size=len(source),
+        pad_id=target.pad,
+        bos_id=target.bos,
+        eos_id=target.eos,
+        parameters=tuple(model.named_parameters()),
+        max_length=max_length,
+    )
+    probe = Probe(examined)
+    return [
+        *check_future_leak(probe),
+        *check_source_ignored(probe, TOLERANCES[model.output.weight.dtype]),
+        *check_bad_initial_loss(probe),
+    ]
+
+
 def check_validation(pairs: Sequence[Pair], translations: Sequence[str], report: Report, spent: float) -> list[Finding]:
-    """What is wrong with the translations of the first pairs.
+    """Find what is wrong with the translations of a validation.
 
     Args:
-        pairs: What was translated, and more.
-        translations: What came out.
+        pairs: The validation pairs, of which the first were translated.
+        translations: The translations.
         report: The scores of the validation.
-        spent: Share of the budget. In the first half only the gap to teacher-forced scores is told.
+        spent: Fraction of the training budget used so far. In the first half only ``exposure-gap`` is reported.
     """
     translated = pairs[: len(translations)]
     sources, references = [pair.source for pair in translated], [pair.target for pair in translated]
-    findings = check_output(sources, references, translations, report)
+    findings = check_translations(sources, references, translations, report)
     return [finding for finding in findings if spent >= SETTLED or finding.code == "exposure-gap"]

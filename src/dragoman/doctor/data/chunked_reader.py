@@ -1,58 +1,76 @@
-"""Corpora in chunks of lines, also those that training would refuse: damage is noted and read over."""
+"""Read a corpus in chunks of lines. Damaged lines, which training would reject, are kept and marked."""
 
 from __future__ import annotations
 
-import gzip
-import io
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from dragoman.corpus.corpus import aligned_files, read_corpus
-from dragoman.corpus.lines import MAX_LINE_CHARACTERS
+from dragoman.corpus.lines import MAX_LINE_BYTES, open_binary
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
 
-CHUNK = 8192  # lines
-_MOST_BYTES = 4 * MAX_LINE_CHARACTERS + 3
+CHUNK_LINES = 8192
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some neighbouring pairs; `first` is the line number of the first, `broken` the places of invalid UTF-8."""
+    """Consecutive pairs of a corpus.
 
-    first: int
+    Attributes:
+        first_line: The line number of the first pair, counted from 1.
+        sources: The source of each pair.
+        targets: The target of each pair.
+        invalid_utf8: The indices of pairs with a side that is not valid UTF-8.
+    """
+
+    first_line: int
     sources: list[str]
     targets: list[str]
-    broken: set[int]
+    invalid_utf8: set[int]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @property
+    def indices(self) -> slice:
+        """Where the pairs are in arrays with one value per pair of the corpus."""
+        return slice(self.first_line - 1, self.first_line - 1 + len(self))
 
 
 @dataclass
-class Reader:
-    """Reads a corpus, as often as needed; `lines` of source and target are known after the first time."""
+class ChunkedReader:
+    """Reads a corpus in chunks, as often as needed.
+
+    Attributes:
+        reference: The corpus, as a recipe names it.
+        source_language: Code of the source language.
+        target_language: Code of the target language.
+        data_directory: Mirror of the dataset catalog.
+        line_counts: Lines of the source and of the target; known once all chunks have been read.
+    """
 
     reference: CorpusReference
     source_language: str
     target_language: str
     data_directory: Path | None = None
-    lines: tuple[int, int] = field(default=(0, 0), init=False)
+    line_counts: tuple[int, int] = field(default=(0, 0), init=False)
 
     @property
     def name(self) -> str:
-        """What messages call the corpus."""
+        """The name of the corpus in messages."""
         if isinstance(self.reference, str):
             return self.reference
         return f"{self.reference.source}, {self.reference.target}"
 
     def chunks(self) -> Iterator[Chunk]:
-        """The pairs in chunks; what one file has beyond the end of the other is counted only.
+        """The pairs in chunks. If one file is longer than the other, its remaining lines are only counted.
 
         Raises:
-            UserError: A file is missing or damaged; or rows of a .tsv or .jsonl file are malformed.
+            UserError: A file is missing or damaged, or a row of a .tsv or .jsonl file is malformed.
         """
         files = aligned_files(
             self.reference,
@@ -60,9 +78,9 @@ class Reader:
             target_language=self.target_language,
             data_directory=self.data_directory,
         )
-        return self._aligned(*files) if files else self._rows()
+        return self._read_aligned(*files) if files else self._read_pairs()
 
-    def _rows(self) -> Iterator[Chunk]:
+    def _read_pairs(self) -> Iterator[Chunk]:
         pairs = read_corpus(
             self.reference,
             source_language=self.source_language,
@@ -70,55 +88,46 @@ class Reader:
             data_directory=self.data_directory,
         )
         count = 0
-        while chunk := list(islice(pairs, CHUNK)):
+        while chunk := list(islice(pairs, CHUNK_LINES)):
             yield Chunk(count + 1, [pair.source for pair in chunk], [pair.target for pair in chunk], set())
             count += len(chunk)
-        self.lines = (count, count)
+        self.line_counts = (count, count)
 
-    def _aligned(self, *paths: Path) -> Iterator[Chunk]:
-        counts = [0, 0]
-        with ExitStack() as stack:
-            streams = [stack.enter_context(_open(path)) for path in paths]
-            while True:
-                sides = [_read(stream, path) for stream, path in zip(streams, paths, strict=True)]
-                shared = min(len(side) for side in sides)
-                if shared:
-                    (sources, broken), (targets, also) = (_decode(side[:shared], not counts[0]) for side in sides)
-                    yield Chunk(counts[0] + 1, sources, targets, broken | also)
-                counts = [count + len(side) for count, side in zip(counts, sides, strict=True)]
-                if shared < CHUNK:
-                    break
-            for side, (stream, path) in enumerate(zip(streams, paths, strict=True)):
-                while more := len(_read(stream, path)):
-                    counts[side] += more
-        self.lines = (counts[0], counts[1])
+    def _read_aligned(self, source: Path, target: Path) -> Iterator[Chunk]:
+        source_count = target_count = 0
+        no_lines: list[bytes] = []
+        for raw_sources, raw_targets in zip_longest(_raw_chunks(source), _raw_chunks(target), fillvalue=no_lines):
+            shared = min(len(raw_sources), len(raw_targets))
+            if shared:
+                at_start = source_count == 0
+                sources, invalid_sources = _decode(raw_sources[:shared], at_start)
+                targets, invalid_targets = _decode(raw_targets[:shared], at_start)
+                yield Chunk(source_count + 1, sources, targets, invalid_sources | invalid_targets)
+            source_count += len(raw_sources)
+            target_count += len(raw_targets)
+        self.line_counts = (source_count, target_count)
 
 
-def _open(path: Path) -> BinaryIO:
+def _raw_chunks(path: Path) -> Iterator[list[bytes]]:
     try:
-        # GzipFile.readline is Python; a buffer in front of it reads lines several times as fast.
-        return io.BufferedReader(cast(io.RawIOBase, gzip.open(path))) if path.suffix == ".gz" else path.open("rb")
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None
-
-
-def _read(stream: BinaryIO, path: Path) -> list[bytes]:
-    try:
-        return list(islice(iter(lambda: stream.readline(_MOST_BYTES), b""), CHUNK))
+        with open_binary(path) as stream:
+            lines = iter(lambda: stream.readline(MAX_LINE_BYTES), b"")
+            while chunk := list(islice(lines, CHUNK_LINES)):
+                yield chunk
     except (EOFError, zlib.error, OSError) as error:
-        raise UserError(f"{path}: cannot be read to its end: {error}") from None
+        raise UserError(f"{path}: cannot be read to the end: {error}") from None
 
 
-def _decode(lines: list[bytes], start: bool) -> tuple[list[str], set[int]]:
-    """The texts of lines, and which of them are not valid UTF-8."""
+def _decode(lines: list[bytes], at_start: bool) -> tuple[list[str], set[int]]:
+    """The texts of lines, without a byte order mark at the start of a file, and the indices of invalid UTF-8."""
     stripped = [line.removesuffix(b"\n").removesuffix(b"\r") for line in lines]
-    if start:
+    if at_start:
         stripped[0] = stripped[0].removeprefix(b"\xef\xbb\xbf")
     try:
         return b"\n".join(stripped).decode().split("\n"), set()
     except UnicodeDecodeError:
         texts = [line.decode(errors="replace") for line in stripped]
-        return texts, {place for place, text in enumerate(texts) if "\ufffd" in text and not _is_utf8(stripped[place])}
+        return texts, {index for index, line in enumerate(stripped) if not _is_utf8(line)}
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""The pairs of a corpus without those that are marked, and a list of what was left out and why."""
+"""A copy of a corpus without the pairs that have problems, and a list of the pairs that were left out."""
 
 from __future__ import annotations
 
@@ -8,46 +8,57 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.doctor.data.chunked_reader import Chunk
-from dragoman.doctor.data.corpus_statistics import Marks
+from dragoman.doctor.data.line_statistics import Flags
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_directory
 
 DROPPED = "dropped.tsv"
 
 
-class Cleaned:
-    """Files of a directory being written: the two sides, and dropped.tsv."""
+class CleanedCopy:
+    """The files of a cleaned copy while it is written: the two sides, and the list of dropped pairs."""
 
     def __init__(self, source: IO[str], target: IO[str], dropped: IO[str]) -> None:
-        self.source, self.target, self.dropped = source, target, dropped
-        self.dropped.write("corpus\tline\treasons\tsource\ttarget\n")
+        self._source, self._target, self._dropped = source, target, dropped
+        self._dropped.write("corpus\tline\treasons\tsource\ttarget\n")
 
-    def add(self, corpus: str, chunk: Chunk, marks: Mapping[str, Marks]) -> None:
-        """Write the pairs of a chunk; `marks` has one value a pair for each reason to leave it out."""
-        reasons = {code: set(values.nonzero()[0].tolist()) for code, values in marks.items() if values.any()}
-        for place, pair in enumerate(zip(chunk.sources, chunk.targets, strict=True)):
-            why = [code for code, places in reasons.items() if place in places]
-            source, target = (" ".join(text.split()) if why else text for text in pair)
-            if why:
-                self.dropped.write(f"{corpus}\t{chunk.first + place}\t{','.join(why)}\t{source}\t{target}\n")
+    def add(self, corpus: str, chunk: Chunk, flags: Mapping[str, Flags]) -> None:
+        """Write the pairs of a chunk.
+
+        Args:
+            corpus: Name of the corpus.
+            chunk: Pairs of the corpus.
+            flags: For each code of a finding, the pairs of the chunk that have the problem.
+        """
+        flagged = {code: set(values.nonzero()[0].tolist()) for code, values in flags.items() if values.any()}
+        for index, (source, target) in enumerate(zip(chunk.sources, chunk.targets, strict=True)):
+            reasons = [code for code, indices in flagged.items() if index in indices]
+            if reasons:
+                texts = " ".join(source.split()), " ".join(target.split())
+                row = (corpus, str(chunk.first_line + index), ",".join(reasons), *texts)
+                self._dropped.write("\t".join(row) + "\n")
             else:
-                self.source.write(source + "\n")
-                self.target.write(target + "\n")
+                self._source.write(source + "\n")
+                self._target.write(target + "\n")
 
 
 @contextmanager
-def cleaned(directory: Path, names: tuple[str, str]) -> Iterator[Cleaned]:
-    """A new directory with files of these names, which is there only if all went well.
+def write_cleaned_copy(directory: Path, file_names: tuple[str, str]) -> Iterator[CleanedCopy]:
+    """A cleaned copy to write to; its directory appears only if everything succeeds.
+
+    Args:
+        directory: The directory to create.
+        file_names: Names of the files with the sources and the targets.
 
     Raises:
-        UserError: There is something in it already, or it cannot be written.
+        UserError: The directory exists and is not empty, or it cannot be written.
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise UserError(f"{directory}: not empty; choose another directory to write to")
+        raise UserError(f"{directory}: not empty; choose a new directory for --write")
     with (
         atomic_directory(directory) as temporary,
-        (temporary / names[0]).open("w", encoding="utf-8") as source,
-        (temporary / names[1]).open("w", encoding="utf-8") as target,
+        (temporary / file_names[0]).open("w", encoding="utf-8") as source,
+        (temporary / file_names[1]).open("w", encoding="utf-8") as target,
         (temporary / DROPPED).open("w", encoding="utf-8", errors="replace") as dropped,
     ):
-        yield Cleaned(source, target, dropped)
+        yield CleanedCopy(source, target, dropped)

@@ -1,108 +1,96 @@
-"""Marks that need the whole corpus: duplicates, unusual lengths, wrong scripts, exchanged sides."""
+"""Checks that compare each pair with the whole corpus, and a check of the languages of the corpus."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.doctor.data.corpus_statistics import Digests, Marks, Survey
-from dragoman.doctor.data.scripts import SCRIPTS, expected_script, share_of_little_words
+from dragoman.doctor.data.corpus_statistics import CorpusStatistics
+from dragoman.doctor.data.languages import stopword_share, usual_script
+from dragoman.doctor.data.line_statistics import Digests, Flags
+from dragoman.doctor.data.scripts import SCRIPTS
 
-RATIO = math.log(3)  # times as long or short as usual, at least
-DEVIATIONS = 5.0  # from the usual ratio, at least
-SHORT = 20  # characters; shorter texts may have any ratio
-SEEN = 5  # times a word must have been seen to tell a language
-CERTAIN = 4.0  # nats by which each side must look like the other
-MARGIN = 3.0  # times as many little words of the other language as of its own
-
-
-def duplicates(survey: Survey, earlier: Digests) -> Marks:
-    """Pairs that were there before, in this corpus or an earlier one; blank ones do not count."""
-    digests = survey.pair_digests
-    _, firsts = np.unique(digests, return_index=True)
-    again = np.ones(len(digests), np.bool_)
-    again[firsts] = False
-    marks: Marks = (again | np.isin(digests, earlier)) & ~survey.marks["empty-side"]
-    return marks
+MIN_LOG_RATIO = math.log(3)  # a length ratio this far from the usual one is suspicious …
+MIN_DEVIATIONS = 5.0  # … if it is also this many standard deviations away
+MIN_CHARACTERS = 20  # pairs of shorter texts may have any length ratio
+STOPWORD_FACTOR = 3.0  # swapped sides have this many times as many stopwords of the other language
+MIN_STOPWORD_SHARE = 0.03  # of the words in the other language
+COPY_TASK_SHARE = 0.9  # of pairs with equal sides; above it, copying is the task
 
 
-def unusual_ratios(survey: Survey) -> Marks:
-    """Pairs one side of which is far longer or shorter than others of the corpus would make it."""
-    source, target = survey.source_lengths.astype(float), survey.target_lengths.astype(float)
-    ratio = np.log(target + 5) - np.log(source + 5)
-    usual = np.median(ratio) if len(ratio) else 0.0
-    deviation = 1.4826 * np.median(np.abs(ratio - usual)) if len(ratio) else 0.0
-    far = np.abs(ratio - usual) > max(RATIO, DEVIATIONS * deviation)
-    marks: Marks = far & (np.maximum(source, target) >= SHORT) & ~survey.marks["empty-side"]
-    return marks
+def flag_duplicates(statistics: CorpusStatistics, earlier: Digests) -> Flags:
+    """Pairs that repeat an earlier pair of this corpus or of earlier corpora; pairs with an empty side do not count."""
+    digests = statistics.pair_digests
+    _, first_indices = np.unique(digests, return_index=True)
+    repeated = np.ones(len(digests), np.bool_)
+    repeated[first_indices] = False
+    flags: Flags = (repeated | np.isin(digests, earlier)) & ~statistics.flags["empty-side"]
+    return flags
 
 
-def usual_script(scripts: NDArray[np.uint8]) -> int:
-    """The number of the script that most texts are in; 0 if none tells."""
+def flag_overlap(statistics: CorpusStatistics, others: Digests) -> Flags:
+    """Pairs that are also in other corpora; pairs with an empty side do not count."""
+    flags: Flags = np.isin(statistics.pair_digests, others) & ~statistics.flags["empty-side"]
+    return flags
+
+
+def flag_length_ratios(statistics: CorpusStatistics) -> Flags:
+    """Pairs whose ratio of lengths is far from the median of the corpus."""
+    source, target = statistics.source.lengths.astype(float), statistics.target.lengths.astype(float)
+    log_ratio = np.log(target + 5) - np.log(source + 5)
+    distance = np.abs(log_ratio - (np.median(log_ratio) if len(log_ratio) else 0.0))
+    # 1.4826 times the median absolute deviation is the standard deviation of a normal distribution.
+    deviation = 1.4826 * np.median(distance) if len(distance) else 0.0
+    unusual = distance > max(MIN_LOG_RATIO, MIN_DEVIATIONS * deviation)
+    flags: Flags = unusual & (np.maximum(source, target) >= MIN_CHARACTERS) & ~statistics.flags["empty-side"]
+    return flags
+
+
+def flag_scripts(statistics: CorpusStatistics) -> Flags:
+    """Pairs with a side in a different script from most of that side."""
+    flags = np.zeros(len(statistics), np.bool_)
+    for side in (statistics.source, statistics.target):
+        flags |= (side.scripts > 0) & (side.scripts != _most_common_script(side.scripts))
+    return flags
+
+
+def _most_common_script(scripts: NDArray[np.uint8]) -> int:
+    """The index of the most common script; 0 if no line has a predominant script."""
     counts = np.bincount(scripts[scripts > 0], minlength=1)
     return int(counts.argmax())
 
 
-def wrong_scripts(survey: Survey) -> Marks:
-    """Pairs with a side in another script than the rest of that side."""
-    marks = np.zeros(len(survey), np.bool_)
-    for scripts in (survey.source_scripts, survey.target_scripts):
-        marks |= (scripts > 0) & (scripts != usual_script(scripts))
-    return marks
+def is_copy_task(statistics: CorpusStatistics) -> bool:
+    """Whether nearly all targets are copies of their sources."""
+    copied = statistics.source.digests == statistics.target.digests
+    return len(copied) > 0 and bool(copied.mean() > COPY_TASK_SHARE)
 
 
-class Tongues:
-    """Tells the corpus' two sides apart by their words."""
-
-    def __init__(self, source: Counter[str], target: Counter[str]) -> None:
-        source_total, target_total = max(1, source.total()), max(1, target.total())
-        words = [word for word in source | target if source[word] + target[word] >= SEEN]
-        self.weights = {
-            word: max(
-                -3.0, min(3.0, math.log((source[word] + 0.5) / source_total * target_total / (target[word] + 0.5)))
-            )
-            for word in words
-        }
-
-    def exchanged(self, sources: Sequence[str], targets: Sequence[str]) -> Marks:
-        """Which pairs have a source that looks like a target and a target that looks like a source."""
-        return np.fromiter(
-            (
-                self._leaning(source) < -CERTAIN and self._leaning(target) > CERTAIN
-                for source, target in zip(sources, targets, strict=True)
-            ),
-            np.bool_,
-            len(sources),
-        )
-
-    def _leaning(self, text: str) -> float:
-        """Positive for the source's language, negative for the target's, in nats."""
-        get = self.weights.get
-        return sum([get(word, 0.0) for word in text.lower().split()])
-
-
-def wrong_languages(survey: Survey, source_language: str, target_language: str) -> str | None:
-    """What is wrong with the languages of the whole corpus: 'exchanged', 'script', or None."""
-    sides = ((source_language, survey.source_scripts), (target_language, survey.target_scripts))
-    wanted = [expected_script(language) for language, _ in sides]
-    found = [SCRIPTS[usual_script(scripts)] for _, scripts in sides]
-    known = None not in wanted and "none" not in found
-    if known and wanted != found:
-        return "exchanged" if wanted == found[::-1] else "script"
-    if not known or wanted[0] != wanted[1]:
+def check_languages(
+    statistics: CorpusStatistics, source_language: str, target_language: str
+) -> Literal["swapped-sides", "wrong-script"] | None:
+    """The code of the problem that the languages of the whole corpus have, if any."""
+    expected = [usual_script(language) for language in (source_language, target_language)]
+    actual = [SCRIPTS[_most_common_script(side.scripts)] for side in (statistics.source, statistics.target)]
+    if None in expected or "none" in actual:
         return None
-    own, other = (
-        [share_of_little_words(counts, language) for counts, language in zip(words, languages, strict=True)]
-        for words, languages in (
-            ((survey.source_words, survey.target_words), (source_language, target_language)),
-            ((survey.source_words, survey.target_words), (target_language, source_language)),
-        )
+    if actual != expected:
+        return "swapped-sides" if actual == expected[::-1] else "wrong-script"
+    if expected[0] != expected[1]:
+        return None
+    swapped = _has_stopwords_of(statistics.source.word_counts, target_language, source_language) and (
+        _has_stopwords_of(statistics.target.word_counts, source_language, target_language)
     )
-    if any(share is None for share in (*own, *other)):
-        return None
-    exchanged = all(theirs > max(MARGIN * ours, 0.03) for ours, theirs in zip(own, other, strict=True))  # type: ignore[operator]
-    return "exchanged" if exchanged else None
+    return "swapped-sides" if swapped else None
+
+
+def _has_stopwords_of(word_counts: Counter[str], other: str, language: str) -> bool:
+    """Whether words have far more stopwords of another language than of their own."""
+    own_share, other_share = stopword_share(word_counts, language), stopword_share(word_counts, other)
+    if own_share is None or other_share is None:
+        return False
+    return other_share > max(STOPWORD_FACTOR * own_share, MIN_STOPWORD_SHARE)

@@ -1,129 +1,101 @@
-"""What is kept of each pair of a corpus while it is read: lengths, digests and marks, a few dozen bytes."""
+"""Statistics of a corpus: a few dozen bytes per pair, collected while the corpus is read once."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.doctor.data.chunked_reader import Reader
-from dragoman.doctor.data.scripts import count_letters
+from dragoman.doctor.data.chunked_reader import ChunkedReader
+from dragoman.doctor.data.line_statistics import (
+    Digests,
+    Flags,
+    LineStatistics,
+    compute_line_statistics,
+    concatenate,
+    normalize,
+)
 
-Marks = NDArray[np.bool_]
-Digests = NDArray[np.int64]
-
-MOST_CHARACTERS, MOST_WORDS = 2000, 250  # of a line that may still be one sentence
-COPIED_WORDS = 3  # a copy of fewer may be a name
-TELLING = 8  # letters that tell a script
-COUNTED, COUNTED_WHOLE = 200, 24_000  # lines of each chunk whose words are counted, and first lines that all are
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# What may be damaged: a replacement character, or the first byte of a UTF-8 sequence and the next one, read as
-# Windows-1252 or Latin-1.
-_SUSPICIOUS = re.compile("\ufffd|[Â-ô][\x80-¿€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]")
+COUNTED_LINES = 24_000  # lines at the start of a corpus whose words are all counted
+COUNTED_CHUNK_LINES = 200  # lines at the start of each later chunk whose words are counted
 
 
 @dataclass(frozen=True)
-class Survey:
-    """A corpus, pair by pair: every array has one value a pair, `marks` one array a code."""
+class SideStatistics:
+    """Statistics of one side of a corpus.
 
-    source_lengths: NDArray[np.uint32]
-    target_lengths: NDArray[np.uint32]
-    source_digests: Digests
-    target_digests: Digests
-    source_scripts: NDArray[np.uint8]
-    target_scripts: NDArray[np.uint8]
-    marks: dict[str, Marks]
-    source_words: Counter[str]
-    target_words: Counter[str]
-
-    def __len__(self) -> int:
-        return len(self.source_lengths)
-
-    @property
-    def pair_digests(self) -> Digests:
-        """One digest for both sides."""
-        mixed: Digests = self.source_digests * np.int64(0x9E3779B97F4A7C1) + self.target_digests
-        return mixed
-
-
-@dataclass(frozen=True)
-class _Side:
-    """One side of a chunk, a value a line."""
+    Attributes:
+        lengths: Characters of each line.
+        digests: A hash of each line that ignores case and spacing.
+        scripts: The index in `SCRIPTS` of each line's script; 0 if no script is predominant.
+        word_counts: Frequencies of the words in a sample of the lines, in lower case.
+    """
 
     lengths: NDArray[np.uint32]
     digests: Digests
     scripts: NDArray[np.uint8]
-    blank: Marks
-    control: Marks
-    damaged: Marks
-    long: Marks
-    telling: Marks  # enough words to say that a copy is one
+    word_counts: Counter[str]
 
 
-def take(reader: Reader) -> Survey:
-    """Read a corpus once."""
-    sources: list[_Side] = []
-    targets: list[_Side] = []
-    broken: list[Marks] = []
-    words: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+@dataclass(frozen=True)
+class CorpusStatistics:
+    """Statistics of both sides of a corpus, and the pairs with problems that are visible in the pair itself.
+
+    Attributes:
+        source: Statistics of the source.
+        target: Statistics of the target.
+        flags: For each code of a finding, the pairs that have the problem.
+    """
+
+    source: SideStatistics
+    target: SideStatistics
+    flags: dict[str, Flags]
+
+    def __len__(self) -> int:
+        return len(self.source.lengths)
+
+    @property
+    def pair_digests(self) -> Digests:
+        """A hash of each pair."""
+        digests: Digests = self.source.digests * np.int64(0x9E3779B97F4A7C1) + self.target.digests
+        return digests
+
+
+def collect_statistics(reader: ChunkedReader) -> CorpusStatistics:
+    """Read a corpus once and collect its statistics."""
+    source_parts: list[LineStatistics] = []
+    target_parts: list[LineStatistics] = []
+    source_words, target_words = Counter[str](), Counter[str]()
+    invalid_parts = [np.zeros(0, np.bool_)]
     for chunk in reader.chunks():
-        sources.append(_look(chunk.sources, words[0], whole=chunk.first <= COUNTED_WHOLE))
-        targets.append(_look(chunk.targets, words[1], whole=chunk.first <= COUNTED_WHOLE))
-        broken.append(np.isin(np.arange(len(chunk.sources)), list(chunk.broken)))
-    source, target, invalid = _join(sources), _join(targets), np.concatenate([np.zeros(0, np.bool_), *broken])
-    marks = {
+        counted = len(chunk) if chunk.first_line <= COUNTED_LINES else COUNTED_CHUNK_LINES
+        source_parts.append(_add_lines(chunk.sources, source_words, counted))
+        target_parts.append(_add_lines(chunk.targets, target_words, counted))
+        invalid_parts.append(np.isin(np.arange(len(chunk)), list(chunk.invalid_utf8)))
+    source, target = concatenate(source_parts), concatenate(target_parts)
+    return CorpusStatistics(
+        SideStatistics(source.lengths, source.digests, source.scripts, source_words),
+        SideStatistics(target.lengths, target.digests, target.scripts, target_words),
+        _flag_pairs(source, target, np.concatenate(invalid_parts)),
+    )
+
+
+def _add_lines(texts: Sequence[str], word_counts: Counter[str], counted: int) -> LineStatistics:
+    """The statistics of lines; the words of the first `counted` lines are added to `word_counts`."""
+    normalized = [normalize(text) for text in texts]
+    word_counts.update(word for text in normalized[:counted] for word in text.split())
+    return compute_line_statistics(texts, normalized)
+
+
+def _flag_pairs(source: LineStatistics, target: LineStatistics, invalid_utf8: Flags) -> dict[str, Flags]:
+    return {
         "empty-side": source.blank | target.blank,
-        "invalid-utf8": invalid,
-        "encoding-damage": (source.damaged | target.damaged) & ~invalid,
-        "control-characters": source.control | target.control,
-        "over-long": source.long | target.long,
-        "copied-source": (source.digests == target.digests) & source.telling,
+        "invalid-utf8": invalid_utf8,
+        "encoding-damage": (source.encoding_damage | target.encoding_damage) & ~invalid_utf8,
+        "control-characters": source.control_characters | target.control_characters,
+        "over-long": source.over_long | target.over_long,
+        "copied-source": (source.digests == target.digests) & source.translatable,
     }
-    return Survey(
-        source.lengths, target.lengths, source.digests, target.digests, source.scripts, target.scripts, marks, *words
-    )
-
-
-def _look(texts: Sequence[str], counter: Counter[str], whole: bool) -> _Side:
-    keys = [" ".join(text.lower().split()) for text in texts]
-    counter.update(word for key in (keys if whole else keys[:COUNTED]) for word in key.split())
-    letters = count_letters(texts)[:, 1:]  # (texts, scripts)
-    most, total = letters.max(axis=1), letters.sum(axis=1)
-    lengths = np.fromiter(map(len, texts), np.uint32, len(texts))
-    words = np.fromiter((key.count(" ") + 1 for key in keys), np.uint32, len(texts))
-    return _Side(
-        lengths=lengths,
-        digests=np.fromiter(map(hash, keys), np.int64, len(texts)),
-        scripts=np.where((total >= TELLING) & (10 * most > 9 * total), letters.argmax(axis=1) + 1, 0).astype(np.uint8),
-        blank=np.fromiter((not key for key in keys), np.bool_, len(texts)),
-        control=_matching(texts, _CONTROL, lambda text: True),
-        damaged=_matching(texts, _SUSPICIOUS, is_damaged),
-        long=(lengths > MOST_CHARACTERS) | (words > MOST_WORDS),
-        telling=(words >= COPIED_WORDS) & (total >= TELLING),
-    )
-
-
-def _matching(texts: Sequence[str], pattern: re.Pattern[str], confirm: Callable[[str], bool]) -> Marks:
-    """Which texts hold the pattern and are confirmed; quick where hardly any does."""
-    marks = np.zeros(len(texts), np.bool_)
-    if pattern.search("\n".join(texts)):
-        marks[:] = [bool(pattern.search(text)) and confirm(text) for text in texts]
-    return marks
-
-
-def is_damaged(text: str) -> bool:
-    """Whether text was decoded with the wrong encoding, or with what could not be decoded replaced."""
-    import ftfy
-
-    return "\ufffd" in text or ftfy.fix_encoding(text) != text
-
-
-def _join(sides: Sequence[_Side]) -> _Side:
-    empty = _look([], Counter(), whole=False)
-    columns = (np.concatenate([getattr(side, one.name) for side in (empty, *sides)]) for one in fields(_Side))
-    return _Side(*columns)

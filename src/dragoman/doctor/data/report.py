@@ -1,133 +1,137 @@
-"""From marks to findings: how many, which lines, and examples."""
+"""Turn flagged pairs into findings: how many, on which lines, with examples."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from dragoman.doctor.data.alignment import Stretch
-from dragoman.doctor.data.chunked_reader import Chunk, Reader
-from dragoman.doctor.data.corpus_statistics import Marks
-from dragoman.doctor.findings.explanations import DATA, found
+from dragoman.doctor.data.chunked_reader import Chunk, ChunkedReader
+from dragoman.doctor.data.line_statistics import Flags
+from dragoman.doctor.findings.data import DATA_FINDINGS
 from dragoman.doctor.findings.finding import Finding, Severity
+from dragoman.doctor.findings.finding_types import make_finding
 
-LINES = 20  # line numbers of a finding
-SHOWN = 3  # examples of a finding
-LENGTH = 160  # characters of an example
-MANY = 0.01  # share of the pairs from which a nuisance is worth a warning
+MEASURED_LINES = 20  # line numbers in the measurements of a finding
+MESSAGE_LINES = 5  # line numbers, or stretches, in the message of a finding
+MAX_EXAMPLES = 3  # pairs
+MAX_EXAMPLE_CHARACTERS = 160
+WARNING_SHARE = 0.01  # of the pairs; fewer are only a note
+MISALIGNED_ERROR_SHARE = 0.05  # of the pairs
 
-WHAT = {
-    "empty-side": "have an empty side",
-    "invalid-utf8": "are not valid UTF-8, and training refuses them",
-    "encoding-damage": "were decoded with the wrong encoding",
-    "control-characters": "hold control characters, and training refuses them",
-    "over-long": "are too long to be a sentence",
-    "copied-source": "have the source as their target",
-    "duplicates": "were there before",
-    "length-ratio": "have a side far longer than the other should be",
-    "wrong-script": "have a side in another script than the rest",
-    "misaligned": "are in stretches where source and target have come apart",
-    "swapped-sides": "have source and target exchanged",
+PROBLEMS = {
+    "empty-side": "with an empty side",
+    "invalid-utf8": "with invalid UTF-8, which training rejects",
+    "encoding-damage": "decoded with the wrong encoding",
+    "control-characters": "with control characters, which training rejects",
+    "over-long": "too long for a sentence",
+    "copied-source": "with a copy of the source as the target",
+    "duplicates": "that occurred before",
+    "length-ratio": "with one side much longer than the other suggests",
+    "wrong-script": "with a side in a different script from the rest",
+    "misaligned": "in stretches where source and target are misaligned",
+    "swapped-sides": "with source and target swapped",
+    "test-overlap": "also found in the training corpora",
 }
+"""How messages continue after the number of pairs."""
 
 
 class Examples:
-    """The first few pairs of each code."""
+    """The first few pairs with each problem."""
 
     def __init__(self) -> None:
         self.pairs: dict[str, list[dict[str, Any]]] = {}
 
-    def add(self, chunk: Chunk, marks: Mapping[str, Marks]) -> None:
-        """Take from a chunk what is still wanted."""
-        for code, values in marks.items():
-            kept = self.pairs.setdefault(code, [])
-            for place in values.nonzero()[0][: SHOWN - len(kept)].tolist():
-                texts = {"source": chunk.sources[place][:LENGTH], "target": chunk.targets[place][:LENGTH]}
-                kept.append({"line": chunk.first + place, **texts})
+    def add(self, chunk: Chunk, flags: Mapping[str, Flags]) -> None:
+        """Add pairs of a chunk until there are enough of each code."""
+        for code, values in flags.items():
+            pairs = self.pairs.setdefault(code, [])
+            for index in values.nonzero()[0][: MAX_EXAMPLES - len(pairs)].tolist():
+                source, target = (side[index][:MAX_EXAMPLE_CHARACTERS] for side in (chunk.sources, chunk.targets))
+                pairs.append({"line": chunk.first_line + index, "source": source, "target": target})
 
 
-def tell_lines(reader: Reader) -> Iterator[Finding]:
-    """Whether both files have as many lines."""
-    source, target = reader.lines
+def report_line_counts(reader: ChunkedReader) -> Iterator[Finding]:
+    """Report files with different numbers of lines."""
+    source, target = reader.line_counts
     if source != target:
-        yield found(
+        yield make_finding(
             "line-counts-differ",
             f"{reader.name}: {source:,} source lines and {target:,} target lines; only the first "
             f"{min(source, target):,} were paired",
-            corpus=reader.name,
-            source_lines=source,
-            target_lines=target,
+            {"corpus": reader.name, "source_lines": source, "target_lines": target},
         )
 
 
-def tell_languages(reader: Reader, wrong: str | None) -> Iterator[Finding]:
-    """Whether the whole corpus is in other languages than it should be."""
-    languages = f"{reader.source_language} and {reader.target_language}"
-    if wrong == "exchanged":
-        message = f"{reader.name}: all of it: the sides are not {languages} but the other way round"
-        yield found("swapped-sides", message, severity="error", corpus=reader.name, share=1.0)
-    elif wrong == "script":
-        message = f"{reader.name}: all of it: a side is not in the script of its language, {languages}"
-        yield found("wrong-script", message, severity="error", corpus=reader.name, share=1.0)
+def report_languages(reader: ChunkedReader, code: Literal["swapped-sides", "wrong-script"] | None) -> Iterator[Finding]:
+    """Report the problem that `check_languages` found with the languages of the whole corpus."""
+    if code is None:
+        return
+    source, target = reader.source_language, reader.target_language
+    messages = {
+        "swapped-sides": f"the whole corpus is swapped: the source is in {target} and the target is in {source}",
+        "wrong-script": f"a side of the whole corpus is not in the usual script of its language ({source}, {target})",
+    }
+    measured = {"corpus": reader.name, "share": 1.0}
+    yield make_finding(code, f"{reader.name}: {messages[code]}", measured, severity="error")
 
 
-def tell_pairs(
-    reader: Reader, marks: Mapping[str, Marks], stretches: Sequence[Stretch], examples: Examples
+def report_flags(
+    reader: ChunkedReader, flags: Mapping[str, Flags], stretches: Sequence[Stretch], examples: Examples
 ) -> Iterator[Finding]:
-    """One finding for each code that marks any pair."""
-    for code, values in marks.items():
-        count, size = int(values.sum()), len(values)
-        if not count:
+    """Report each problem that any pair has."""
+    for code, values in flags.items():
+        measured = _measure(reader, values)
+        if not measured["count"]:
             continue
-        lines = (values.nonzero()[0][:LINES] + 1).tolist()
-        measured: dict[str, Any] = {"corpus": reader.name, "count": count, "share": count / size, "lines": lines}
-        where = f"line{'s' if count > 1 else ''} {_join(lines[:5], count)}"
+        where = _describe_lines(measured)
         if code == "misaligned":
             measured["stretches"] = [{"first": s.first, "last": s.last, "shift": s.shift} for s in stretches]
-            where = "; ".join(map(_describe, stretches[:5])) + (" …" if len(stretches) > 5 else "")
-        yield found(
-            code,
-            f"{reader.name}: {count:,} of {size:,} pairs ({count / size:.2%}) {WHAT[code]}: {where}",
-            severity=_severity(code, count / size, stretches),
-            examples=examples.pairs[code],
-            **measured,
-        )
+            where = "; ".join(map(_describe_stretch, stretches[:MESSAGE_LINES]))
+            where += " …" if len(stretches) > MESSAGE_LINES else ""
+        message = f"{_describe_count(code, measured, len(values))}: {where}"
+        measured["examples"] = examples.pairs[code]
+        yield make_finding(code, message, measured, severity=_severity(code, measured["share"], stretches))
 
 
-def tell_overlap(reader: Reader, marks: Marks) -> Iterator[Finding]:
-    """How much of a test or validation corpus is among the training pairs."""
-    count, size = int(marks.sum()), len(marks)
-    if count:
-        lines = (marks.nonzero()[0][:LINES] + 1).tolist()
-        yield found(
-            "test-overlap",
-            f"{reader.name}: {count:,} of {size:,} pairs ({count / size:.2%}) are also trained on: line"
-            f"{'s' if count > 1 else ''} {_join(lines[:5], count)}",
-            severity="error" if count / size >= MANY else "warning",
-            corpus=reader.name,
-            count=count,
-            share=count / size,
-            lines=lines,
-        )
+def report_overlap(reader: ChunkedReader, overlap: Flags) -> Iterator[Finding]:
+    """Report pairs of a validation or test corpus that are also in the training corpora."""
+    measured = _measure(reader, overlap)
+    if measured["count"]:
+        message = f"{_describe_count('test-overlap', measured, len(overlap))}: {_describe_lines(measured)}"
+        severity: Severity = "error" if measured["share"] >= WARNING_SHARE else "warning"
+        yield make_finding("test-overlap", message, measured, severity=severity)
+
+
+def _measure(reader: ChunkedReader, flags: Flags) -> dict[str, Any]:
+    lines = (flags.nonzero()[0][:MEASURED_LINES] + 1).tolist()
+    count = int(flags.sum())
+    return {"corpus": reader.name, "count": count, "share": count / max(1, len(flags)), "lines": lines}
 
 
 def _severity(code: str, share: float, stretches: Sequence[Stretch]) -> Severity:
-    usual = DATA[code].severity
+    usual = DATA_FINDINGS[code].severity
     if code == "misaligned":
         shifted = any(stretch.shift for stretch in stretches)
-        return "error" if shifted or share >= 0.05 else "warning"
-    if usual == "warning" and share < MANY:
-        return "note"
-    return usual
+        return "error" if shifted or share >= MISALIGNED_ERROR_SHARE else "warning"
+    return "note" if usual == "warning" and share < WARNING_SHARE else usual
 
 
-def _describe(stretch: Stretch) -> str:
+def _describe_count(code: str, measured: Mapping[str, Any], size: int) -> str:
+    pairs = "1 pair" if measured["count"] == 1 else f"{measured['count']:,} pairs"
+    return f"{measured['corpus']}: {pairs} {PROBLEMS[code]} ({measured['share']:.2%} of {size:,})"
+
+
+def _describe_lines(measured: Mapping[str, Any]) -> str:
+    numbers = ", ".join(f"{line:,}" for line in measured["lines"][:MESSAGE_LINES])
+    if measured["count"] == 1:
+        return f"line {numbers}"
+    return f"lines {numbers}" + (", …" if measured["count"] > MESSAGE_LINES else "")
+
+
+def _describe_stretch(stretch: Stretch) -> str:
     lines = f"lines {stretch.first:,} to {stretch.last:,}"
     if stretch.shift is None:
-        return f"{lines} (no shift mends it)"
-    by = f"{abs(stretch.shift)} line{'s' if abs(stretch.shift) > 1 else ''}"
-    return f"{lines} (the target of each stands {by} further {'down' if stretch.shift > 0 else 'up'})"
-
-
-def _join(lines: Sequence[int], count: int) -> str:
-    return ", ".join(f"{line:,}" for line in lines) + (", …" if count > len(lines) else "")
+        return f"{lines} (no shift aligns them)"
+    count = "1 line" if abs(stretch.shift) == 1 else f"{abs(stretch.shift)} lines"
+    return f"{lines} (the translations are {count} further {'down' if stretch.shift > 0 else 'up'})"

@@ -1,1 +1,1 @@
-"""Findings and what is known about each code."""
+"""Findings, and what is known about each kind of finding."""

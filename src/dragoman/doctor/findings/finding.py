@@ -1,19 +1,19 @@
-"""What the doctor says: a finding, with the numbers that show it, its likely cause and the usual fix."""
+"""A problem that a check found, with its measurements, its likely cause and the usual fix."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Severity = Literal["error", "warning", "note"]
-"""An error spoils what comes of it, a warning may, and a note is good to know."""
+"""``error``: the result is wrong or useless. ``warning``: the result may suffer. ``note``: good to know."""
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """What is known of a code before anything is measured."""
+class FindingType:
+    """What is known about a kind of finding before anything is measured: its usual severity, cause and fix."""
 
     severity: Severity
     cause: str
@@ -22,7 +22,16 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong; `code` never changes its meaning, `measured` holds numbers and examples."""
+    """A problem that a check found.
+
+    Attributes:
+        code: The kind of finding; the meaning of a code never changes.
+        severity: How serious the problem is.
+        message: What was found and where.
+        measured: Measurements and examples, by name.
+        cause: The likely cause.
+        fix: What to do.
+    """
 
     code: str
     severity: Severity
@@ -35,16 +44,20 @@ class Finding:
         return f"{self.severity}: {self.code}: {self.message}\n  cause: {self.cause}\n  fix: {self.fix}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, which has no infinity."""
-        data = asdict(self)
-        finite = {key: None if _is_infinite(value) else value for key, value in self.measured.items()}
-        return data | {"measured": finite}
+        """Plain data for JSON; infinity and NaN, which JSON does not have, become None."""
+        measured = {key: None if _is_not_finite(value) else value for key, value in self.measured.items()}
+        return asdict(self) | {"measured": measured}
 
 
-def _is_infinite(value: Any) -> bool:
+def _is_not_finite(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
 def is_healthy(findings: Iterable[Finding]) -> bool:
     """Whether no finding is an error."""
     return all(finding.severity != "error" for finding in findings)
+
+
+def errors_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings in order of severity: errors, then warnings, then notes."""
+    return sorted(findings, key=lambda finding: get_args(Severity).index(finding.severity))

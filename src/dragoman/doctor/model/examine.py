@@ -1,4 +1,4 @@
-"""All checks of a model, in an order in which one fault is found once."""
+"""All checks of a model, in an order in which each fault leads to one finding."""
 
 from __future__ import annotations
 
@@ -7,30 +7,24 @@ from collections.abc import Iterable, Iterator
 import torch
 from torch import Tensor
 
-from dragoman.doctor.findings.explanations import found
-from dragoman.doctor.findings.finding import Finding
-from dragoman.doctor.model.gradients import cannot_overfit, looks_fresh, no_gradient
-from dragoman.doctor.model.inputs import source_ignored, source_position_blind, target_position_blind
+from dragoman.doctor.findings.finding import Finding, errors_first
+from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.doctor.model.gradients import check_no_gradient, looks_untrained
 from dragoman.doctor.model.leaks import (
-    SOURCE,
-    TARGET,
-    batch_leak,
-    future_leak,
-    source_padding_leak,
-    target_padding_leak,
+    check_batch_leak,
+    check_future_leak,
+    check_source_padding_leak,
+    check_target_padding_leak,
 )
-from dragoman.doctor.model.numbers import (
-    bad_initial_loss,
-    is_finite,
-    length_limit,
-    not_deterministic,
-    not_logits,
-    overflow,
-)
-from dragoman.doctor.model.probe import Forward, Probe, Subject
+from dragoman.doctor.model.limits import check_length_limit, check_overflow
+from dragoman.doctor.model.logits import check_bad_initial_loss, check_not_deterministic, check_not_logits, is_finite
+from dragoman.doctor.model.overfitting import check_cannot_overfit
+from dragoman.doctor.model.position_use import check_source_positions, check_target_positions
+from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedModel, Forward, Probe
+from dragoman.doctor.model.source_use import check_source_ignored
 from dragoman.errors import UserError
 
-TRIED = 128  # ids; sentences are seldom longer
+TRIED_LENGTH = 128  # ids; sentences are rarely longer
 
 
 def examine(
@@ -46,103 +40,107 @@ def examine(
     fresh: bool | None = None,
     overfit: bool = False,
 ) -> list[Finding]:
-    """What is wrong with a sequence-to-sequence model, found by asking it for predictions.
+    """Find what is wrong with a sequence-to-sequence model by comparing its predictions for random sentences.
 
-    Call it with the model as it translates, after ``model.eval()``, trained or not. Float32 finds most: what is
-    lost in the rounding of bfloat16 is not held against a model.
+    Pass the model as it translates, after ``model.eval()``; it need not be trained. Float32 finds most problems:
+    differences that may be due to the rounding of bfloat16 are not reported.
 
     Args:
-        forward: Source ids (batch, source), each sentence ended by eos and padded at the end, and target ids
-            (batch, target), each begun with bos, int64 -> logits of each next token, (batch, target, vocabulary).
-        vocabulary_size: Ids of the target, and of the source unless that is given.
+        forward: Source ids (batch, source), each sentence followed by eos and then by padding, and target ids
+            (batch, target), each starting with bos, int64 -> logits of each next token, (batch, target, vocabulary).
+        vocabulary_size: Size of the target vocabulary, and of the source vocabulary unless that is given.
         pad_id: Id of padding, on both sides.
-        bos_id: Id that begins a target.
-        eos_id: Id that ends a source.
-        parameters: ``model.named_parameters()``, to check gradients; inputs go to the device of the first.
-        source_vocabulary_size: Ids of the source, if they are others.
-        max_length: Longest sentence in ids that the model is meant to take; if not given, 128 are tried, and less is
-            a warning.
-        fresh: Whether the model is untrained, so that its loss should be that of guessing. If not given, it is when
-            most gains and biases among the parameters still have their initial values.
-        overfit: Also learn a small batch by heart, which takes some seconds; the parameters are put back.
+        bos_id: Id at the start of a target.
+        eos_id: Id at the end of a source.
+        parameters: ``model.named_parameters()``, to check gradients; inputs are moved to the device of the first one.
+        source_vocabulary_size: Size of the source vocabulary, if it is different.
+        max_length: The longest sentence, in ids, that the model should support. If not given, 128 ids are tried, and
+            a lower limit is only a warning.
+        fresh: Whether the model is untrained, so that its loss should be that of guessing. If not given, it is
+            considered untrained if most gains and biases among the parameters have their initial values.
+        overfit: Also train on a small batch, which takes some seconds; the parameters are restored afterwards.
 
     Returns:
-        The findings, errors first; none if all is well.
+        The findings, errors first; an empty list if nothing is wrong.
 
     Raises:
-        UserError: What was given is no such model: it fails, or returns something of another shape.
+        UserError: The model fails for ordinary sentences, or returns something other than logits of this shape.
     """
-    named = tuple(parameters or ())
-    subject = Subject(
-        forward,
-        vocabulary_size,
-        source_vocabulary_size or vocabulary_size,
-        pad_id,
-        bos_id,
-        eos_id,
-        named,
-        max_length or TRIED,
+    model = ExaminedModel(
+        forward=forward,
+        vocabulary_size=vocabulary_size,
+        source_vocabulary_size=source_vocabulary_size or vocabulary_size,
+        pad_id=pad_id,
+        bos_id=bos_id,
+        eos_id=eos_id,
+        parameters=tuple(parameters or ()),
+        max_length=max_length or TRIED_LENGTH,
     )
-    fresh = looks_fresh(named) if fresh is None else fresh
-    findings = list(_checks(Probe(subject), fresh=fresh, promised=max_length is not None, overfit=overfit))
-    return sorted(findings, key=lambda finding: ("error", "warning", "note").index(finding.severity))
+    untrained = looks_untrained(model.parameters) if fresh is None else fresh
+    findings = _run_checks(Probe(model), untrained=untrained, promised=max_length is not None, overfit=overfit)
+    return errors_first(findings)
 
 
-def _checks(probe: Probe, *, fresh: bool, promised: bool, overfit: bool) -> Iterator[Finding]:
-    source, target = probe.source(4, SOURCE), probe.target(4, TARGET)
-    raw = _first_answer(probe, source, target)
-    if not is_finite(raw):
-        yield found("overflow", "ordinary sentences give NaN or infinity", input="ordinary")
+def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool) -> Iterator[Finding]:
+    source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH)
+    output = _first_output(probe, source, target)
+    if not is_finite(output):
+        yield make_finding("overflow", "ordinary sentences lead to NaN or infinity", {"input": "ordinary"})
         return
-    yield from length_limit(probe, promised)
-    yield from not_logits(probe, raw)
-    noise = list(not_deterministic(probe, source, target))
-    yield from noise
-    if all(finding.measured["comparable"] for finding in noise):
-        yield from _comparisons(probe, raw)
-    if fresh and not probe.probabilities:
-        yield from bad_initial_loss(probe)
-    yield from overflow(probe)
-    if probe.subject.parameters:
-        unreached = list(no_gradient(probe))
-        yield from unreached
-        learns = not any(len(finding.measured["parameters"]) == finding.measured["of"] for finding in unreached)
-        if overfit and learns and not probe.probabilities:
-            yield from cannot_overfit(probe)
+    yield from check_length_limit(probe, promised)
+    yield from check_not_logits(probe, output)
+    randomness = list(check_not_deterministic(probe, source, target))
+    yield from randomness
+    if all(finding.measured["comparable"] for finding in randomness):
+        yield from _compare_predictions(probe, output)
+    if untrained and not probe.returns_probabilities:
+        yield from check_bad_initial_loss(probe)
+    yield from check_overflow(probe)
+    if probe.model.parameters:
+        yield from _check_learning(probe, overfit)
 
 
-def _comparisons(probe: Probe, raw: Tensor) -> Iterator[Finding]:
-    tolerance = probe.tolerance(raw)
-    yield from batch_leak(probe)
-    future = list(future_leak(probe))
-    yield from future
-    if not probe.seed:  # with fixed random numbers, other shapes draw others
-        yield from source_padding_leak(probe, tolerance)
-    if not future:  # padding after the end is the future too
-        yield from target_padding_leak(probe, tolerance)
-    ignored = list(source_ignored(probe, tolerance))
-    yield from ignored
-    if not ignored:
-        yield from source_position_blind(probe)
-    if not future:
-        yield from target_position_blind(probe, tolerance)
+def _compare_predictions(probe: Probe, output: Tensor) -> Iterator[Finding]:
+    tolerance = probe.tolerance(output)
+    yield from check_batch_leak(probe)
+    future_leak = list(check_future_leak(probe))
+    yield from future_leak
+    if not probe.fixed_seed:  # a fixed seed does not help if shapes differ
+        yield from check_source_padding_leak(probe, tolerance)
+    if not future_leak:  # padding after the end of a target is in the future, too
+        yield from check_target_padding_leak(probe, tolerance)
+    source_ignored = list(check_source_ignored(probe, tolerance))
+    yield from source_ignored
+    if not source_ignored:
+        yield from check_source_positions(probe)
+    if not future_leak:
+        yield from check_target_positions(probe, tolerance)
 
 
-def _first_answer(probe: Probe, source: Tensor, target: Tensor) -> Tensor:
-    """What the model says to ordinary sentences, if it is a model.
+def _check_learning(probe: Probe, overfit: bool) -> Iterator[Finding]:
+    no_gradient = list(check_no_gradient(probe))
+    yield from no_gradient
+    learns = all(len(finding.measured["parameters"]) < finding.measured["of"] for finding in no_gradient)
+    if overfit and learns and not probe.returns_probabilities:
+        yield from check_cannot_overfit(probe)
+
+
+def _first_output(probe: Probe, source: Tensor, target: Tensor) -> Tensor:
+    """The output of the model for ordinary sentences.
 
     Raises:
-        UserError: It fails, or returns something else than logits.
+        UserError: The model fails, or returns something other than logits.
     """
     with torch.no_grad():
-        raw = probe.raw(source, target)
-    expected = (*target.shape, probe.subject.vocabulary_size)
-    if not isinstance(raw, Tensor):
-        raise UserError(f"the model returns {type(raw).__name__}, not a tensor of logits {expected}")
-    if tuple(raw.shape) != expected:
+        output = probe.call(source, target)
+    expected = (*target.shape, probe.model.vocabulary_size)
+    if not isinstance(output, Tensor):
+        raise UserError(f"the model returns {type(output).__name__}, not a tensor of logits with shape {expected}")
+    if tuple(output.shape) != expected:
         raise UserError(
-            f"for target ids {tuple(target.shape)} the model returns {tuple(raw.shape)}, not logits {expected}"
+            f"for target ids with shape {tuple(target.shape)} the model returns a tensor with shape "
+            f"{tuple(output.shape)}, not logits with shape {expected}"
         )
-    if not raw.is_floating_point():
-        raise UserError(f"the model returns {raw.dtype}, not logits")
-    return raw
+    if not output.is_floating_point():
+        raise UserError(f"the model returns numbers of type {output.dtype}, not logits")
+    return output

@@ -1,4 +1,4 @@
-"""What a prediction must not depend on: the future, padding, the other sentences of the batch."""
+"""What predictions must not depend on: later target tokens, padding, and the other sentences of the batch."""
 
 from __future__ import annotations
 
@@ -7,110 +7,108 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from dragoman.doctor.findings.explanations import found
 from dragoman.doctor.findings.finding import Finding
-from dragoman.doctor.model.probe import SAME_SHAPE, Difference, Probe, Tolerance, compare
+from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.doctor.model.differences import SAME_SHAPE, Difference, Tolerance, largest, measure_difference
+from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, Probe
 
-SOURCE, TARGET = 7, 10  # ids of a sentence, eos or bos included
-PADDING = 24
+MAX_PADDING = 24  # ids of padding that are added to a sentence
 
 
-def batch_leak(probe: Probe) -> Iterator[Finding]:
-    """Change all sentences of a batch but one, and their padding too."""
-    source, target = probe.source(4, SOURCE), probe.target(4, TARGET)
-    source[1, -2:] = source.new_tensor([probe.subject.eos_id, probe.subject.pad_id])
+def check_batch_leak(probe: Probe) -> Iterator[Finding]:
+    """Change all sentences of a batch except one, and also their padding; that one's predictions must not change."""
+    source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH)
+    source[1, -2:] = source.new_tensor([probe.model.eos_id, probe.model.pad_id])
     others = torch.tensor([0, 2, 3])
-    changed = source.clone()
-    changed[others] = probe.changed(source, probe.source_words)[others]
-    shorter = changed.clone()
-    shorter[others, 3:] = probe.subject.pad_id
-    shorter[others, 2] = probe.subject.eos_id
+    replaced = source.clone()
+    replaced[others] = probe.replace_words(source, probe.source_words)[others]
+    shortened = replaced.clone()
+    shortened[others, 3:] = probe.model.pad_id
+    shortened[others, 2] = probe.model.eos_id
     other_target = target.clone()
-    other_target[others] = probe.changed(target, probe.words)[others]
-    base = probe.predict(source, target)[1]
-    leaks = [compare(base, probe.predict(variant, other_target)[1]) for variant in (changed, shorter)]
-    worst = max(leaks, key=lambda leak: leak.relative)
-    if SAME_SHAPE.exceeded_by(worst):
-        probe.alone = True  # or the other checks would measure this leak again
-        yield found(
+    other_target[others] = probe.replace_words(target, probe.words)[others]
+    before = probe.predict(source, target)[1]
+    leak = largest(
+        [measure_difference(before, probe.predict(changed, other_target)[1]) for changed in (replaced, shortened)]
+    )
+    if SAME_SHAPE.exceeded_by(leak):
+        probe.one_at_a_time = True  # otherwise the other checks would find this leak again
+        yield make_finding(
             "batch-leak",
-            f"predictions for one sentence change by up to {worst.probability:.2g} in probability when only the other "
-            "sentences of its batch change",
-            probability=worst.probability,
-            relative=worst.relative,
+            "changing only the other sentences of a batch changes the predictions for a sentence by up to "
+            f"{leak.probability:.2g} in probability",
+            {"probability": leak.probability, "relative": leak.relative},
         )
 
 
-def future_leak(probe: Probe) -> Iterator[Finding]:
-    """Change target tokens from some place on; nothing before it may change."""
-    cuts = [1, 4, TARGET - 2, TARGET - 1]
-    source, target = probe.source(len(cuts), SOURCE), probe.target(len(cuts), TARGET)
-    changed = probe.changed(target, probe.words)
+def check_future_leak(probe: Probe) -> Iterator[Finding]:
+    """Change the target tokens from some position on; no prediction before that position may change."""
+    cuts = [1, 4, TARGET_LENGTH - 2, TARGET_LENGTH - 1]
+    source, target = probe.random_sources(len(cuts), SOURCE_LENGTH), probe.random_targets(len(cuts), TARGET_LENGTH)
+    changed = probe.replace_words(target, probe.words)
     for row, cut in enumerate(cuts):
         changed[row, :cut] = target[row, :cut]
     before, after = probe.predict(source, target), probe.predict(source, changed)
-    leaks = [compare(before[row, :cut], after[row, :cut]) for row, cut in enumerate(cuts)]
-    worst = max(leaks, key=lambda leak: leak.relative)
-    if SAME_SHAPE.exceeded_by(worst):
+    leak = largest([measure_difference(before[row, :cut], after[row, :cut]) for row, cut in enumerate(cuts)])
+    if SAME_SHAPE.exceeded_by(leak):
         reach = _reach(before[-1], after[-1])
-        yield found(
+        yield make_finding(
             "future-leak",
-            f"predictions change by up to {worst.probability:.2g} in probability when only later target tokens do; "
-            f"a token is seen from up to {reach} place{'s' if reach > 1 else ''} before it",
-            probability=worst.probability,
-            relative=worst.relative,
-            reach=reach,
+            f"changing only later target tokens changes predictions by up to {leak.probability:.2g} in probability; a "
+            f"token affects predictions up to {reach} position{'s' if reach > 1 else ''} before it",
+            {"probability": leak.probability, "relative": leak.relative, "reach": reach},
         )
 
 
 def _reach(before: Tensor, after: Tensor) -> int:
-    """From how many places before it the last token is seen."""
-    first = next(
-        (i for i in range(TARGET - 1) if SAME_SHAPE.exceeded_by(compare(before[i], after[i]))),
-        TARGET - 2,
+    """How many positions before the last token predictions change if only that token does, at least 1."""
+    leaking = (
+        position
+        for position in range(TARGET_LENGTH - 1)
+        if SAME_SHAPE.exceeded_by(measure_difference(before[position], after[position]))
     )
-    return TARGET - 1 - first
+    return TARGET_LENGTH - 1 - next(leaking, TARGET_LENGTH - 2)
 
 
-def source_padding_leak(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]:
-    """Add padding to sources, beside a neighbour that is longer."""
-    source, target = probe.source(3, SOURCE), probe.target(3, TARGET)
-    base = probe.predict(source, target)
+def check_source_padding_leak(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]:
+    """Add padding to sources, as in a batch with a longer sentence."""
+    source, target = probe.random_sources(3, SOURCE_LENGTH), probe.random_targets(3, TARGET_LENGTH)
+    before = probe.predict(source, target)
     leaks: dict[int, Difference] = {0: Difference(0.0, 0.0)}
-    for padding in (1, PADDING):
-        padding = min(padding, probe.longest["source"] - SOURCE)
+    for padding in (1, MAX_PADDING):
+        padding = min(padding, probe.max_lengths["source"] - SOURCE_LENGTH)
         if padding <= 0:
             break
-        width = SOURCE + padding
-        batch = torch.cat([probe.padded(source[:2], width), probe.source(1, width)])
-        leaks[padding] = compare(base[:2], probe.predict(batch, target)[:2])
+        width = SOURCE_LENGTH + padding
+        batch = torch.cat([probe.pad(source[:2], width), probe.random_sources(1, width)])
+        leaks[padding] = measure_difference(before[:2], probe.predict(batch, target)[:2])
     worst = max(leaks, key=lambda padding: leaks[padding].relative)
-    if tolerance.exceeded_by(leaks[worst]):
-        yield found(
+    leak = leaks[worst]
+    if tolerance.exceeded_by(leak):
+        yield make_finding(
             "source-padding-leak",
-            f"{worst} padding ids after a source of {SOURCE} change predictions by up to "
-            f"{leaks[worst].probability:.2g} in probability",
-            probability=leaks[worst].probability,
-            relative=leaks[worst].relative,
-            padding=worst,
+            f"padding a source of {SOURCE_LENGTH} ids to {SOURCE_LENGTH + worst} ids changes predictions by up to "
+            f"{leak.probability:.2g} in probability",
+            {"probability": leak.probability, "relative": leak.relative, "padding": worst},
         )
 
 
-def target_padding_leak(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]:
-    """Put padding in place of the end of targets, and after them."""
-    source, target = probe.source(3, SOURCE), probe.target(3, TARGET)
-    base, half = probe.predict(source, target), TARGET // 2
-    replaced = probe.predict(source, probe.padded(target[:, :half], TARGET))
-    leak = compare(base[:, :half], replaced[:, :half])
+def check_target_padding_leak(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]:
+    """Replace the ends of targets by padding, then add padding after targets; the predictions must not change."""
+    source, target = probe.random_sources(3, SOURCE_LENGTH), probe.random_targets(3, TARGET_LENGTH)
+    before, half = probe.predict(source, target), TARGET_LENGTH // 2
+    shortened = probe.predict(source, probe.pad(target[:, :half], TARGET_LENGTH))
+    leak = measure_difference(before[:, :half], shortened[:, :half])
     leaks = SAME_SHAPE.exceeded_by(leak)
-    if not leaks and not probe.seed:  # with fixed random numbers, other shapes draw others
-        width = min(TARGET + PADDING, probe.longest["target"])
-        leak = compare(base, probe.predict(source, probe.padded(target, width))[:, :TARGET])
+    if not leaks and not probe.fixed_seed:  # a fixed seed does not help if shapes differ
+        width = min(TARGET_LENGTH + MAX_PADDING, probe.max_lengths["target"])
+        padded = probe.predict(source, probe.pad(target, width))[:, :TARGET_LENGTH]
+        leak = measure_difference(before, padded)
         leaks = tolerance.exceeded_by(leak)
     if leaks:
-        yield found(
+        yield make_finding(
             "target-padding-leak",
-            f"padding after a target changes predictions before it by up to {leak.probability:.2g} in probability",
-            probability=leak.probability,
-            relative=leak.relative,
+            "padding after the end of a target changes the predictions before it by up to "
+            f"{leak.probability:.2g} in probability",
+            {"probability": leak.probability, "relative": leak.relative},
         )

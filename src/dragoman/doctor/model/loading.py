@@ -1,4 +1,4 @@
-"""What to examine, by its name on the command line: a bundle, or a function that makes a model."""
+"""Examine a model that the command line names: a bundle, or a function that creates a model."""
 
 from __future__ import annotations
 
@@ -17,73 +17,87 @@ from dragoman.doctor.model.examine import examine
 from dragoman.errors import UserError, nearest
 
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_INTEGERS = ("vocabulary_size", "source_vocabulary_size", "pad_id", "bos_id", "eos_id", "max_length")
 
 
-def examine_named(name: str, *, overfit: bool) -> list[Finding]:
-    """Examine a bundle, a run directory that holds one, or what ``package.module:factory`` returns.
+def examine_by_name(name: str, *, overfit: bool) -> list[Finding]:
+    """Examine a bundle, a run directory that contains one, or the model that ``package.module:factory`` returns.
 
-    The factory is called without arguments and returns a mapping: ``forward`` and the keyword arguments of
-    `examine`. Its module is looked for in the current directory too.
+    The factory is called without arguments and returns a mapping: ``forward`` and the keyword arguments of `examine`.
+    Its module may be in the current directory.
 
     Args:
         name: The path, or the module and the function.
-        overfit: Also let the model learn a small batch by heart.
+        overfit: Also train the model on a small batch.
 
     Raises:
-        UserError: There is no such bundle or factory, or it returns something else.
+        UserError: There is no such bundle or factory, or the factory returns something else.
     """
     if not Path(name).exists() and _FACTORY.fullmatch(name):
-        return examine(**(_call(name) | {"overfit": overfit}))
-    return examine(**_of_bundle(Bundle.load(Path(name))), overfit=overfit)
+        return examine(**(_call_factory(name) | {"overfit": overfit}))
+    return _examine_bundle(Bundle.load(Path(name)), overfit)
 
 
-def _of_bundle(bundle: Bundle) -> dict[str, Any]:
+def _examine_bundle(bundle: Bundle, overfit: bool) -> list[Finding]:
     source, target = bundle.source.vocabulary, bundle.target.vocabulary
-    assert (source.pad, source.eos) == (target.pad, target.eos), "tokenizers give the specials the same ids"
-    return {
-        "forward": bundle.model,
-        "vocabulary_size": len(target),
-        "source_vocabulary_size": len(source),
-        "pad_id": target.pad,
-        "bos_id": target.bos,
-        "eos_id": target.eos,
-        "parameters": bundle.model.named_parameters(),
-        "max_length": bundle.recipe.model.max_length,
-        "fresh": False,
-    }
+    assert (source.pad, source.eos) == (target.pad, target.eos), "special tokens have the same ids on both sides"
+    return examine(
+        bundle.model,
+        vocabulary_size=len(target),
+        source_vocabulary_size=len(source),
+        pad_id=target.pad,
+        bos_id=target.bos,
+        eos_id=target.eos,
+        parameters=bundle.model.named_parameters(),
+        max_length=bundle.recipe.model.max_length,
+        fresh=False,
+        overfit=overfit,
+    )
 
 
-def _call(name: str) -> dict[str, Any]:
+def _call_factory(name: str) -> dict[str, Any]:
     module_name, _, function_name = name.partition(":")
-    sys.path.insert(0, os.getcwd())
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # whatever somebody's module does
-        raise UserError(f"{name}: {module_name} cannot be imported: {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.remove(os.getcwd())
+    module = _import_module(name, module_name)
     factory = getattr(module, function_name, None)
     if not callable(factory):
         raise UserError(
-            f"{name}: {module_name} has no function {function_name!r}{nearest(function_name, vars(module))}"
+            f"{name}: module {module_name} has no function {function_name!r}{nearest(function_name, vars(module))}"
         )
     try:
-        made = factory()
-    except Exception as error:
-        raise UserError(f"{name}: the factory fails: {type(error).__name__}: {error}") from error
-    return _checked(name, made)
+        arguments = factory()
+    except Exception as error:  # the user's function may raise anything
+        raise UserError(f"{name}: the function fails: {type(error).__name__}: {error}") from error
+    return _check_arguments(name, arguments)
 
 
-def _checked(name: str, made: Any) -> dict[str, Any]:
-    if not isinstance(made, Mapping):
-        raise UserError(f"{name}: must return a mapping with forward, vocabulary_size, …, not {type(made).__name__}")
+def _import_module(name: str, module_name: str) -> Any:
+    sys.path.insert(0, os.getcwd())
+    try:
+        return importlib.import_module(module_name)
+    except Exception as error:  # the user's module may raise anything
+        raise UserError(f"{name}: cannot import {module_name}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(os.getcwd())
+
+
+def _check_arguments(name: str, arguments: Any) -> dict[str, Any]:
+    """The arguments of `examine` that a factory returned, all problems reported together."""
+    if not isinstance(arguments, Mapping):
+        raise UserError(
+            f"{name}: the function must return a mapping with forward, vocabulary_size and so on, not "
+            f"{type(arguments).__name__}"
+        )
     known = inspect.signature(examine).parameters
-    problems = [f"unknown key {key!r}{nearest(str(key), known)}" for key in made if key not in known]
-    problems += [f"{key!r} is missing" for key, one in known.items() if one.default is one.empty and key not in made]
-    if not callable(made.get("forward", examine)):
-        problems.append("'forward' must be a model, or a function of source and target ids")
-    sizes = ("vocabulary_size", "source_vocabulary_size", "pad_id", "bos_id", "eos_id", "max_length")
-    problems += [f"{key!r} must be a whole number" for key in sizes if not isinstance(made.get(key, 0), int | None)]
+    required = [key for key, parameter in known.items() if parameter.default is parameter.empty]
+    problems = [f"unknown key {key!r}{nearest(str(key), known)}" for key in arguments if key not in known]
+    problems += [f"{key!r} is missing" for key in required if key not in arguments]
+    if not callable(arguments.get("forward", examine)):
+        problems.append("'forward' must be a model, or a function of source ids and target ids")
+    problems += [
+        f"{key!r} must be an integer" for key in _INTEGERS if not isinstance(arguments.get(key, 0), int | None)
+    ]
     if problems:
-        raise UserError("\n  ".join([f"{name}: what it returns does not fit", *problems]))
-    return dict(made)
+        raise UserError(
+            "\n  ".join([f"{name}: the function returns a mapping that examine does not accept", *problems])
+        )
+    return dict(arguments)

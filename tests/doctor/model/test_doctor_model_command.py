@@ -1,4 +1,4 @@
-"""dragoman doctor model: bundles and factories, what it prints, and the codes it exits with."""
+"""dragoman doctor model: bundles and factories, output and exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conftest import Command
 FACTORY = """
 import torch
 
-def sound():
+def correct():
     from dragoman.model.build import build_model
     from dragoman.settings import Model
     settings = Model(d_model=32, heads=4, d_ff=64, encoder_layers=1, decoder_layers=1, max_length=140)
@@ -21,13 +21,13 @@ def sound():
     return {"forward": model, "parameters": model.named_parameters(), **ids}
 
 def leaking():
-    made = sound()
-    model = made["forward"]
-    made["forward"] = lambda source, target: model(source, target) + model(source, target.flip(1)).flip(1)
-    return made
+    arguments = correct()
+    model = arguments["forward"]
+    arguments["forward"] = lambda source, target: model(source, target) + model(source, target.flip(1)).flip(1)
+    return arguments
 
 def mistyped():
-    return {**sound(), "vocabulary_sise": 3}
+    return {**correct(), "vocabulary_sise": 3}
 
 def wrong():
     return torch.zeros(3)
@@ -42,7 +42,7 @@ number = 3
 @pytest.fixture
 def factory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    name = f"mine_{tmp_path.name}".replace("-", "_")
+    name = f"models_{tmp_path.name}".replace("-", "_")
     (tmp_path / f"{name}.py").write_text(FACTORY, encoding="utf-8")
     return name
 
@@ -53,20 +53,20 @@ def test_a_trained_bundle_is_healthy(command: Command, finished_run: Path) -> No
     assert all(finding["severity"] == "note" for finding in json.loads(outcome.out))
 
 
-def test_a_sound_factory_is_healthy(command: Command, factory: str) -> None:
-    outcome = command("doctor", "model", f"{factory}:sound", "--overfit")
+def test_a_correct_model_of_a_factory_is_healthy(command: Command, factory: str) -> None:
+    outcome = command("doctor", "model", f"{factory}:correct", "--overfit")
     assert outcome.code == 0, outcome.out
 
 
-def test_a_leak_is_told_with_cause_and_fix_and_exits_with_1(command: Command, factory: str) -> None:
+def test_a_leak_is_reported_with_cause_and_fix_and_exit_code_1(command: Command, factory: str) -> None:
     outcome = command("doctor", "model", f"{factory}:leaking")
     assert outcome.code == 1
     assert outcome.out.startswith("error: future-leak: ")
     assert "\n  cause: " in outcome.out
     assert "\n  fix: " in outcome.out
-    found = json.loads(command("doctor", "model", f"{factory}:leaking", "--json").out)
-    assert found[0]["code"] == "future-leak"
-    assert found[0]["measured"]["probability"] > 1e-3
+    findings = json.loads(command("doctor", "model", f"{factory}:leaking", "--json").out)
+    assert findings[0]["code"] == "future-leak"
+    assert findings[0]["measured"]["probability"] > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -74,17 +74,17 @@ def test_a_leak_is_told_with_cause_and_fix_and_exits_with_1(command: Command, fa
     [
         ("mistyped", "unknown key 'vocabulary_sise'; did you mean 'vocabulary_size'?"),
         ("wrong", "must return a mapping"),
-        ("failing", "the factory fails: ValueError: no data"),
+        ("failing", "the function fails: ValueError: no data"),
         ("number", "has no function 'number'"),
-        ("soundd", "did you mean 'sound'?"),
+        ("corect", "did you mean 'correct'?"),
     ],
 )
-def test_what_is_no_factory_is_refused(command: Command, factory: str, name: str, message: str) -> None:
+def test_wrong_factories_are_refused(command: Command, factory: str, name: str, message: str) -> None:
     outcome = command("doctor", "model", f"{factory}:{name}")
     assert outcome.code == 2
     assert message in outcome.error
 
 
-def test_what_is_no_bundle_and_no_module_is_refused(command: Command, tmp_path: Path) -> None:
+def test_missing_bundles_and_modules_are_refused(command: Command, tmp_path: Path) -> None:
     assert "no such bundle" in command("doctor", "model", tmp_path / "none").error
-    assert "cannot be imported" in command("doctor", "model", "no_such_module_anywhere:make").error
+    assert "cannot import no_such_module_anywhere" in command("doctor", "model", "no_such_module_anywhere:make").error

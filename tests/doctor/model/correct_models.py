@@ -1,4 +1,4 @@
-"""Sound models of several makers to examine, each as `examine` takes it."""
+"""Correct models of several libraries, with the arguments that `examine` takes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from dragoman.settings import Model
 
 PAD, BOS, EOS, SIZE = 1, 2, 3, 50
 IDS: dict[str, Any] = {"vocabulary_size": SIZE, "pad_id": PAD, "bos_id": BOS, "eos_id": EOS}
-OURS: dict[str, Any] = {"d_model": 32, "heads": 4, "d_ff": 64, "encoder_layers": 2, "decoder_layers": 2}
+OUR_SETTINGS: dict[str, Any] = {"d_model": 32, "heads": 4, "d_ff": 64, "encoder_layers": 2, "decoder_layers": 2}
 
 
-def ours(**options: Any) -> nn.Module:
-    """Our Transformer, freshly initialised."""
-    return build_model(Model.model_validate({**OURS, "max_length": 140, **options}), SIZE, SIZE, PAD, seed=1).eval()
+def our_model(**options: Any) -> nn.Module:
+    """Our Transformer, untrained."""
+    return build_model(
+        Model.model_validate({**OUR_SETTINGS, "max_length": 140, **options}), SIZE, SIZE, PAD, seed=1
+    ).eval()
 
 
 class TorchModel(nn.Module):
-    """torch.nn.Transformer between embeddings and a projection, as tutorials put it together."""
+    """torch.nn.Transformer with embeddings and a projection, as in tutorials."""
 
     def __init__(self, norm_first: bool = False) -> None:
         super().__init__()
@@ -32,7 +34,7 @@ class TorchModel(nn.Module):
         self.transformer = nn.Transformer(32, 4, 2, 2, 64, dropout=0.1, batch_first=True, norm_first=norm_first)
         self.output = nn.Linear(32, SIZE)
 
-    def place(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+    def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
         """Scaled embeddings plus sinusoidal positions, (batch, length, 32)."""
         x: Tensor = embedding(ids) * math.sqrt(32)
         rates = torch.exp(torch.arange(0, 32, 2) * (-math.log(10000.0) / 32))
@@ -43,8 +45,8 @@ class TorchModel(nn.Module):
         padding = source == PAD
         future = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
         hidden = self.transformer(
-            self.place(source, self.source),
-            self.place(target, self.target),
+            self.embed(source, self.source),
+            self.embed(target, self.target),
             tgt_mask=future,
             src_key_padding_mask=padding,
             memory_key_padding_mask=padding,
@@ -54,14 +56,14 @@ class TorchModel(nn.Module):
 
 
 class HuggingFaceModel(nn.Module):
-    """A sequence-to-sequence model of Hugging Face behind the two arguments that examine gives."""
+    """A sequence-to-sequence model of Hugging Face with the two arguments that examine passes."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
-        self.inner = inner
+        self.model = model
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        logits: Tensor = self.inner(
+        logits: Tensor = self.model(
             input_ids=source, attention_mask=(source != PAD).long(), decoder_input_ids=target, use_cache=False
         ).logits
         return logits
@@ -73,7 +75,7 @@ def torch_transformer(norm_first: bool) -> nn.Module:
 
 
 def hugging_face(name: str, **options: Any) -> nn.Module:
-    """MarianMTModel, T5ForConditionalGeneration or BartForConditionalGeneration from random initialisation."""
+    """A randomly initialized MarianMTModel, T5ForConditionalGeneration or BartForConditionalGeneration."""
     import transformers
 
     common: dict[str, Any] = {

@@ -1,0 +1,79 @@
+"""What is known about each code that `dragoman doctor data` reports."""
+
+from __future__ import annotations
+
+from dragoman.doctor.findings.finding import FindingType
+
+DATA_FINDINGS: dict[str, FindingType] = {
+    "line-counts-differ": FindingType(
+        "error",
+        "a line was lost or split in two on one side, often because a sentence contains a line break or an export was "
+        "interrupted",
+        "find the line where the files diverge (if a misaligned stretch reaches the end of the file, it starts there), "
+        "correct it, and export again",
+    ),
+    "misaligned": FindingType(
+        "error",
+        "one side lacks a line and, further on, the other side lacks one, so the lines in between are paired wrongly; "
+        "or only one side was sorted or shuffled",
+        "compare both sides around the first and last line of each stretch and insert the missing lines, or remove "
+        "the stretch (--write DIR does this)",
+    ),
+    "swapped-sides": FindingType(
+        "error",
+        "source and target are swapped, in the recipe or in a part of the corpus that came from elsewhere",
+        "swap data.source_language and data.target_language, the two files, or the columns of the affected part",
+    ),
+    "test-overlap": FindingType(
+        "error",
+        "the training corpora contain pairs of a validation or test corpus, so the scores on that corpus are too high",
+        "remove these pairs from the training corpora (--write DIR does this), or hold out whole documents",
+    ),
+    "duplicates": FindingType(
+        "warning",
+        "the same pairs come from several places, or a text repeats itself, as menus and page headers do",
+        "keep one copy of each pair (--write DIR does this), unless frequent pairs should have more weight",
+    ),
+    "wrong-script": FindingType(
+        "warning",
+        "one side is untranslated, transliterated or in another language",
+        "look at the examples and remove whole sentences (--write DIR does this); names and commands may stay",
+    ),
+    "copied-source": FindingType(
+        "warning",
+        "these sentences were not translated; a model that trains on them learns to copy",
+        "remove these pairs (--write DIR does this)",
+    ),
+    "length-ratio": FindingType(
+        "warning",
+        "one side contains more or less text than the other: sentences were joined, truncated or not translated",
+        "remove these pairs (--write DIR does this); if there are many, correct the sentence splitting",
+    ),
+    "encoding-damage": FindingType(
+        "warning",
+        "UTF-8 was read as Windows-1252 or Latin-1 and saved again ('Ã¤' instead of 'ä'), or characters were replaced "
+        "by U+FFFD",
+        "use the undamaged original file; ftfy can repair text that contains no U+FFFD",
+    ),
+    "invalid-utf8": FindingType(
+        "error",
+        "the file, or a part that was appended to it, has another encoding",
+        "convert the file, for example with iconv -f latin1 -t utf-8",
+    ),
+    "control-characters": FindingType(
+        "error",
+        "the file contains binary data, UTF-16 text, or formatting codes of another program",
+        "convert the file, or replace these characters with spaces",
+    ),
+    "over-long": FindingType(
+        "warning",
+        "a line contains whole paragraphs, or a table without line breaks; training skips pairs that are longer than "
+        "data.max_tokens",
+        "split the text into sentences, in the same way on both sides",
+    ),
+    "empty-side": FindingType(
+        "warning",
+        "one side was not translated; training skips such pairs",
+        "nothing needs to be done",
+    ),
+}

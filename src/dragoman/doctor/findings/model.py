@@ -1,0 +1,99 @@
+"""What is known about each code that `dragoman.doctor.examine` reports."""
+
+from __future__ import annotations
+
+from dragoman.doctor.findings.finding import FindingType
+
+MODEL_FINDINGS: dict[str, FindingType] = {
+    "future-leak": FindingType(
+        "error",
+        "the causal mask is missing, shifted by one position, inverted or never applied (scores.masked_fill(...) "
+        "returns a new tensor and leaves scores unchanged)",
+        "give the decoder's self-attention a mask that lets position i attend only to positions 0 to i, and use the "
+        "tensor that masked_fill returns; True means 'may not attend' in torch.nn.MultiheadAttention but 'may attend' "
+        "in scaled_dot_product_attention",
+    ),
+    "source-padding-leak": FindingType(
+        "error",
+        "the model attends to source padding: the padding mask is missing in the encoder's self-attention or, more "
+        "often, in the decoder's cross-attention; or a mean or a norm includes the padding",
+        "mask source == pad_id in both places (torch.nn.Transformer: src_key_padding_mask and "
+        "memory_key_padding_mask), in training and in translation",
+    ),
+    "target-padding-leak": FindingType(
+        "error",
+        "padding after the end of a target changes the predictions before it: the causal mask and the padding mask "
+        "are combined with the wrong operator ('and' instead of 'or', or the reverse), or a computation depends on "
+        "the width of the batch",
+        "combine the masks as may_attend = causal & ~padding, and use target.shape[1] only to build the causal mask",
+    ),
+    "batch-leak": FindingType(
+        "error",
+        "the sentences of a batch influence each other: the batch and time dimensions are swapped (torch modules "
+        "expect time first unless batch_first=True), batch normalization is used, or the mask of one sentence is "
+        "applied to all",
+        "attend only within a sentence, use layer normalization, and give each sentence its own mask",
+    ),
+    "source-ignored": FindingType(
+        "error",
+        "the encoder output does not reach the predictions: the decoder has no cross-attention, uses the target as "
+        "its memory, masks the text instead of the padding, or never receives the encoder output",
+        "pass the encoder output to every decoder layer as keys and values, and check that the source mask is not "
+        "inverted",
+    ),
+    "position-blind": FindingType(
+        "error",
+        "positions are never added, are the same for every token, or are computed but not used, so the model treats "
+        "a sentence as a bag of words",
+        "add the position encoding to the embeddings along the time dimension, not the batch dimension "
+        "(x = x + positions[:length]), or rotate the queries and keys in every layer",
+    ),
+    "not-deterministic": FindingType(
+        "error",
+        "dropout is active during translation: model.eval() was not called, or F.dropout is called without "
+        "training=self.training",
+        "call model.eval() before validation and translation, and write F.dropout(x, p, self.training)",
+    ),
+    "not-logits": FindingType(
+        "error",
+        "the model ends with a softmax, but cross-entropy applies softmax too; with two of them the gradients are "
+        "tiny and the loss stays high",
+        "return the output of the last projection without a softmax; torch.nn.functional.cross_entropy applies it",
+    ),
+    "bad-initial-loss": FindingType(
+        "warning",
+        "the initial logits are too large: embeddings with standard deviation 1 (the default of nn.Embedding) are "
+        "also used as the output projection, a deep pre-norm stack has no final norm, or a matrix was initialized "
+        "for a different width",
+        "initialize embeddings that are also the output projection with standard deviation d_model ** -0.5 and other "
+        "matrices with Xavier uniform; the loss of an untrained model should be close to log(vocabulary size)",
+    ),
+    "no-gradient": FindingType(
+        "error",
+        "these parameters do not affect the output (for example, a layer that is created but never called), or "
+        "detach(), .data, no_grad() or argmax stops the gradient before it reaches them",
+        "call every layer that the model creates, or remove the layer; remove detach() and no_grad() from the forward "
+        "pass",
+    ),
+    "cannot-overfit": FindingType(
+        "error",
+        "the model cannot memorize two short sentences: its logits are bounded (by tanh, sigmoid or a norm), the "
+        "target does not reach the logits, or the labels do not match the inputs",
+        "use bos + target as the decoder input and target + eos as the labels; check every operation after the last "
+        "projection",
+    ),
+    "overflow": FindingType(
+        "error",
+        "a value is too large for its data type, or a softmax has no position left to attend to: masks of -1e9 in "
+        "half precision, a row in which every score is -inf, a norm without epsilon, or exp() without subtracting "
+        "the maximum first",
+        "mask with torch.finfo(scores.dtype).min or use scaled_dot_product_attention; compute softmax and norms in "
+        "float32",
+    ),
+    "length-limit": FindingType(
+        "warning",
+        "the table of positions is too short, or a mask has a fixed size",
+        "make the table of positions as long as the longest sentence you expect, or truncate longer sentences and "
+        "log a warning",
+    ),
+}

@@ -1,0 +1,60 @@
+"""What is known about each code that `dragoman doctor output` reports."""
+
+from __future__ import annotations
+
+from dragoman.doctor.findings.finding import FindingType
+
+OUTPUT_FINDINGS: dict[str, FindingType] = {
+    "collapsed": FindingType(
+        "error",
+        "the model has learned only one likely sentence: training has just started or has diverged (learning rate too "
+        "high, warm-up too short), or the source does not reach the decoder",
+        "check the training loss: if it stays above 4 nats, use a third of the learning rate and a longer warm-up; "
+        "dragoman doctor model detects a source that does not reach the decoder",
+    ),
+    "empty-output": FindingType(
+        "error",
+        "the end of sentence is the most likely first token: the training data contain empty targets, the search "
+        "prefers short hypotheses because there is no length penalty, or eos and bos are swapped",
+        "find empty targets with dragoman doctor data, set decoding.length_penalty to 1, and start each target with "
+        "bos",
+    ),
+    "repetition": FindingType(
+        "error",
+        "the decoder has not learned to continue its own output: a future leak during training (the model learned to "
+        "copy the next word), too little training, or too little text",
+        "look for leaks with dragoman doctor model; if there are none, train longer",
+    ),
+    "copying": FindingType(
+        "warning",
+        "the training text contains untranslated pairs, which teach the model to copy",
+        "remove these pairs with dragoman doctor data --write DIR",
+    ),
+    "output-length": FindingType(
+        "warning",
+        "hypotheses end too early: there is no length penalty, training pairs are truncated, or decoding.max_length "
+        "is too small",
+        "raise decoding.length_penalty for longer translations; check decoding.max_length and "
+        "decoding.max_length_ratio",
+    ),
+    "exposure-gap": FindingType(
+        "error",
+        "during training the model saw the word to predict (a future leak), or targets were not shifted by one (the "
+        "input must start with bos, the labels must end with eos); otherwise, the model has only seen correct "
+        "prefixes",
+        "look for a leak with dragoman doctor model and check that targets are shifted; if both are right, try "
+        "training.scheduled_sampling",
+    ),
+    "unknown-tokens": FindingType(
+        "warning",
+        "the text contains words or characters that the training text does not: another subject, another "
+        "normalization, word tokens, or a vocabulary that is too small",
+        "use subwords with text.byte_fallback, or train on similar text",
+    ),
+    "translations-ignore-source": FindingType(
+        "error",
+        "the decoder works as a language model: its cross-attention is disconnected or has learned nothing, or the "
+        "training pairs are not translations of each other",
+        "look for a disconnected source with dragoman doctor model and for misaligned lines with dragoman doctor data",
+    ),
+}

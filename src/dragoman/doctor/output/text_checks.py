@@ -1,0 +1,123 @@
+"""Checks that compare translations with their sources and references."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from dragoman.doctor.findings.finding import Finding
+from dragoman.doctor.findings.finding_types import make_finding
+
+MIN_CASES = 3  # fewer cases are not reported
+COLLAPSED_SHARE = 0.3  # of the different sources with the same translation
+EMPTY_SHARE = 0.01  # of the translations
+REPETITION_SHARE = 0.02  # of the translations, in addition to that of the references
+MIN_REPEATS = 4  # consecutive occurrences of the same words that count as a repetition
+MAX_REPEATED_WORDS = 5  # longer repeated phrases are not looked for
+COPY_SHARE = 0.05  # of the translations, in addition to that of the references
+MAX_LENGTH_DEVIATION = 0.2  # of the characters of all references
+SHOWN_CHARACTERS = 80  # of a translation in a message
+MAX_EXAMPLES = 3
+
+
+def check_collapsed(
+    sources: Sequence[str], references: Sequence[str], translations: Sequence[str]
+) -> Iterator[Finding]:
+    """Find one translation of many different sources, unless the references have that, too."""
+    distinct = len(set(sources))
+    translation, count = _most_common(sources, translations)
+    _, reference_count = _most_common(sources, references)
+    common = count >= MIN_CASES and count / distinct >= COLLAPSED_SHARE
+    if translation.strip() and common and count > 2 * reference_count:
+        yield make_finding(
+            "collapsed",
+            f"{_share(count, distinct, 'different sources')} have the same translation: {_shorten(translation)}",
+            {"count": count, "of": distinct, "translation": translation},
+        )
+
+
+def _most_common(sources: Sequence[str], texts: Sequence[str]) -> tuple[str, int]:
+    """The text that belongs to the most different sources, and their number."""
+    counts = Counter(text for _, text in dict.fromkeys(zip(sources, texts, strict=True)))
+    return max(counts.items(), key=lambda item: item[1], default=("", 0))
+
+
+def check_empty_output(sources: Sequence[str], translations: Sequence[str]) -> Iterator[Finding]:
+    """Find empty translations of sources that are not empty."""
+    relevant = [text for source, text in zip(sources, translations, strict=True) if source.strip()]
+    count = sum(not text.strip() for text in relevant)
+    if count >= MIN_CASES and count / len(relevant) > EMPTY_SHARE:
+        yield make_finding(
+            "empty-output",
+            f"{_share(count, len(relevant), 'translations')} are empty: the model ends the sentence immediately",
+            {"count": count, "of": len(relevant)},
+        )
+
+
+def check_repetition(
+    sources: Sequence[str], references: Sequence[str], translations: Sequence[str]
+) -> Iterator[Finding]:
+    """Find translations that repeat the same words, unless the references do that, too."""
+    repeating = [index for index, text in enumerate(translations) if count_repeats(text) >= MIN_REPEATS]
+    reference_count = sum(count_repeats(text) >= MIN_REPEATS for text in references)
+    count, size = len(repeating), len(translations)
+    if count >= MIN_CASES and (count - reference_count) / size > REPETITION_SHARE:
+        examples = [
+            {"source": sources[index], "translation": translations[index]} for index in repeating[:MAX_EXAMPLES]
+        ]
+        yield make_finding(
+            "repetition",
+            f"{_share(count, size, 'translations')} repeat the same words over and over: "
+            f"{_shorten(translations[repeating[0]])}",
+            {"count": count, "of": size, "examples": examples},
+        )
+
+
+def count_repeats(text: str) -> int:
+    """The largest number of consecutive occurrences of the same word or phrase in a text, at least 1."""
+    words, most = text.split(), 1
+    for size in range(1, MAX_REPEATED_WORDS + 1):
+        equal = 0  # consecutive words that are equal to the word `size` positions earlier
+        for index in range(size, len(words)):
+            equal = equal + 1 if words[index] == words[index - size] else 0
+            most = max(most, equal // size + 1)
+    return most
+
+
+def check_copying(sources: Sequence[str], references: Sequence[str], translations: Sequence[str]) -> Iterator[Finding]:
+    """Find translations that are copies of the source, unless the references are, too."""
+    pairs = enumerate(zip(sources, translations, strict=True))
+    copies = [index for index, (source, text) in pairs if source.strip() and _equal(source, text)]
+    reference_count = sum(_equal(source, text) for source, text in zip(sources, references, strict=True))
+    count, size = len(copies), len(translations)
+    if count >= MIN_CASES and (count - reference_count) / size > COPY_SHARE:
+        yield make_finding(
+            "copying",
+            f"{_share(count, size, 'translations')} are copies of the source: {_shorten(translations[copies[0]])}",
+            {"count": count, "of": size},
+        )
+
+
+def check_output_length(references: Sequence[str], translations: Sequence[str]) -> Iterator[Finding]:
+    """Compare the length of all translations with that of all references."""
+    ratio = sum(map(len, translations)) / max(1, sum(map(len, references)))
+    if len(references) >= MIN_CASES and abs(ratio - 1) > MAX_LENGTH_DEVIATION:
+        yield make_finding(
+            "output-length",
+            f"the translations have {ratio:.2f} times as many characters as the references",
+            {"ratio": ratio},
+            cause=None if ratio < 1 else "translations repeat words, or the model has not learned to end sentences",
+        )
+
+
+def _share(count: int, total: int, what: str) -> str:
+    return f"{count:,} of {total:,} {what} ({count / total:.0%})"
+
+
+def _shorten(text: str) -> str:
+    return repr(text[:SHOWN_CHARACTERS])
+
+
+def _equal(text: str, other: str) -> bool:
+    """Whether texts are equal except for case and spacing."""
+    return text.lower().split() == other.lower().split()

@@ -1,0 +1,74 @@
+"""Checks of translations that need the scores of a translator, its vocabulary or its model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dragoman.doctor.findings.finding import Finding
+from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.doctor.output.text_checks import MIN_CASES
+from dragoman.evaluation.evaluate import Report, encode_pairs, teacher_forced
+from dragoman.translator import Translator
+
+MIN_BLEU_GAP = 15.0  # points between teacher-forced and decoded BLEU
+MIN_BLEU_FACTOR = 2.0  # between teacher-forced and decoded BLEU
+MAX_PERPLEXITY = 20.0  # a model that has just started to learn repeats its input, whose BLEU is high
+UNKNOWN_SHARE = 0.03  # of the tokens
+MIN_LOSS_INCREASE = 0.05  # nats per token that wrong sources must cost
+COMPARED_PAIRS = 500  # whose loss is measured with wrong sources
+
+
+def check_exposure_gap(report: Report) -> Iterator[Finding]:
+    """Compare teacher-forced with decoded BLEU; for correct models they differ by only a few points."""
+    forced, decoded = report.teacher_forced_bleu, report.bleu
+    large = forced - decoded > MIN_BLEU_GAP and forced > MIN_BLEU_FACTOR * decoded
+    if large and report.perplexity < MAX_PERPLEXITY:
+        yield make_finding(
+            "exposure-gap",
+            f"given the correct prefix, the model predicts the next word with a BLEU of {forced:.1f}, but its own "
+            f"translations score only {decoded:.1f}",
+            {"teacher_forced_bleu": forced, "bleu": decoded, "perplexity": report.perplexity},
+        )
+
+
+def check_unknown_tokens(
+    translator: Translator, sources: Sequence[str], references: Sequence[str]
+) -> Iterator[Finding]:
+    """Count the tokens of each side that are not in the vocabulary."""
+    bundle = translator.bundle
+    for side, tokenizer, texts in (("source", bundle.source, sources), ("target", bundle.target, references)):
+        ids = tokenizer.encode(texts)
+        total = sum(map(len, ids))
+        count = sum(sentence.count(tokenizer.vocabulary.unk) for sentence in ids)
+        if count >= MIN_CASES and count / total > UNKNOWN_SHARE:
+            yield make_finding(
+                "unknown-tokens",
+                f"{count:,} of {total:,} {side} tokens ({count / total:.1%}) are not in the vocabulary",
+                {"side": side, "count": count, "of": total},
+            )
+
+
+def check_translations_ignore_source(
+    translator: Translator, sources: Sequence[str], references: Sequence[str]
+) -> Iterator[Finding]:
+    """Compare the loss of references given their own sources with the loss given the sources of other sentences."""
+    sources, references = sources[:COMPARED_PAIRS], references[:COMPARED_PAIRS]
+    if len(set(sources)) < MIN_CASES:
+        return
+    half = len(sources) // 2
+    loss = _loss(translator, sources, references)
+    loss_with_others = _loss(translator, [*sources[half:], *sources[:half]], references)
+    if loss_with_others - loss < MIN_LOSS_INCREASE:
+        yield make_finding(
+            "translations-ignore-source",
+            f"the references have a loss of {loss:.3f} nats per token with their own sources and "
+            f"{loss_with_others:.3f} with the sources of other sentences",
+            {"loss": loss, "loss_with_other_sources": loss_with_others},
+        )
+
+
+def _loss(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> float:
+    """Mean negative log-likelihood of the reference tokens, in nats."""
+    bundle = translator.bundle
+    pairs = encode_pairs(sources, references, bundle.source, bundle.target, bundle.recipe.model.max_length)
+    return teacher_forced(bundle.model, pairs, bundle.source, bundle.target)[0]

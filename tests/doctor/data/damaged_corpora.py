@@ -1,0 +1,129 @@
+"""Clean parallel text, and the ways to damage it that the checks of data must find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dragoman.corpus.synthetic.captions import captions
+from dragoman.doctor import Finding
+from dragoman.doctor.data.check import check_corpora
+from dragoman.doctor.data.corpora import corpora_of_files
+
+SIZE = 3000
+Lines = list[bytes]
+Damage = Callable[[Lines, Lines], list[int]]
+"""Damages both sides in place and returns the indices of the pairs that a check should flag."""
+
+
+def clean_lines() -> tuple[Lines, Lines]:
+    sources, targets = zip(*captions("train")[:SIZE], strict=True)
+    return [text.encode() for text in sources], [text.encode() for text in targets]
+
+
+def write_files(directory: Path, sources: Lines, targets: Lines, name: str = "train") -> tuple[Path, Path]:
+    paths = directory / f"{name}.de", directory / f"{name}.en"
+    for path, lines in zip(paths, (sources, targets), strict=True):
+        path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return paths
+
+
+def check_lines(
+    directory: Path,
+    sources: Lines,
+    targets: Lines,
+    *,
+    test: tuple[Path, Path] | None = None,
+    write_to: Path | None = None,
+) -> list[Finding]:
+    return check_corpora(corpora_of_files(*write_files(directory, sources, targets), test), write_to)
+
+
+def only_finding(findings: list[Finding], code: str) -> Finding:
+    assert [finding.code for finding in findings] == [code], findings
+    return findings[0]
+
+
+def shift_stretch(sources: Lines, targets: Lines) -> list[int]:
+    targets[1000:1200] = targets[1001:1200] + targets[1000:1001]
+    return list(range(1000, 1200))
+
+
+def shuffle_stretch(sources: Lines, targets: Lines) -> list[int]:
+    targets[1000:1300] = targets[1150:1300] + targets[1000:1150]
+    return list(range(1000, 1300))
+
+
+def swap_sides(sources: Lines, targets: Lines) -> list[int]:
+    indices = [7, 800, *range(2000, 2020)]
+    for index in indices:
+        sources[index], targets[index] = targets[index], sources[index]
+    return indices
+
+
+def repeat_pair(sources: Lines, targets: Lines) -> list[int]:
+    indices = [500, 1500, 1501]
+    for index in indices:
+        sources[index], targets[index] = sources[3].upper(), b"  " + targets[3]
+    return indices
+
+
+def write_in_cyrillic(sources: Lines, targets: Lines) -> list[int]:
+    targets[40] = "Маленький мальчик играет в парке с собакой.".encode()
+    return [40]
+
+
+def copy_source(sources: Lines, targets: Lines) -> list[int]:
+    targets[12] = sources[12]
+    targets[2999] = sources[2999]
+    return [12, 2999]
+
+
+def shorten_and_join(sources: Lines, targets: Lines) -> list[int]:
+    targets[100] = b"A."
+    targets[101] = b" ".join(targets[101:110])
+    return [100, 101]
+
+
+def decode_wrongly(sources: Lines, targets: Lines) -> list[int]:
+    sources[55] = "Ein schönes Mädchen trägt einen grünen Hut.".encode().decode("cp1252").encode()
+    sources[56] = "Ein sch\ufffdnes Kind schläft.".encode()
+    return [55, 56]
+
+
+def insert_latin_1(sources: Lines, targets: Lines) -> list[int]:
+    sources[77] = "Ein schönes Mädchen schläft im Park.".encode("latin-1")
+    return [77]
+
+
+def insert_control_characters(sources: Lines, targets: Lines) -> list[int]:
+    sources[5] += b"\x00"
+    targets[9] = b"\x1b" + targets[9]
+    return [5, 9]
+
+
+def join_lines(sources: Lines, targets: Lines) -> list[int]:
+    sources[30], targets[30] = (b" ".join(side[30:80]) for side in (sources, targets))
+    return [30]
+
+
+def empty_sides(sources: Lines, targets: Lines) -> list[int]:
+    sources[60] = b" \t"
+    targets[61] = b""
+    sources[62] = targets[62] = b""
+    return [60, 61, 62]
+
+
+STRETCHES: list[Damage] = [shift_stretch, shuffle_stretch]
+PAIRS: dict[str, Damage] = {
+    "swapped-sides": swap_sides,
+    "duplicates": repeat_pair,
+    "wrong-script": write_in_cyrillic,
+    "copied-source": copy_source,
+    "length-ratio": shorten_and_join,
+    "encoding-damage": decode_wrongly,
+    "invalid-utf8": insert_latin_1,
+    "control-characters": insert_control_characters,
+    "over-long": join_lines,
+    "empty-side": empty_sides,
+}

@@ -1,0 +1,36 @@
+"""dragoman doctor data: recipes and files, test corpora, and exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+
+def test_files_and_recipes_are_checked(
+    command: Command, tmp_path: Path, corpus: Path, recipe_document: dict[str, Any]
+) -> None:
+    files = corpus / "train.de", corpus / "train.en"
+    outcome = command("doctor", "data", *files, "--test", corpus / "test.de", corpus / "test.en")
+    assert (outcome.code, outcome.out) == (0, "no problems found\n"), outcome.error
+    recipe = tmp_path / "tiny.toml"
+    recipe.write_text(tomli_w.dumps(recipe_document), encoding="utf-8")
+    assert command("doctor", "data", recipe).code == 0
+    overlapping = command("doctor", "data", *files, "--test", *files)
+    assert overlapping.code == 1
+    assert "test-overlap" in overlapping.out
+    refused = command("doctor", "data", recipe, "--test", *files)
+    assert refused.code == 2
+    assert "data.test" in refused.error
+
+
+def test_wrong_paths_are_refused(command: Command, tmp_path: Path, corpus: Path) -> None:
+    file = corpus / "train.de"
+    assert "no such file" in command("doctor", "data", tmp_path / "none.de", file).error
+    outcome = command("doctor", "data", file, file, file)
+    assert outcome.code == 2
+    assert "3 paths were given" in outcome.error

@@ -1,0 +1,215 @@
+"""Models with one fault each, and the code of the finding."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from correct_models import BOS, EOS, PAD, SIZE, TorchModel
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class Broken(TorchModel):
+    """A correct model whose logits a subclass changes."""
+
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        return logits
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return self.change_logits(super().forward(source, target), source, target)
+
+
+class NoCausalMask(TorchModel):
+    """A published mistake: the mask is computed, but the result of masked_fill is discarded."""
+
+    offset: int | None = None
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        length, padding = target.shape[1], source == PAD
+        future = torch.ones(length, length, dtype=torch.bool)
+        future = torch.zeros_like(future) if self.offset is None else future.triu(self.offset)
+        hidden = self.transformer(
+            self.embed(source, self.source),
+            self.embed(target, self.target),
+            tgt_mask=future,
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+        )
+        logits: Tensor = self.output(hidden)
+        return logits
+
+
+class OffByOne(NoCausalMask):
+    offset = 2
+
+
+class SmallFutureLeak(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        probabilities = logits.softmax(-1)
+        leak = F.one_hot(F.pad(target[:, 1:], (0, 1), value=BOS), SIZE)
+        return (probabilities * 0.999 + 0.001 * leak).log()
+
+
+class NoPaddingMask(TorchModel):
+    """Padding of the source is masked neither in the encoder nor in the cross-attention."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        future = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
+        memory = self.transformer.encoder(self.embed(source, self.source))
+        logits: Tensor = self.output(self.transformer.decoder(self.embed(target, self.target), memory, tgt_mask=future))
+        return logits
+
+
+class SmallPaddingLeak(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        share = (source == PAD).float().mean(dim=1)[:, None, None]
+        wanted = F.one_hot(torch.tensor(7), SIZE)
+        return (logits.softmax(-1) * (1 - 0.002 * share) + 0.002 * share * wanted).log()
+
+
+class CountsTargetWidth(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        return logits * (1 + 0.01 * target.shape[1])
+
+
+class CountsTargetPadding(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        return logits * (1 + 0.01 * (target == PAD).sum(dim=1)[:, None, None])
+
+
+class MixesBatch(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        return logits + 0.1 * logits.mean(dim=0)
+
+
+class FirstRowsMask(TorchModel):
+    """The padding mask of the first sentence is used for all sentences of the batch."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        future = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
+        padding = (source == PAD)[:1].expand_as(source)
+        memory = self.transformer.encoder(self.embed(source, self.source), src_key_padding_mask=padding)
+        hidden = self.transformer.decoder(
+            self.embed(target, self.target), memory, tgt_mask=future, memory_key_padding_mask=padding
+        )
+        logits: Tensor = self.output(hidden)
+        return logits
+
+
+class IgnoresSource(TorchModel):
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(source.masked_fill(source != PAD, EOS), target)
+
+
+class TruncatesSource(TorchModel):
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(source[:, :4], target)
+
+
+class NoPositions(TorchModel):
+    """Positions are missing on one side, or are added along the batch dimension."""
+
+    side, along_batch = "source", False
+
+    def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+        if embedding is not getattr(self, self.side):
+            return super().embed(ids, embedding)
+        x: Tensor = embedding(ids) * math.sqrt(32)
+        return x + torch.arange(len(ids))[:, None, None].sin() if self.along_batch else x
+
+
+class NoTargetPositions(NoPositions):
+    side = "target"
+
+
+class PositionsAlongBatch(NoPositions):
+    along_batch = True
+
+
+class ReturnsProbabilities(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        return logits.softmax(dim=-1)
+
+
+class LargeSharedEmbeddings(Broken):
+    def __init__(self) -> None:
+        super().__init__()
+        self.output.weight = self.target.weight
+
+
+class UnusedLayer(Broken):
+    def __init__(self) -> None:
+        super().__init__()
+        self.unused = nn.Linear(32, 32)
+
+
+class DetachedMemory(Broken):
+    def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+        embedded = super().embed(ids, embedding)
+        return embedded.detach() if embedding is self.source else embedded
+
+
+class BoundedLogits(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        return logits.tanh()
+
+
+class NotANumber(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        return logits / 0.0 - logits / 0.0
+
+
+class OverflowsWhenLong(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        return logits + 0 * torch.tensor(float(source.shape[1])).exp()
+
+
+class OverflowsInHalf(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        return logits.masked_fill(F.one_hot(torch.tensor(PAD), SIZE).bool(), -1e9)
+
+
+class AllPaddingSpoilsBatch(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        lengths = (source != PAD).sum(dim=1)
+        return logits + 0 * (1 / lengths).sum() * logits
+
+
+class FewPositions(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        if target.shape[1] > 50:
+            raise IndexError("index out of range in self")
+        return logits
+
+
+BROKEN: list[tuple[type[nn.Module], str]] = [
+    (NoCausalMask, "future-leak"),
+    (OffByOne, "future-leak"),
+    (SmallFutureLeak, "future-leak"),
+    (NoPaddingMask, "source-padding-leak"),
+    (SmallPaddingLeak, "source-padding-leak"),
+    (CountsTargetWidth, "target-padding-leak"),
+    (CountsTargetPadding, "target-padding-leak"),
+    (MixesBatch, "batch-leak"),
+    (FirstRowsMask, "batch-leak"),
+    (IgnoresSource, "source-ignored"),
+    (TruncatesSource, "source-ignored"),
+    (NoPositions, "position-blind"),
+    (NoTargetPositions, "position-blind"),
+    (PositionsAlongBatch, "position-blind"),
+    (ReturnsProbabilities, "not-logits"),
+    (LargeSharedEmbeddings, "bad-initial-loss"),
+    (UnusedLayer, "no-gradient"),
+    (DetachedMemory, "no-gradient"),
+    (NotANumber, "overflow"),
+    (OverflowsWhenLong, "overflow"),
+    (OverflowsInHalf, "overflow"),
+    (AllPaddingSpoilsBatch, "overflow"),
+    (FewPositions, "length-limit"),
+]
+
+
+def make_broken(model_class: type[nn.Module]) -> nn.Module:
+    torch.manual_seed(2)
+    return model_class().eval()

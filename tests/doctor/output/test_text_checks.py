@@ -1,0 +1,70 @@
+"""Each way in which translations go wrong leads to one finding, and good translations have none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+
+from dragoman.corpus.synthetic.captions import captions
+from dragoman.doctor.output.check import check_translations
+from dragoman.doctor.output.text_checks import count_repeats
+from dragoman.evaluation.evaluate import Report
+
+SOURCES, REFERENCES = (list(side) for side in zip(*islice(captions("test"), 100), strict=True))
+REPORT = Report(100, 40.0, 60.0, "", "", 1.0, 1.5, 4.5, 0.1, 42.0, "greedy")
+
+WRONG: dict[str, list[str]] = {
+    "collapsed": [*REFERENCES[:60], *["A man is sitting on a green bench in front of a house."] * 40],
+    "empty-output": [*REFERENCES[:-5], *[""] * 5],
+    "repetition": [*REFERENCES[:-5], *["A pool pool pool pool pool pool pool"] * 5],
+    "copying": [*SOURCES[:20], *REFERENCES[20:]],
+    "output-length": [text[: 2 * len(text) // 3] for text in REFERENCES],
+}
+
+
+def codes(translations: list[str], report: Report = REPORT) -> set[str]:
+    return {finding.code for finding in check_translations(SOURCES, REFERENCES, translations, report)}
+
+
+def test_good_translations_have_no_findings() -> None:
+    assert not codes(REFERENCES)
+    assert not codes([*REFERENCES[:-2], "", "very very very very good"]), "single cases are tolerated"
+
+
+@pytest.mark.parametrize("code", WRONG)
+def test_a_fault_leads_to_its_code_alone(code: str) -> None:
+    assert codes(WRONG[code]) == {code}
+
+
+def test_faults_of_the_references_are_no_faults_of_the_translations() -> None:
+    copies = check_translations(SOURCES, SOURCES, SOURCES)
+    assert not copies, "the copy task"
+    repetitions = ["ha ha ha ha ha"] * 100
+    assert not check_translations(SOURCES, repetitions, repetitions)
+
+
+def test_long_translations_have_another_cause_than_short_ones() -> None:
+    shortened = WRONG["output-length"]
+    (short,) = check_translations(SOURCES, REFERENCES, shortened)
+    (long,) = check_translations(SOURCES, shortened, REFERENCES)
+    assert short.code == long.code == "output-length"
+    assert short.measured["ratio"] < 1 < long.measured["ratio"]
+    assert short.cause != long.cause
+
+
+def test_a_gap_between_teacher_forced_and_decoded_bleu_is_found() -> None:
+    assert codes(REFERENCES, replace(REPORT, teacher_forced_bleu=85.0, bleu=3.0)) == {"exposure-gap"}
+    assert not codes(REFERENCES, replace(REPORT, teacher_forced_bleu=50.0, bleu=38.0))
+    assert not codes(REFERENCES, replace(REPORT, teacher_forced_bleu=9.0, bleu=1.0)), "training has just started"
+    early = replace(REPORT, teacher_forced_bleu=26.0, bleu=0.0, perplexity=470.0)
+    assert not codes(REFERENCES, early), "training has just started"
+
+
+def test_consecutive_repeats_of_words_and_phrases_are_counted() -> None:
+    assert count_repeats("a b c d") == 1
+    assert count_repeats("pool pool pool pool") == 4
+    assert count_repeats("on the on the on the bench") == 3
+    assert count_repeats("a b a b b") == 2
+    assert count_repeats("") == 1

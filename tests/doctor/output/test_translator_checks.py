@@ -1,0 +1,68 @@
+"""Faults that show in the vocabulary and the model of a translator are found."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from test_text_checks import WRONG
+
+import dragoman
+from dragoman.corpus.synthetic.captions import captions
+from dragoman.doctor import Finding
+from dragoman.doctor.findings.output import OUTPUT_FINDINGS
+from dragoman.doctor.output import translator_checks
+from dragoman.doctor.output.check import check_translator
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+SOURCES, REFERENCES = (list(side) for side in zip(*islice(captions("test"), 30), strict=True))
+
+
+def find(translator: dragoman.Translator, code: str) -> Finding:
+    return next(one for one in check_translator(translator, SOURCES, REFERENCES) if one.code == code)
+
+
+def measure_losses(translator: dragoman.Translator) -> tuple[float, float]:
+    measured = find(translator, "translations-ignore-source").measured
+    return measured["loss"], measured["loss_with_other_sources"]
+
+
+def test_a_translator_that_ignores_its_source_is_found(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = dragoman.load(finished_run)
+    monkeypatch.setattr(translator_checks, "MIN_LOSS_INCREASE", 1.0)  # more than 120 steps of training reach
+    loss, loss_with_others = measure_losses(translator)
+    assert loss != loss_with_others
+    with torch.no_grad():
+        for name, parameter in translator.bundle.model.named_parameters():
+            if "memory_attention.output" in name:
+                parameter.zero_()
+    loss, loss_with_others = measure_losses(translator)
+    assert loss == pytest.approx(loss_with_others, rel=1e-6)
+
+
+def test_unknown_tokens_are_counted(finished_run: Path) -> None:
+    translator = dragoman.load(finished_run)
+    tokenizer = translator.bundle.source
+    assert not any(tokenizer.vocabulary.unk in ids for ids in tokenizer.encode(SOURCES))
+    encode = tokenizer.encode
+    tokenizer.encode = lambda texts: [[*ids, *[tokenizer.vocabulary.unk] * 5] for ids in encode(texts)]  # type: ignore[method-assign]
+    assert find(translator, "unknown-tokens").measured["count"] == 150
+
+
+def test_every_code_is_tested() -> None:
+    assert WRONG.keys() | {"exposure-gap", "unknown-tokens", "translations-ignore-source"} == OUTPUT_FINDINGS.keys()
+
+
+def test_command(command: Command, finished_run: Path, corpus: Path) -> None:
+    files = "--source", corpus / "test.de", "--reference", corpus / "test.en"
+    outcome = command("doctor", "output", finished_run, *files, "--json")
+    findings = json.loads(outcome.out)
+    assert outcome.code == any(finding["severity"] == "error" for finding in findings)
+    assert {finding["code"] for finding in findings} <= OUTPUT_FINDINGS.keys()
+    assert command("doctor", "output", corpus, *files).code == 2
