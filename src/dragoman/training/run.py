@@ -28,11 +28,10 @@ from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.training.averaging import average_weights, keep_moving_average
 from dragoman.training.batch_loss import BatchLoss
 from dragoman.training.checkpoint import Progress, load_checkpoint, load_weights, newest_intact
-from dragoman.training.curves import draw_curves
 from dragoman.training.directory import check_place, saved_tokenizers, start_directory
 from dragoman.training.distributed import ALONE, Ranks, join_ranks, spread
 from dragoman.training.metrics import MetricsFile
-from dragoman.training.report import current_lines, read_metrics, render_report
+from dragoman.training.report import read_metrics, render_report
 from dragoman.training.trainer import SAMPLES, Trainer
 from dragoman.translator import Translator
 
@@ -226,6 +225,4 @@ def _write_report(trainer: Trainer) -> None:
     ]
     metrics = read_metrics(trainer.run / "metrics.jsonl")
     write_text(trainer.run / "report.html", render_report(trainer.recipe, facts, metrics))
-    train, validations = (current_lines(metrics, kind) for kind in ("train", "validation"))
-    draw_curves(trainer.recipe.name, train, validations, trainer.run / "curves.svg")
     trainer.line.note(f"report: {trainer.run / 'report.html'}")
