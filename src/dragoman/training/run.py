@@ -17,7 +17,7 @@ from dragoman.corpus.find import Pair
 from dragoman.dataset.prepare import Prepared, prepare, read_pairs
 from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
-from dragoman.evaluation.error_analysis import break_down
+from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
@@ -202,7 +202,7 @@ def _finish(trainer: Trainer, model: Transformer, tests: dict[str, list[Pair]]) 
             {"source": source, "reference": wanted, "translation": translation}
             for source, wanted, translation in zip(sources, references, translations[:SAMPLES], strict=False)
         ]
-        more = break_down(translator, trainer.data.train.source, sources, references, translations)
+        more = analyze_errors(translator, trainer.data.train.source, sources, references, translations)
         trainer.metrics.write("test", **trainer.position(), name=name, **report.to_dict(), samples=samples, **more)
         line.note(
             f"{name}: BLEU {report.bleu:.2f}, chrF {report.chrf:.2f}, perplexity {report.perplexity:.2f} "

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from dragoman.doctor.findings.explanations import found
 from dragoman.doctor.findings.finding import Finding
-from dragoman.evaluation.evaluate import Report, encode_pairs, evaluate, teacher_forced
+from dragoman.evaluation.evaluate import Report, evaluate
+from dragoman.evaluation.teacher_forcing import score_teacher_forced
 from dragoman.translator import Translator
 
 COLLAPSED = 0.3  # of the different sources with the same translation
@@ -189,15 +190,7 @@ def _source_ignored(translator: Translator, sources: Sequence[str], references: 
     if len(set(sources)) < FEWEST:
         return
     others = [*sources[len(sources) // 2 :], *sources[: len(sources) // 2]]
-    own, strange = (
-        teacher_forced(
-            bundle.model,
-            encode_pairs(side, references, bundle.source, bundle.target, bundle.recipe.model.max_length),
-            bundle.source,
-            bundle.target,
-        )[0]
-        for side in (sources, others)
-    )
+    own, strange = (score_teacher_forced(bundle, side, references).loss for side in (sources, others))
     if strange - own < SOURCE_WORTH:
         yield found(
             "translations-ignore-source",
