@@ -253,7 +253,7 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
     from dragoman.training.averaging import keep_moving_average
     from dragoman.training.batch_loss import BatchLoss
     from dragoman.training.checkpoint import Progress
-    from dragoman.training.metrics import MetricsFile
+    from dragoman.training.metrics_file import MetricsFile
     from dragoman.training.run import build_optimizer
     from dragoman.training.trainer import Trainer
 

@@ -51,7 +51,7 @@ def test_the_future_changes_what_comes_before() -> None:
 @pytest.mark.usefixtures("discarded_mask")
 def test_training_looks_splendid_and_translations_repeat_themselves(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     import dragoman
-    from dragoman.training.report import read_metrics
+    from dragoman.training.metrics_file import read_metrics
     from dragoman.training.run import train
 
     recipe = make_recipe(

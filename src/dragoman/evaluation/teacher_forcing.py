@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import Batch, make_batch
@@ -78,8 +77,7 @@ def _predict(model: Transformer, batch: Batch, pad: int) -> tuple[float, list[li
     hidden = model.hidden(batch.source, batch.target_input)[real]  # (tokens, d_model)
     logits = model.output(hidden).float()  # (tokens, vocabulary)
     wanted = batch.target_output[real][:, None]  # (tokens, 1)
-    predictions: Tensor = logits.argmax(dim=-1)  # (tokens,)
-    sentences = predictions.split(real.sum(dim=1).tolist())
+    sentences = torch.split(logits.argmax(dim=-1), real.sum(dim=1).tolist())  # of (target,) each
     return -float(log_probabilities(logits, wanted).sum()), [sentence.tolist() for sentence in sentences]
 
 

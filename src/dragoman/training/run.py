@@ -30,8 +30,8 @@ from dragoman.training.batch_loss import BatchLoss
 from dragoman.training.checkpoint import Progress, load_checkpoint, load_weights, newest_intact
 from dragoman.training.directory import check_place, saved_tokenizers, start_directory
 from dragoman.training.distributed import ALONE, Ranks, join_ranks, spread
-from dragoman.training.metrics import MetricsFile
-from dragoman.training.report import read_metrics, render_report
+from dragoman.training.metrics_file import MetricsFile, read_metrics
+from dragoman.training.report.report import render_report
 from dragoman.training.trainer import SAMPLES, Trainer
 from dragoman.translator import Translator
 
@@ -151,7 +151,7 @@ def _build_trainer(
     )
     if step is not None:
         line.note(f"going on from step {progress.step:,}")
-        metrics.write("event", **trainer.position(), message="resumed")
+        metrics.write("event", trainer.position() | {"message": "resumed"})
     return trainer
 
 
@@ -202,8 +202,9 @@ def _finish(trainer: Trainer, model: Transformer, tests: dict[str, list[Pair]]) 
             {"source": source, "reference": wanted, "translation": translation}
             for source, wanted, translation in zip(sources, references, translations[:SAMPLES], strict=False)
         ]
-        more = analyze_errors(translator, trainer.data.train.source, sources, references, translations)
-        trainer.metrics.write("test", **trainer.position(), name=name, **report.to_dict(), samples=samples, **more)
+        analysis = analyze_errors(translator, trainer.data.train.source, sources, references, translations)
+        values = trainer.position() | {"name": name} | report.to_dict() | {"samples": samples} | analysis
+        trainer.metrics.write("test", values)
         line.note(
             f"{name}: BLEU {report.bleu:.2f}, chrF {report.chrf:.2f}, perplexity {report.perplexity:.2f} "
             f"({report.sentences:,} sentences, {report.decoding})"

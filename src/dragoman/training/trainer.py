@@ -26,9 +26,10 @@ from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.training.batches import BatchStream
 from dragoman.training.checkpoint import Progress, load_weights, prune, save_checkpoint, snapshot, weights_of
 from dragoman.training.distributed import ALONE, Ranks, synchronised, whole
-from dragoman.training.metrics import MetricsFile, StepLog
+from dragoman.training.metrics_file import MetricsFile
 from dragoman.training.scheduled_sampling import teacher_forcing_probability
 from dragoman.training.schedules import learning_rate
+from dragoman.training.step_statistics import StepStatistics
 from dragoman.translator import Translator
 
 SAMPLES = 10  # translations kept from each validation
@@ -77,7 +78,7 @@ class Trainer:
         self.batches = BatchStream(recipe, data, progress, ranks, self.device)
         self.groups_at_once = self.settings.length_groups  # fewer once the memory has not sufficed
         self.warned: set[str] = set()  # codes of findings
-        self._log = StepLog()
+        self._log = StepStatistics()
 
     def train(self) -> bool:
         """Train until the budget is spent; False if stopped before."""
@@ -139,7 +140,7 @@ class Trainer:
         self.scaler.update()
         if self.moving_average is not None:
             self.moving_average.update_parameters(self.model)
-        self._log.norm, self._log.rate = norm, rate
+        self._log.gradient_norm, self._log.learning_rate = norm, rate
 
     def _find_gradients(self, batches: Sequence[list[Batch]]) -> bool:
         """Gradients of the mean loss over all tokens of all ranks; False if the memory did not suffice.
@@ -210,7 +211,7 @@ class Trainer:
             self._write_validation(report, translations, better)
             self.warn(check_validation(self.data.validation, translations, report, self.spent))
         progress.batches = progress.forced = 0
-        self._log = StepLog()
+        self._log = StepStatistics()
 
     def _score(self, report: Report) -> float:
         """What picks the best checkpoint; higher is better."""
@@ -223,7 +224,8 @@ class Trainer:
         ]
         share = self.progress.forced / max(1, self.progress.batches)
         forcing = {} if self.settings.scheduled_sampling == "none" else {"teacher_forced": round(share, 4)}
-        self.metrics.write("validation", **self.position(), **report.to_dict(), **forcing, best=better, samples=samples)
+        values = self.position() | report.to_dict() | forcing | {"best": better, "samples": samples}
+        self.metrics.write("validation", values)
         self.line.note(
             f"step {self.progress.step:,}  epoch {self.position()['epoch']:.2f}  "
             f"{format_seconds(self.progress.seconds)}  "
@@ -239,7 +241,7 @@ class Trainer:
                 self.warned.add(finding.code)
                 message = f"{finding.severity}: {finding.code}: {finding.message}"
                 self.line.note(f"{message}\n  fix: {finding.fix}")
-                self.metrics.write("event", **self.position(), message=message)
+                self.metrics.write("event", self.position() | {"message": message})
 
     def deployable(self) -> Transformer:
         """The model to validate or save; every rank must call this."""
@@ -278,7 +280,7 @@ class Trainer:
 
     def _write_log(self) -> None:
         values = self._log.summary(self.ranks)
-        self.metrics.write("train", **self.position(), **values)
+        self.metrics.write("train", self.position() | values)
         left = self.progress.seconds * (1 / self.spent - 1)
         self.line.update(
             self.spent,
@@ -286,7 +288,7 @@ class Trainer:
             f"{values['tokens_per_second']:,.0f} tokens/s  {values['padding']:.1%} padding  "
             f"{format_seconds(left)} left",
         )
-        self._log = StepLog()
+        self._log = StepStatistics()
 
     def position(self) -> dict[str, float]:
         """Step, epoch (in fractions) and seconds, as every line of metrics.jsonl has them."""

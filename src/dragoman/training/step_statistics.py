@@ -1,0 +1,45 @@
+"""Statistics of the training steps between two logged lines."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import torch
+from torch import Tensor
+
+from dragoman.dataset.batch import Batch
+from dragoman.training.distributed import Ranks
+
+MAX_EXPONENT = 700.0  # the exponential of a higher loss overflows
+
+
+class StepStatistics:
+    """Sums over training steps. Losses stay tensors, so that a GPU does not have to be synchronized at each step."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.losses: list[Tensor] = []  # of each step: with and without label smoothing, (2,)
+        self.target_tokens = self.tokens = self.cells = 0
+        self.gradient_norm, self.learning_rate = torch.zeros(()), 0.0  # of the last step
+
+    def add(self, batch: list[Batch], losses: Tensor) -> None:
+        """Add a batch and the sums of its losses with and without label smoothing, (2,)."""
+        self.losses.append(losses)
+        for group in batch:
+            self.target_tokens += group.target_tokens
+            self.tokens += group.source_tokens + group.target_tokens
+            self.cells += group.cells
+
+    def summary(self, ranks: Ranks) -> dict[str, float]:
+        """Means over all steps and ranks, by their keys in metrics.jsonl."""
+        losses: list[float] = torch.stack(self.losses).double().sum(0).tolist()
+        loss, nll, target_tokens, tokens, cells = ranks.sum((*losses, self.target_tokens, self.tokens, self.cells))
+        return {
+            "loss": round(loss / target_tokens, 5),
+            "perplexity": round(math.exp(min(nll / target_tokens, MAX_EXPONENT)), 4),
+            "learning_rate": self.learning_rate,
+            "tokens_per_second": round(target_tokens / (time.monotonic() - self.started), 1),
+            "padding": round(1 - tokens / cells, 5),
+            "gradient_norm": round(float(self.gradient_norm), 4),
+        }
