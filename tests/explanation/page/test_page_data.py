@@ -21,8 +21,16 @@ def explanation(translator: Translator) -> Explanation:
     return translator.explain(TEXT)
 
 
+def with_second_layer(explanation: Explanation) -> Explanation:
+    """The explanation with another layer of different weights, as the tiny model has only one layer."""
+    weights = explanation.attention.weights
+    deeper = {kind: np.concatenate([each, np.roll(each, 1, axis=-1)]) for kind, each in weights.items()}
+    return replace(explanation, attention=replace(explanation.attention, weights=deeper))
+
+
 def test_maps_equal_those_of_the_model(translator: Translator, explanation: Explanation) -> None:
-    views, attention = page_data(translator.bundle, explanation)["views"], explanation.attention
+    deeper = with_second_layer(explanation)
+    views, attention = page_data(translator.bundle, deeper)["views"], deeper.attention
     for view, expected in (("tokens", attention), ("words", attention.by_word())):
         for kind in KINDS:
             shown = views[view]["maps"][kind]
@@ -35,6 +43,8 @@ def test_maps_equal_those_of_the_model(translator: Translator, explanation: Expl
             np.testing.assert_allclose(by_layer[:, :heads], expected.weights[kind], atol=0.005)
             np.testing.assert_allclose(by_layer[:, heads], expected.mean(kind), atol=0.005)
             np.testing.assert_allclose(by_layer[:, heads + 1], expected.maximum(kind), atol=0.005)
+            np.testing.assert_allclose(maps[-3], expected.mean(kind).mean(axis=0), atol=0.005)
+            np.testing.assert_allclose(maps[-2], expected.maximum(kind).max(axis=0), atol=0.005)
             np.testing.assert_allclose(maps[-1].sum(axis=-1), 1, atol=0.03)
 
 
