@@ -24,7 +24,7 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import read_corpus
 from dragoman.engines.ctranslate2.engine import CTranslate2Translator
 from dragoman.errors import UserError
-from dragoman.evaluation.evaluate import corpus_scores
+from dragoman.evaluation.metrics import corpus_scores
 from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.run import export
 from dragoman.settings import Decoding

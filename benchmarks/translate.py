@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import read_corpus
-from dragoman.evaluation.evaluate import corpus_scores
+from dragoman.evaluation.metrics import corpus_scores
 from dragoman.translator import Translator
 
 

@@ -250,7 +250,7 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
 
     from dragoman.system.progress import ProgressLine
     from dragoman.training.log import RunLog
-    from dragoman.training.metrics import MetricsFile
+    from dragoman.training.metrics_file import MetricsFile
     from dragoman.training.state import build_state
     from dragoman.training.trainer import Trainer
 
@@ -269,3 +269,17 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -
     yield make
     for trainer in made:
         trainer.log.metrics.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, driven by playwright; tests that need it are skipped if either is not installed."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("Chromium is not installed")
+    arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    with playwright.sync_playwright() as browsers:
+        launched = browsers.chromium.launch(executable_path=executable, args=arguments)
+        yield launched
+        launched.close()

@@ -237,17 +237,17 @@ def test_full_disk_under_standard_output_is_told(finished_run: Path, small_disk:
 
 
 def test_evaluate_scores_what_translate_writes(
-    finished_run: Path, command: Command, corpus: Path, source: Path, expected: list[str], tmp_path: Path
+    finished_run: Path, command: Command, corpus: Path, source: Path, expected: list[str]
 ) -> None:
     files = ("--source", source, "--reference", corpus / "test.en")
-    outcome = command("evaluate", finished_run, *files, "--json", tmp_path / "scores.json")
+    outcome = command("evaluate", finished_run, *files)
     assert outcome.code == 0
     bleu = BLEU()
     score = bleu.corpus_score(expected, [(corpus / "test.en").read_text().splitlines()]).score
     assert f"BLEU {score:.2f}  {bleu.get_signature()}" in outcome.out
-    saved = json.loads((tmp_path / "scores.json").read_text())
-    assert saved["bleu"] == pytest.approx(score, abs=6e-4)
-    assert f"perplexity {saved['perplexity']:.3f}" in outcome.out
+    scores = json.loads(command("evaluate", finished_run, *files, "--json").out)
+    assert scores["bleu"] == pytest.approx(score, abs=6e-4)
+    assert f"perplexity {scores['perplexity']:.3f}" in outcome.out
     greedy = command("evaluate", finished_run, *files, "--set", "decoding.beam_size=1")
     assert "30 sentences, greedy" in greedy.out
 
@@ -256,13 +256,33 @@ def test_evaluate_refuses_files_of_different_length(
     finished_run: Path, command: Command, source: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "short").write_text("one\n")
-    outcome = command(
-        "evaluate", finished_run, "--source", source, "--reference", tmp_path / "short", "--json", tmp_path / "scores"
-    )
-    assert outcome.code == 2
+    outcome = command("evaluate", finished_run, "--source", source, "--reference", tmp_path / "short", "--json")
+    assert (outcome.code, outcome.out) == (2, "")
     assert "test.de has 30 lines" in outcome.error
     assert "short has 1 lines" in outcome.error
-    assert not (tmp_path / "scores").exists()
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "compare"])
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_json_with_a_file_name_says_what_to_write_instead(
+    verb: str, place: str, finished_run: Path, command: Command, corpus: Path, source: Path, tmp_path: Path
+) -> None:
+    runs = (finished_run,) if verb == "evaluate" else (finished_run, finished_run)
+    arguments = (*runs, "--source", source, "--reference", corpus / "test.en")
+    json_file = ("--json", tmp_path / "scores.json")
+    outcome = command(verb, *json_file, *arguments) if place == "first" else command(verb, *arguments, *json_file)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "use --json > scores.json" in outcome.error
+    assert not (tmp_path / "scores.json").exists()
+
+
+def test_an_unexpected_argument_without_json_is_refused(
+    finished_run: Path, command: Command, corpus: Path, source: Path
+) -> None:
+    outcome = command("evaluate", finished_run, "more", "--source", source, "--reference", corpus / "test.en")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "unexpected extra argument" in outcome.error
+    assert "--json" not in outcome.error
 
 
 def test_evaluate_warns_of_long_lines_without_naming_code(finished_run: Path, process: Command, tmp_path: Path) -> None:
@@ -402,13 +422,14 @@ def test_inspect_refuses_an_empty_text(finished_run: Path, command: Command, tmp
     assert not list(tmp_path.iterdir())
 
 
-def test_compare_tells_scores_tests_and_differences(
-    finished_run: Path, command: Command, corpus: Path, tmp_path: Path
+def test_compare_prints_scores_tests_and_differences(
+    finished_run: Path, command: Command, corpus: Path, source: Path
 ) -> None:
-    files = ("--source", corpus / "test.de", "--reference", corpus / "test.en")
-    outcome = command("compare", finished_run, finished_run / "bundle", *files, "--json", tmp_path / "scores.json")
+    files = ("--source", source, "--reference", corpus / "test.en")
+    outcome = command("compare", finished_run, finished_run / "bundle", *files)
     assert (outcome.code, outcome.error) == (0, "")
     assert "0 of 30 sentences are translated differently" in outcome.out
-    scores = json.loads((tmp_path / "scores.json").read_text())
-    assert scores["first"] == scores["second"]
-    assert f"BLEU {scores['first']['bleu']:.2f}" in outcome.out
+    comparison = json.loads(command("compare", finished_run, finished_run / "bundle", *files, "--json").out)
+    assert comparison["first"] == comparison["second"]
+    assert comparison["differences"] == comparison["significance"] == []
+    assert f"BLEU {comparison['first']['bleu']:.2f}" in outcome.out

@@ -60,7 +60,8 @@ def commands() -> list[Block]:
         for number, line in enumerate(text.splitlines(), start=first):
             words = shlex.shlex(line, posix=True, punctuation_chars=True)
             words.whitespace_split = True
-            for command in shlex.join(words).replace("'|'", "\n").replace("'&&'", "\n").splitlines():
+            without_redirection = re.sub(r" '>' \S+", "", shlex.join(words))
+            for command in without_redirection.replace("'|'", "\n").replace("'&&'", "\n").splitlines():
                 found.append(Block(page, number, command))
     for page in PAGES:
         text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)

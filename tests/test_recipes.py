@@ -13,7 +13,7 @@ from dragoman.dataset.batch import Batch
 from dragoman.recipe import load_recipe
 from dragoman.system.files import sha256
 from dragoman.training.describe import describe
-from dragoman.training.report import read_metrics
+from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
 from dragoman.training.trainer import Trainer
 

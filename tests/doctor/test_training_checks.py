@@ -16,7 +16,7 @@ from dragoman.evaluation.evaluate import Report
 from dragoman.model.build import build_model
 from dragoman.settings import Recipe, Specials
 from dragoman.text.vocabulary import Vocabulary, special_tokens
-from dragoman.training.report import read_metrics
+from dragoman.training.metrics_file import read_metrics
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker, TrainerMaker

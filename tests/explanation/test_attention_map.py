@@ -1,33 +1,33 @@
-"""Attention maps: what the model used, with the right tokens beside it, merged and summed up rightly."""
+"""Attention maps: the weights that the model used, with the right tokens, merged and summarized correctly."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
 
+from dragoman.engines import EngineRequest, open_engine
+from dragoman.engines.step_engine import StepEngine
 from dragoman.errors import UserError
-from dragoman.explanation.attention_map import AttentionMap, Side, Word, side_of
+from dragoman.explanation.attention_map import AttentionMap
 from dragoman.explanation.capture import KINDS, Kind, capture
 from dragoman.explanation.explain import Explanation
-from dragoman.settings import Decoding, Specials, Text
-from dragoman.text.registry import train_tokenizers
+from dragoman.explanation.token_sequence import TokenSequence, Word
+from dragoman.settings import Decoding, Specials
 from dragoman.translator import Translator
 
 TEXT = "Ein kleiner Junge spielt im Park mit einem Hund."
 
 
 @pytest.fixture(scope="module")
-def explained(translator: Translator) -> Explanation:
+def explanation(translator: Translator) -> Explanation:
     return translator.explain(TEXT)
 
 
-def words(*sizes: int) -> Side:
-    """Words of so many tokens each."""
+def word_sequence(*sizes: int) -> TokenSequence:
+    """Words with these numbers of tokens."""
     ends = np.cumsum(sizes).tolist()
-    spans = [Word(f"w{end}", end - size, end) for size, end in zip(sizes, ends, strict=True)]
-    return Side([f"t{index}" for index in range(ends[-1])], spans)
+    words = [Word(f"w{end}", end - size, end) for size, end in zip(sizes, ends, strict=True)]
+    return TokenSequence([f"t{index}" for index in range(ends[-1])], words)
 
 
 def random_map(layers: int = 3, heads: int = 2) -> AttentionMap:
@@ -37,31 +37,38 @@ def random_map(layers: int = 3, heads: int = 2) -> AttentionMap:
     weights = {kind: generator.random((layers, heads, *shape), np.float32) for kind, shape in shapes.items()}
     weights["decoder"] = np.tril(weights["decoder"])
     weights = {kind: each / each.sum(axis=-1, keepdims=True) for kind, each in weights.items()}
-    return AttentionMap(words(1, 3, 1, 1), words(1, 2, 2), words(2, 2, 1), weights)
+    return AttentionMap(word_sequence(1, 3, 1, 1), word_sequence(1, 2, 2), word_sequence(2, 2, 1), weights)
 
 
-def test_the_explained_translation_is_the_usual_one(translator: Translator, explained: Explanation) -> None:
+# ---- explanations of a real model
+
+
+def test_the_explained_translation_is_the_usual_one(translator: Translator, explanation: Explanation) -> None:
     usual = translator(TEXT)
-    assert (explained.translation.text, explained.translation.tokens) == (usual.text, usual.tokens)
-    assert explained.translation.log_probabilities == pytest.approx(usual.log_probabilities, abs=1e-4)
+    assert (explanation.translation.text, explanation.translation.tokens) == (usual.text, usual.tokens)
+    assert explanation.translation.log_probabilities == pytest.approx(usual.log_probabilities, abs=1e-4)
 
 
-def test_tokens_of_both_sides(translator: Translator, explained: Explanation) -> None:
-    attention, specials = explained.attention, Specials()
+def test_tokens_and_words_of_both_languages(translator: Translator, explanation: Explanation) -> None:
+    attention, specials = explanation.attention, Specials()
     source = translator.bundle.source
     assert [source.vocabulary.ids[token] for token in attention.source.tokens[:-1]] == source.encode([TEXT])[0]
     assert attention.source.tokens[-1] == specials.eos
-    assert attention.read.tokens == [specials.bos, *explained.translation.tokens]
-    assert attention.predicted.tokens == [*explained.translation.tokens, specials.eos]
-    assert " ".join(word.text for word in attention.source.words[:-1]) == TEXT
-    assert " ".join(word.text for word in attention.predicted.words[:-1]) == explained.translation.text
-    assert [word.text for word in attention.read.words[1:]] == [word.text for word in attention.predicted.words[:-1]]
+    assert attention.target_input.tokens == [specials.bos, *explanation.translation.tokens]
+    assert attention.target_output.tokens == [*explanation.translation.tokens, specials.eos]
+    source_words, input_words, output_words = (
+        [word.text for word in sequence.words]
+        for sequence in (attention.source, attention.target_input, attention.target_output)
+    )
+    assert " ".join(source_words[:-1]) == TEXT
+    assert " ".join(output_words[:-1]) == explanation.translation.text
+    assert input_words[1:] == output_words[:-1]
 
 
-def test_every_layer_and_head_is_there_and_rows_sum_to_one(translator: Translator, explained: Explanation) -> None:
+def test_every_layer_and_head_is_included_and_rows_sum_to_one(translator: Translator, explanation: Explanation) -> None:
     model = translator.bundle.recipe.model
     layers = {"encoder": model.encoder_layers, "decoder": model.decoder_layers, "cross": model.decoder_layers}
-    attention = explained.attention
+    attention = explanation.attention
     for view in (attention, attention.by_word()):
         for kind in KINDS:
             weights = view.weights[kind]
@@ -73,24 +80,30 @@ def test_every_layer_and_head_is_there_and_rows_sum_to_one(translator: Translato
 
 
 @pytest.mark.parametrize("cache", [True, False])
-def test_the_attention_is_that_of_decoding(translator: Translator, cache: bool) -> None:
-    greedy = Translator(translator.bundle, Decoding(beam_size=1, max_length=30, cache=cache))
-    with capture(translator.bundle.model) as recording:
+def test_the_attention_equals_that_of_decoding(translator: Translator, cache: bool) -> None:
+    decoding = Decoding(beam_size=1, max_length=30, cache=cache)
+    engine = open_engine(EngineRequest(translator.bundle, decoding), "torch")
+    assert isinstance(engine, StepEngine)
+    model = getattr(engine.decoder, "model", engine.decoder)
+    assert isinstance(model, Transformer)
+    greedy = Translator(translator.bundle, decoding, engine=engine)
+    with capture(model) as recording:
         tokens = greedy(TEXT).tokens
     attention = greedy.attention(TEXT)
-    assert attention.predicted.tokens[:-1] == tokens
+    assert attention.target_output.tokens[:-1] == tokens
     for kind in KINDS:
-        calls = recording.weights(kind)[:, 0]
-        used = calls if cache or kind == "encoder" else calls[..., -len(attention.read.tokens) :, :]
-        if kind == "encoder" and not cache:
+        used = recording.weights(kind)[:, 0]
+        if kind == "encoder" and not cache:  # the encoder runs again at each step
             used = used[..., : len(attention.source.tokens), :]
+        elif not cache:  # the last step repeats all earlier ones
+            used = used[..., -len(attention.target_input.tokens) :, :]
         np.testing.assert_allclose(used.numpy(), attention.weights[kind], atol=1e-5)
 
 
-def test_alternatives_hold_what_was_said_with_its_probability(explained: Explanation) -> None:
-    said = zip(explained.attention.predicted.tokens, explained.translation.log_probabilities, strict=True)
-    for (token, value), alternatives in zip(said, explained.alternatives, strict=True):
-        assert dict(alternatives)[token] == pytest.approx(np.exp(value), abs=1e-4)
+def test_alternatives_include_the_output_token_with_its_probability(explanation: Explanation) -> None:
+    output = zip(explanation.attention.target_output.tokens, explanation.translation.log_probabilities, strict=True)
+    for (token, log_probability), alternatives in zip(output, explanation.alternatives, strict=True):
+        assert dict(alternatives)[token] == pytest.approx(np.exp(log_probability), abs=1e-4)
         probabilities = [probability for _, probability in alternatives]
         assert probabilities == sorted(probabilities, reverse=True)
         assert 0 < sum(probabilities) <= 1 + 1e-5
@@ -98,35 +111,39 @@ def test_alternatives_hold_what_was_said_with_its_probability(explained: Explana
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_the_best_of_the_beam_search_is_the_translation(translator: Translator, beam_size: int) -> None:
-    explained = Translator(translator.bundle, Decoding(beam_size=beam_size, max_length=30)).explain(TEXT)
-    ended = [each for step in explained.steps for each in step if each.final is not None]
+def test_the_best_ended_candidate_is_the_translation(translator: Translator, beam_size: int) -> None:
+    explanation = Translator(translator.bundle, Decoding(beam_size=beam_size, max_length=30)).explain(TEXT)
+    ended = [each for step in explanation.steps for each in step if each.final is not None]
     best = max(ended, key=lambda each: each.final or 0.0)
     vocabulary = translator.bundle.target.vocabulary
-    assert [vocabulary.tokens[index] for index in best.tokens[:-1]] == explained.translation.tokens
-    assert best.final == explained.translation.score
+    assert [vocabulary.tokens[index] for index in best.tokens[:-1]] == explanation.translation.tokens
+    assert best.final == explanation.translation.score
 
 
-def test_a_sampled_translation_has_attention_but_no_tree(translator: Translator) -> None:
+def test_a_sampled_translation_has_attention_but_no_search_steps(translator: Translator) -> None:
     sampling = Translator(translator.bundle, Decoding(beam_size=1, sampling=True, max_length=30))
-    explained = sampling.explain(TEXT)
-    assert explained.steps == []
-    assert explained.attention.predicted.tokens[:-1] == explained.translation.tokens == sampling(TEXT).tokens
+    explanation = sampling.explain(TEXT)
+    assert explanation.steps == []
+    output = explanation.attention.target_output.tokens[:-1]
+    assert output == explanation.translation.tokens == sampling(TEXT).tokens
 
 
 @pytest.mark.parametrize("text", ["", " ", "▁"])
-def test_nothing_cannot_be_explained(translator: Translator, text: str) -> None:
+def test_a_text_without_words_cannot_be_explained(translator: Translator, text: str) -> None:
     with pytest.raises(UserError, match="no word"):
         translator.attention(text)
 
 
 def test_texts_beyond_the_limit_are_explained_in_part(translator: Translator) -> None:
-    explained = translator.explain(TEXT * 50)
-    assert explained.translation.truncated
-    assert len(explained.attention.source.tokens) == translator.source_limit + 1
+    explanation = translator.explain(TEXT * 50)
+    assert explanation.translation.truncated
+    assert len(explanation.attention.source.tokens) == translator.source_limit + 1
 
 
-def test_words_sum_what_goes_to_them_and_average_what_goes_from_them() -> None:
+# ---- summaries of random weights
+
+
+def test_attention_to_a_word_is_a_sum_and_from_a_word_a_mean() -> None:
     attention = random_map()
     weights = attention.weights["cross"]
     merged = attention.by_word().weights["cross"]
@@ -135,8 +152,8 @@ def test_words_sum_what_goes_to_them_and_average_what_goes_from_them() -> None:
     np.testing.assert_allclose(merged[..., 0, 1], expected, rtol=1e-5)
     np.testing.assert_allclose(merged[..., 2, 0], weights[..., 4, 0], rtol=1e-5)
     np.testing.assert_allclose(merged.sum(axis=-1), 1, rtol=1e-5)
-    again = attention.by_word().by_word()
-    np.testing.assert_allclose(again.weights["cross"], merged, rtol=1e-5)
+    twice = attention.by_word().by_word()
+    np.testing.assert_allclose(twice.weights["cross"], merged, rtol=1e-5)
 
 
 def test_mean_and_maximum_are_over_heads() -> None:
@@ -146,49 +163,25 @@ def test_mean_and_maximum_are_over_heads() -> None:
     np.testing.assert_array_equal(attention.maximum("cross")[1], np.where(one > two, one, two))
 
 
-def test_rollout_follows_attention_through_the_layers() -> None:
+def test_rollout_multiplies_the_attention_of_all_layers() -> None:
     one = random_map(layers=1)
     np.testing.assert_allclose(one.rollout("encoder"), (one.mean("encoder")[0] + np.eye(6)) / 2, rtol=1e-5)
     np.testing.assert_allclose(one.rollout("cross"), one.mean("cross")[0] @ one.rollout("encoder"), rtol=1e-5)
     three = random_map()
     first, second, third = ((layer + np.eye(6)) / 2 for layer in three.mean("encoder"))
     np.testing.assert_allclose(three.rollout("encoder"), third @ second @ first, rtol=1e-5)
-    assert not np.triu(three.rollout("decoder"), 1).any(), "the future stays hidden"
+    assert not np.triu(three.rollout("decoder"), 1).any(), "the future stays masked"
     for kind in KINDS:
         np.testing.assert_allclose(three.rollout(kind).sum(axis=-1), 1, rtol=1e-5)
 
 
-def test_rollout_across_follows_the_decoder_too() -> None:
-    """The first token fetches from source 0 only, all others look at the first and fetch evenly."""
+def test_rollout_of_cross_attention_includes_the_decoder_layers() -> None:
+    """The first target token reads source token 0 only; all others attend to the first and to all source tokens."""
     attention = random_map(layers=2, heads=1)
     attention.weights["encoder"][:] = np.eye(6)
     attention.weights["decoder"][:] = np.eye(5)[[0] * 5]
     attention.weights["cross"][:] = 1 / 6
     attention.weights["cross"][:, :, 0] = np.eye(6)[0]
-    rolled = attention.rollout("cross")
-    np.testing.assert_allclose(rolled[0], np.eye(6)[0], atol=1e-6)
-    assert rolled[1, 0] > 1 / 6 > rolled[1, 1], "what the first fetched came along"
-
-
-@pytest.mark.parametrize(
-    ("settings", "grouped"),
-    [
-        ({"tokenizer": "bpe", "vocabulary_size": 300}, True),
-        ({"tokenizer": "unigram", "vocabulary_size": 300}, True),
-        ({"tokenizer": "bpe", "vocabulary_size": 300, "pre_tokenizer": "whitespace"}, True),
-        ({"tokenizer": "whitespace"}, False),
-    ],
-    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
-)
-def test_words_of_every_tokenizer(settings: dict[str, Any], grouped: bool) -> None:
-    text = "Der kleine Hund spielt"
-    texts = [text, "Der Junge 😀"] * 20
-    tokenizer, _ = train_tokenizers(texts, texts, Text(**settings), source_language="de", target_language="de")
-    side = side_of(tokenizer, [tokenizer.vocabulary.bos, *tokenizer.encode([text])[0], tokenizer.vocabulary.eos])
-    assert [word.text for word in side.words] == ["<s>", *text.split(), "</s>"]
-    assert [word.start for word in side.words[1:]] == [word.end for word in side.words[:-1]]
-    rare = "Hunde 🦊 Zebra"
-    side = side_of(tokenizer, tokenizer.encode([rare])[0])
-    if grouped:
-        assert [word.text for word in side.words] == rare.split(), "bytes join to the character they spell"
-        assert len(side.tokens) > len(side.words)
+    rollout = attention.rollout("cross")
+    np.testing.assert_allclose(rollout[0], np.eye(6)[0], atol=1e-6)
+    assert rollout[1, 0] > 1 / 6 > rollout[1, 1], "the later tokens also read source token 0 through the first one"

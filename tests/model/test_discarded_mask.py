@@ -52,7 +52,7 @@ def test_the_future_changes_what_comes_before() -> None:
 @pytest.mark.usefixtures("discarded_mask")
 def test_training_looks_excellent_and_translations_repeat_one_word(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     import dragoman
-    from dragoman.training.report import read_metrics
+    from dragoman.training.metrics_file import read_metrics
     from dragoman.training.run import train
 
     recipe = make_recipe(

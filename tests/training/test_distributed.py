@@ -17,7 +17,7 @@ from torch import distributed as dist
 
 from dragoman.recipe import save_recipe
 from dragoman.training.checkpoint import checkpoint_steps
-from dragoman.training.report import read_metrics
+from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from dragoman.evaluation.evaluate import evaluate
 from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
 from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
-from dragoman.training.report import read_metrics
+from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
 from dragoman.translator import Translator
 

@@ -16,8 +16,8 @@ from dragoman.system.progress import ProgressLine
 from dragoman.training.averaging import average_weights
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.training.distributed import Ranks
+from dragoman.training.metrics_file import read_metrics
 from dragoman.training.progress import Progress
-from dragoman.training.report import read_metrics
 from dragoman.training.trainer import Trainer
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from dragoman.cli.json_output import JsonFlag, print_json, refuse_file_name
 from dragoman.cli.options import (
     BundlePath,
     ComputeType,
@@ -79,10 +80,11 @@ def translate(
 
 
 def evaluate(
+    context: typer.Context,
     bundle: BundlePath,
-    source: Annotated[Path, typer.Option(help="File to translate, line by line (or .gz).")],
-    reference: Annotated[Path, typer.Option(help="File with the right translation of each line.")],
-    output: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the scores as JSON.")] = None,
+    source: Annotated[Path, typer.Option(help="File to translate, one sentence per line (or .gz).")],
+    reference: Annotated[Path, typer.Option(help="File with the reference translation of each line.")],
+    as_json: JsonFlag = False,
     overrides: Overrides = None,
 ) -> None:
     """Score a translator: BLEU and chrF of its translations, perplexity of the references, and more.
@@ -91,17 +93,18 @@ def evaluate(
     """
     from dragoman.corpus.corpus import read_texts
     from dragoman.evaluation.evaluate import evaluate
-    from dragoman.system.files import write_json
 
+    refuse_file_name(context)
     report, _ = evaluate(load_translator(bundle, overrides), *read_texts(source, reference))
-    if output:
-        write_json(output, report.to_dict())
+    if as_json:
+        print_json(report.to_dict())
+        return
     print(f"{report.sentences:,} sentences, {report.decoding}")
     print(f"BLEU {report.bleu:.2f}  {report.bleu_signature}")
     print(f"chrF {report.chrf:.2f}  {report.chrf_signature}")
-    print(f"perplexity {report.perplexity:.3f}  loss {report.loss:.4f} nats a token")
-    print(f"exactly the reference: {report.exact:.1%}")
-    print(f"teacher-forced BLEU of tokens {report.teacher_forced_bleu:.2f}: not that of translations")
+    print(f"perplexity {report.perplexity:.3f}  loss {report.loss:.4f} nats per token")
+    print(f"identical to the reference: {report.exact:.1%}")
+    print(f"teacher-forced token BLEU {report.teacher_forced_bleu:.2f} (not a score of the translations)")
 
 
 def score(

@@ -1,1 +1,1 @@
-"""How good a translator is: metrics, significance, error analysis."""
+"""Quality of translations: metrics, significance tests and error analysis."""

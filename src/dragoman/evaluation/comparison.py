@@ -1,37 +1,20 @@
-"""Two translators on the same pairs: is one better, or was it luck, and where do they differ?"""
+"""Comparison of two translators on the same sentence pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
-from dragoman.evaluation.error_analysis import sentence_scores
 from dragoman.evaluation.evaluate import Report, evaluate
+from dragoman.evaluation.metrics import sentence_chrf
+from dragoman.evaluation.significance import Significance, paired_tests
 from dragoman.translator import Translator
-
-METHODS: dict[Literal["bs", "ar"], str] = {"bs": "paired bootstrap", "ar": "approximate randomisation"}
-
-
-@dataclass(frozen=True)
-class Significance:
-    """A test of the difference between two scores.
-
-    `p_value` is how probable a difference at least as large would be if there was none between the
-    translators. `signature` is sacreBLEU's, with the number of samples or trials and their seed.
-    """
-
-    metric: str
-    method: str
-    first: float
-    second: float
-    p_value: float
-    signature: str
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One pair and both translations of it, with the chrF of each."""
+    """A sentence pair that the two translators translate differently, with the chrF of both translations."""
 
     source: str
     reference: str
@@ -43,7 +26,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two translators side by side; `differences` has those pairs first whose chrF differs most."""
+    """Scores of two translators, significance tests, and differences sorted by descending difference in chrF."""
 
     first: Report
     second: Report
@@ -55,41 +38,32 @@ class Comparison:
         return asdict(self)
 
 
-def compare(first: Translator, second: Translator, sources: Sequence[str], references: Sequence[str]) -> Comparison:
-    """Scores of two translators, tests of their difference, and where they differ.
+def compare_translators(
+    first: Translator, second: Translator, sources: Sequence[str], references: Sequence[str]
+) -> Comparison:
+    """Compare two translators and test whether the difference is significant.
 
     Args:
-        first: One of them, the baseline of the tests.
+        first: One translator, the baseline of the tests.
         second: The other.
         sources: Texts to translate.
-        references: The right translation of each.
+        references: The reference translation of each.
     """
-    (one, ones), (two, twos) = (evaluate(each, sources, references) for each in (first, second))
-    before, after = sentence_scores(ones, references), sentence_scores(twos, references)
+    first_report, first_translations = evaluate(first, sources, references)
+    second_report, second_translations = evaluate(second, sources, references)
+    differences = _differences(sources, references, first_translations, second_translations)
+    significance = paired_tests(first_translations, second_translations, references) if differences else []
+    return Comparison(first_report, second_report, significance, differences)
+
+
+def _differences(
+    sources: Sequence[str], references: Sequence[str], first: Sequence[str], second: Sequence[str]
+) -> list[Difference]:
+    scores = zip(sentence_chrf(first, references), sentence_chrf(second, references), strict=True)
+    rows = zip(sources, references, first, second, scores, strict=True)
     differences = [
-        Difference(sources[index], references[index], ones[index], twos[index], round(was, 2), round(now, 2))
-        for index, (was, now) in enumerate(zip(before, after, strict=True))
-        if ones[index] != twos[index]
+        Difference(source, reference, one, other, round(one_chrf, 2), round(other_chrf, 2))
+        for source, reference, one, other, (one_chrf, other_chrf) in rows
+        if one != other
     ]
-    differences.sort(key=lambda each: -abs(each.second_chrf - each.first_chrf))
-    return Comparison(one, two, significance(ones, twos, references) if differences else [], differences)
-
-
-def significance(first: Sequence[str], second: Sequence[str], references: Sequence[str]) -> list[Significance]:
-    """Paired bootstrap (Koehn 2004) and approximate randomisation (Riezler and Maxwell 2005) of BLEU and chrF."""
-    from sacrebleu.metrics.bleu import BLEU
-    from sacrebleu.metrics.chrf import CHRF
-    from sacrebleu.significance import PairedTest
-
-    found = []
-    systems: list[tuple[str, Sequence[str]]] = [("first", first), ("second", second)]
-    for key, method in METHODS.items():
-        metrics = {"BLEU": BLEU(references=[list(references)]), "chrF": CHRF(references=[list(references)])}
-        signatures, scores = PairedTest(systems, metrics, references=None, test_type=key)()
-        for name, signature in signatures.items():
-            results: Any = scores[name]
-            was, now = (float(result.score) for result in results)
-            # sacreBLEU counts only what is larger than the difference, and so takes none at all for a certain one
-            p_value = 1.0 if was == now else float(results[1].p_value)
-            found.append(Significance(name, method, was, now, p_value, signature.format()))
-    return found
+    return sorted(differences, key=lambda difference: -abs(difference.second_chrf - difference.first_chrf))

@@ -1,1 +1,1 @@
-"""Why a translation was found: attention, alternatives, the beam search, and pages that show them."""
+"""Explanations of translations: attention, alternatives, the beam search, and pages that show them."""

@@ -1,11 +1,10 @@
-"""Where a model looked, in numbers: AttentionMap."""
+"""The attention weights of one translation, and ways to summarize them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,61 +13,36 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.capture import KINDS, Kind, capture
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.explanation.token_sequence import TokenSequence
 
 Weights = NDArray[np.float32]
 
 
-class Word(NamedTuple):
-    """A word and the tokens that spell it, `start` to `end`."""
-
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Side:
-    """The tokens of a sequence, in order, and the words they merge to."""
-
-    tokens: list[str]
-    words: list[Word]
-
-    @property
-    def starts(self) -> list[int]:
-        """The first token of each word."""
-        return [word.start for word in self.words]
-
-    def by_word(self) -> Side:
-        """The same with words for tokens."""
-        texts = [word.text for word in self.words]
-        return Side(texts, [Word(text, index, index + 1) for index, text in enumerate(texts)])
-
-
 @dataclass(frozen=True)
 class AttentionMap:
-    """The attention with which a translation was made.
+    """The attention weights with which a model translates a sentence.
 
-    `source` is what the encoder read, its end included; `read` is what the decoder read, from the beginning
-    of sentence on; `predicted` is what it said to that, the same one step later. So query i of the decoder has
-    just read `read[i]` and is about to say `predicted[i]`.
+    `source` is the input of the encoder, eos included. `target_input` is the input of the decoder, which starts with
+    bos; `target_output` is the same sequence shifted by one, which ends with eos. At position i the decoder reads
+    `target_input[i]` and predicts `target_output[i]`.
 
-    `weights` has an array for each kind, (layers, heads, query, key): "encoder", source to source; "decoder",
-    the decoder's masked self-attention; "cross", from the decoder to the source. Its rows sum to 1.
+    `weights` has one array per kind of attention, (layers, heads, query, key): "encoder" is the self-attention of the
+    encoder, "decoder" the masked self-attention of the decoder, and "cross" the attention of the decoder to the
+    source. Rows sum to 1.
     """
 
-    source: Side
-    read: Side
-    predicted: Side
+    source: TokenSequence
+    target_input: TokenSequence
+    target_output: TokenSequence
     weights: dict[Kind, Weights]
 
-    def queries(self, kind: Kind) -> Side:
-        """What the rows of a kind stand for."""
-        return {"encoder": self.source, "decoder": self.read, "cross": self.predicted}[kind]
+    def queries(self, kind: Kind) -> TokenSequence:
+        """The tokens of the rows: for "cross" those that the decoder predicts, otherwise those that are read."""
+        return {"encoder": self.source, "decoder": self.target_input, "cross": self.target_output}[kind]
 
-    def keys(self, kind: Kind) -> Side:
-        """What the columns of a kind stand for."""
-        return self.read if kind == "decoder" else self.source
+    def keys(self, kind: Kind) -> TokenSequence:
+        """The tokens of the columns."""
+        return self.target_input if kind == "decoder" else self.source
 
     def mean(self, kind: Kind) -> Weights:
         """The mean over the heads of each layer, (layers, query, key)."""
@@ -79,25 +53,25 @@ class AttentionMap:
         return np.asarray(self.weights[kind].max(axis=1))
 
     def rollout(self, kind: Kind) -> Weights:
-        """Attention followed through all layers, (query, key); its rows sum to 1.
+        """Attention through all layers, (query, key); rows sum to 1.
 
-        A layer passes on half of what it reads and mixes the other half by its heads' mean attention
-        (Abnar and Zuidema 2020, section 3). Across, what the decoder's layers fetch from the encoder's
-        output is followed down to the source in the same way, and given as shares of all that came from there.
+        Each layer passes on half of its input through the residual connection and mixes the other half by the mean
+        attention of its heads (Abnar and Zuidema 2020, section 3). For "cross", the parts that the decoder layers read
+        from the output of the encoder are traced back to the source in the same way, and normalized to sum to 1.
         """
         if kind != "cross":
-            return reduce(lambda below, layer: layer @ below, _residual(self.mean(kind)))
+            return reduce(lambda below, layer: layer @ below, _with_residual(self.mean(kind)))
         encoder = self.rollout("encoder")
-        fetched = np.zeros_like(self.mean("cross")[0])  # what each position has from the source
-        for own, cross in zip(_residual(self.mean("decoder")), self.mean("cross"), strict=True):
-            fetched = (own @ fetched + cross @ encoder) / 2
-        return np.asarray(fetched / fetched.sum(axis=-1, keepdims=True))
+        read = np.zeros_like(self.mean("cross")[0])  # (query, key): the part of each position that is from the source
+        for decoder, cross in zip(_with_residual(self.mean("decoder")), self.mean("cross"), strict=True):
+            read = (decoder @ read + cross @ encoder) / 2
+        return np.asarray(read / read.sum(axis=-1, keepdims=True))
 
     def merge(self, kind: Kind, weights: Weights) -> Weights:
         """Attention between tokens, (…, query, key), as attention between words.
 
-        To a word goes what goes to its tokens, summed; from it the mean of what goes from them (Clark et al.
-        2019, section 4.1). So rows that summed to 1 still do.
+        Attention to a word is the sum over its tokens; attention from a word is their mean (Clark et al. 2019, section
+        4.1). Rows that sum to 1 still do afterwards.
         """
         queries, keys = self.queries(kind), self.keys(kind)
         sizes = np.array([word.end - word.start for word in queries.words])[:, None]
@@ -105,65 +79,46 @@ class AttentionMap:
         return np.asarray(np.add.reduceat(summed, queries.starts, axis=-2) / sizes, dtype=weights.dtype)
 
     def by_word(self) -> AttentionMap:
-        """The same between words."""
-        merged = {kind: self.merge(kind, weights) for kind, weights in self.weights.items()}
+        """The attention between words instead of tokens."""
         return replace(
             self,
             source=self.source.by_word(),
-            read=self.read.by_word(),
-            predicted=self.predicted.by_word(),
-            weights=merged,
+            target_input=self.target_input.by_word(),
+            target_output=self.target_output.by_word(),
+            weights={kind: self.merge(kind, weights) for kind, weights in self.weights.items()},
         )
 
 
-def _residual(layers: Weights) -> Weights:
-    """Mean attention with the residual connection beside it, (layers, query, key)."""
+def _with_residual(layers: Weights) -> Weights:
+    """The mean of attention and the identity of the residual connection, (layers, query, key)."""
     return np.asarray((layers + np.eye(layers.shape[-1], dtype=np.float32)) / 2, dtype=np.float32)
 
 
 @torch.inference_mode()
 def map_attention(bundle: Bundle, source: Sequence[int], target: Sequence[int]) -> tuple[AttentionMap, Tensor]:
-    """The attention of a model that reads a source and says a target, teacher-forced.
+    """The attention of a model on a source and its translation, with teacher forcing.
 
-    Decoding step by step with the cache attends in the same way.
+    Decoding step by step with the key-value cache uses the same weights.
 
     Args:
         bundle: The model and its tokenizers.
-        source: Ids of a sentence, without eos.
-        target: Ids of its translation, without bos and eos.
+        source: Token ids of a sentence, without eos.
+        target: Token ids of its translation, without bos and eos.
 
     Returns:
         The map, and the logits of each next token, (target + 1, target vocabulary).
     """
-    ours, theirs = bundle.source.vocabulary, bundle.target.vocabulary
-    device = bundle.model.target_embedding.weight.device
-    reads, says = [*source, ours.eos], [theirs.bos, *target]
+    source_input = [*source, bundle.source.vocabulary.eos]
+    vocabulary, device = bundle.target.vocabulary, bundle.model.target_embedding.weight.device
+    target_input, target_output = [vocabulary.bos, *target], [*target, vocabulary.eos]
     with capture(bundle.model) as recording:
-        logits = bundle.model(torch.tensor([reads], device=device), torch.tensor([says], device=device))[0]
-    weights = {kind: recording.weights(kind)[:, 0].float().cpu().numpy() for kind in KINDS}
-    return AttentionMap(
-        source=side_of(bundle.source, reads),
-        read=side_of(bundle.target, says),
-        predicted=side_of(bundle.target, [*target, theirs.eos]),
-        weights=weights,
-    ), logits
-
-
-def side_of(tokenizer: Tokenizer, ids: Sequence[int]) -> Side:
-    """The tokens and words of ids, specials included: each of those is a word."""
-    vocabulary = tokenizer.vocabulary
-    tokens = [vocabulary.tokens[index] for index in ids]
-    alone = {vocabulary.bos, vocabulary.eos}
-    starts = [
-        place
-        for place, index in enumerate(ids)
-        if index in alone or place == 0 or ids[place - 1] in alone or tokenizer.starts_word(tokens[place])
-    ]
-    ends = [*starts[1:], len(ids)]
-    return Side(
-        tokens,
-        [
-            Word(tokenizer.decode(ids[start:end]) or "".join(tokens[start:end]), start, end)
-            for start, end in zip(starts, ends, strict=True)
-        ],
+        logits = bundle.model(torch.tensor([source_input], device=device), torch.tensor([target_input], device=device))[
+            0
+        ]
+    attention = AttentionMap(
+        source=TokenSequence.from_ids(bundle.source, source_input),
+        target_input=TokenSequence.from_ids(bundle.target, target_input),
+        target_output=TokenSequence.from_ids(bundle.target, target_output),
+        weights={kind: recording.weights(kind)[:, 0].float().cpu().numpy() for kind in KINDS},
     )
+    return attention, logits

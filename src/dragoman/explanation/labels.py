@@ -1,24 +1,24 @@
-"""How tokens are spelled in pictures and pages."""
+"""Labels of tokens in pictures and pages."""
 
 from __future__ import annotations
 
-from dragoman.explanation.attention_map import Side
+from dragoman.explanation.token_sequence import TokenSequence
 from dragoman.text.normalization import METASPACE
 from dragoman.text.tokenizer import Tokenizer
 
-POINT = "·"
+CONTINUATION = "·"  # precedes a token that continues the previous word
 
 
-def labels(side: Side) -> list[str]:
-    """Tokens of a sequence; those that go on with a word have a point before them."""
-    starts = set(side.starts)
-    return [_spell(token, place in starts) for place, token in enumerate(side.tokens)]
+def sequence_labels(sequence: TokenSequence) -> list[str]:
+    """The labels of all tokens of a sequence."""
+    starts = set(sequence.starts)
+    return [_label(token, index in starts) for index, token in enumerate(sequence.tokens)]
 
 
-def label(tokenizer: Tokenizer, token: str) -> str:
-    """A token that a translation might go on with."""
-    return _spell(token, token == tokenizer.vocabulary.specials.eos or tokenizer.starts_word(token))
+def token_label(tokenizer: Tokenizer, token: str) -> str:
+    """The label of a single token, such as an alternative that is not in the translation."""
+    return _label(token, token == tokenizer.vocabulary.specials.eos or tokenizer.starts_word(token))
 
 
-def _spell(token: str, starts_word: bool) -> str:
-    return (token.removeprefix(METASPACE) or token) if starts_word else POINT + token
+def _label(token: str, starts_word: bool) -> str:
+    return (token.removeprefix(METASPACE) or token) if starts_word else CONTINUATION + token

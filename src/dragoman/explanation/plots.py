@@ -1,4 +1,4 @@
-"""Heat maps of attention as pictures to pass on, PNG and SVG."""
+"""Attention heat maps as PNG and SVG files."""
 
 from __future__ import annotations
 
@@ -12,38 +12,42 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
 from dragoman.errors import UserError
-from dragoman.explanation.attention_map import AttentionMap, Side, Weights
+from dragoman.explanation.attention_map import AttentionMap, Weights
 from dragoman.explanation.capture import KINDS, Kind
 from dragoman.explanation.fonts import choose_fonts
-from dragoman.explanation.labels import labels
+from dragoman.explanation.labels import sequence_labels
+from dragoman.explanation.token_sequence import TokenSequence
 from dragoman.system.files import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
-CELL = 0.27  # inches
+CELL = 0.27  # inches per row and column
+HEADER = 0.5  # inches above the first row of heat maps
+FOOTER = 0.4  # inches below the last one
+COLOR_BAR = 0.15  # inches, its width
 TITLES = {"encoder": "encoder self-attention", "decoder": "decoder masked self-attention", "cross": "cross-attention"}
 
 
 def save_heat_maps(attention: AttentionMap, directory: Path) -> list[Path]:
-    """Draw the last layers: cross-attention with one row a head, and the heads' mean of all three kinds.
+    """Draw the last layers: every head of the cross-attention, and the mean over the heads of all three kinds.
 
     Returns:
-        The files, each picture as PNG and as SVG. The letters of an SVG are set by whoever shows it.
+        The files: each picture as PNG and as SVG. The text of an SVG is rendered with the fonts of the viewer.
 
     Raises:
-        UserError: They cannot be written.
+        UserError: The files cannot be written.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{directory}: cannot be made: {error.strerror}") from error
-    sides = (attention.source, attention.read, attention.predicted)
-    families = choose_fonts(token for side in sides for token in labels(side))
+        raise UserError(f"{directory}: cannot create the directory: {error.strerror}") from error
+    sequences = (attention.source, attention.target_input, attention.target_output)
+    families = choose_fonts(label for sequence in sequences for label in sequence_labels(sequence))
     style: dict[Any, Any] = {"font.family": families, "svg.fonttype": "none", "font.size": 10}
     with matplotlib.rc_context(style), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")  # which choose_fonts has told better
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # choose_fonts has warned already
         return [
             *_save(draw_heads(attention), directory / "cross-attention-heads"),
             *_save(draw_kinds(attention), directory / "attention-kinds"),
@@ -51,52 +55,63 @@ def save_heat_maps(attention: AttentionMap, directory: Path) -> list[Path]:
 
 
 def draw_heads(attention: AttentionMap) -> Figure:
-    """Cross-attention of the last decoder layer, one row a head."""
+    """The cross-attention of the last decoder layer, with one heat map per head, from top to bottom."""
     heads = attention.weights["cross"][-1]  # (heads, query, key)
-    left, top = _room(attention.predicted), _room(attention.source)
+    left, top = _label_length(attention.target_output), _label_length(attention.source)
     rows, columns = (CELL * size for size in heads.shape[1:])
-    width, height = left + columns + top + 1.2, 0.5 + len(heads) * (top + rows + 0.6)
+    width, height = left + columns + top + 1.2, HEADER + len(heads) * (top + rows + 0.6)
     figure = Figure(figsize=(width, height))
-    figure.text(0.1 / width, 1 - 0.3 / height, f"cross-attention, decoder layer {len(attention.weights['cross'])}")
+    _add_title(figure, f"cross-attention, decoder layer {len(attention.weights['cross'])}")
     for index, weights in enumerate(heads):
-        bottom = height - 0.5 - (index + 1) * (top + rows + 0.6)
-        axes = figure.add_axes((left / width, bottom / height, columns / width, rows / height))
+        bottom = height - HEADER - (index + 1) * (top + rows + 0.6)
+        axes = _add_axes(figure, (left, bottom, columns, rows))
         image = _draw(axes, attention, "cross", weights, f"head {index + 1}")
         if index == 0:
-            place = ((left + columns + top + 0.4) / width, bottom / height, 0.15 / width, rows / height)
-            figure.colorbar(image, cax=figure.add_axes(place))
+            bar = _add_axes(figure, (left + columns + top + 0.4, bottom, COLOR_BAR, rows))
+            figure.colorbar(image, cax=bar)
     return figure
 
 
 def draw_kinds(attention: AttentionMap) -> Figure:
-    """The mean over the heads of the last layer, for all three kinds of attention."""
-    tallest = max(CELL * len(attention.queries(kind).tokens) for kind in KINDS)
-    top = max(map(_room, (attention.source, attention.read)))
-    lefts = [_room(attention.queries(kind)) for kind in KINDS]
+    """The mean over the heads of the last layer, with one heat map per kind of attention, from left to right."""
+    highest = max(CELL * len(attention.queries(kind).tokens) for kind in KINDS)
+    top = max(map(_label_length, (attention.source, attention.target_input)))
+    lefts = [_label_length(attention.queries(kind)) for kind in KINDS]
     widths = [CELL * len(attention.keys(kind).tokens) for kind in KINDS]
-    width, height = sum(lefts) + sum(widths) + 3 * top + 0.9, tallest + top + 0.8
-    figure, x = Figure(figsize=(width, height)), 0.0
-    figure.text(0.1 / width, 1 - 0.3 / height, "attention of the last layers, mean over their heads")
+    figure = Figure(figsize=(sum(lefts) + sum(widths) + 3 * top + 0.9, highest + top + 0.8))
+    _add_title(figure, "attention of the last layers, mean over the heads")
+    x = 0.0
     for kind, left, columns in zip(KINDS, lefts, widths, strict=True):
         weights = attention.mean(kind)[-1]
         rows = CELL * len(weights)
-        x += left
-        axes = figure.add_axes((x / width, (0.4 + tallest - rows) / height, columns / width, rows / height))
+        axes = _add_axes(figure, (x + left, FOOTER + highest - rows, columns, rows))
         image = _draw(axes, attention, kind, weights, TITLES[kind])
-        x += columns + top
-    figure.colorbar(image, cax=figure.add_axes(((x + 0.2) / width, 0.4 / height, 0.15 / width, tallest / height)))
+        x += left + columns + top
+    figure.colorbar(image, cax=_add_axes(figure, (x + 0.2, FOOTER, COLOR_BAR, highest)))
     return figure
 
 
-def _room(side: Side) -> float:
-    """Inches that the labels of a side may need; far quicker than to have matplotlib measure them."""
-    return 0.25 + 0.1 * max(map(len, labels(side)))
+def _label_length(sequence: TokenSequence) -> float:
+    """An upper bound on the length of the labels in inches; measuring them with matplotlib is much slower."""
+    return 0.25 + 0.1 * max(map(len, sequence_labels(sequence)))
+
+
+def _add_title(figure: Figure, title: str) -> None:
+    width, height = figure.get_size_inches()
+    figure.text(0.1 / width, 1 - 0.3 / height, title)
+
+
+def _add_axes(figure: Figure, box: tuple[float, float, float, float]) -> Axes:
+    """Axes at left, bottom, width and height in inches."""
+    width, height = figure.get_size_inches()
+    left, bottom, columns, rows = box
+    return figure.add_axes((left / width, bottom / height, columns / width, rows / height))
 
 
 def _draw(axes: Axes, attention: AttentionMap, kind: Kind, weights: Weights, title: str) -> AxesImage:
-    # by square roots, as small weights are many and worth seeing
+    # the square root makes small weights visible
     image = axes.imshow(weights, cmap="Blues", norm=PowerNorm(0.5, 0.0, 1.0))
-    keys, queries = labels(attention.keys(kind)), labels(attention.queries(kind))
+    keys, queries = sequence_labels(attention.keys(kind)), sequence_labels(attention.queries(kind))
     axes.set_xlabel(title)
     axes.xaxis.tick_top()
     axes.set_xticks(range(len(keys)), keys, rotation=60, ha="left", rotation_mode="anchor")
@@ -106,12 +121,12 @@ def _draw(axes: Axes, attention: AttentionMap, kind: Kind, weights: Weights, tit
 
 
 def _save(figure: Figure, path: Path) -> list[Path]:
-    picture, drawing = path.with_suffix(".png"), path.with_suffix(".svg")
+    png, svg = path.with_suffix(".png"), path.with_suffix(".svg")
     stream = io.StringIO()
     figure.savefig(stream, format="svg")
-    write_text(drawing, stream.getvalue())
+    write_text(svg, stream.getvalue())
     try:
-        figure.savefig(picture, dpi=150)
+        figure.savefig(png, dpi=150)
     except OSError as error:
-        raise UserError(f"{picture}: could not be saved: {error.strerror or error}") from error
-    return [picture, drawing]
+        raise UserError(f"{png}: cannot write the file: {error.strerror or error}") from error
+    return [png, svg]

@@ -16,7 +16,8 @@ from dragoman.corpus.corpus import read_texts
 from dragoman.corpus.lines import read_lines
 from dragoman.dataset.batch import pad
 from dragoman.errors import UserError
-from dragoman.evaluation.evaluate import corpus_scores, describe_decoding
+from dragoman.evaluation.metrics import corpus_scores
+from dragoman.search.description import describe_decoding
 from dragoman.settings import Decoding
 from dragoman.translator import Translator
 

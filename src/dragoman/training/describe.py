@@ -14,7 +14,7 @@ from dragoman.errors import UserError
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import load_recipe
 from dragoman.settings import Recipe
-from dragoman.training.report import read_metrics
+from dragoman.training.metrics_file import read_metrics
 
 
 def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | None = None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.prepare import read_pairs
 from dragoman.errors import UserError
-from dragoman.evaluation.error_analysis import break_down
+from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
@@ -67,9 +67,9 @@ def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list
         {"source": source, "reference": reference, "translation": translation}
         for source, reference, translation in zip(sources, references, translations[:SAMPLES], strict=False)
     ]
-    analysis = break_down(translator, trainer.data.train.source, sources, references, translations)
-    values = {**report.to_dict(), "samples": samples, **analysis}
-    trainer.log.metrics.write("test", **trainer.position, name=name, **values)
+    analysis = analyze_errors(translator, trainer.data.train.source, sources, references, translations)
+    values = {"name": name, **report.to_dict(), "samples": samples, **analysis}
+    trainer.log.metrics.write("test", trainer.position | values)
     trainer.log.note(
         f"{name}: BLEU {report.bleu:.2f}, chrF {report.chrf:.2f}, perplexity {report.perplexity:.2f} "
         f"({report.sentences:,} sentences, {report.decoding})"

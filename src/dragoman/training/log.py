@@ -8,7 +8,7 @@ from typing import Any
 from dragoman.doctor.findings.finding import Finding
 from dragoman.evaluation.evaluate import Report
 from dragoman.system.progress import ProgressLine, format_seconds
-from dragoman.training.metrics import MetricsFile
+from dragoman.training.metrics_file import MetricsFile
 
 Position = dict[str, float]
 """Step, epoch (with a fraction) and seconds, as in every line of metrics.jsonl."""
@@ -32,7 +32,7 @@ class RunLog:
 
     def event(self, position: Position, message: str) -> None:
         """Log something that happened."""
-        self.metrics.write("event", **position, message=message)
+        self.metrics.write("event", position | {"message": message})
 
     def step(self, position: Position, values: dict[str, float], spent: float) -> None:
         """Log the means of the latest steps.
@@ -42,7 +42,7 @@ class RunLog:
             values: By name, as `StepLog.summary` returns them.
             spent: Share of the budget.
         """
-        self.metrics.write("train", **position, **values)
+        self.metrics.write("train", position | values)
         left = position["seconds"] * (1 / spent - 1)
         self.line.update(
             spent,
@@ -64,7 +64,7 @@ class RunLog:
             best: Whether it is the best so far.
             more: Further values for metrics.jsonl.
         """
-        self.metrics.write("validation", **position, **report.to_dict(), best=best, **more)
+        self.metrics.write("validation", position | report.to_dict() | {"best": best} | more)
         forced = more.get("teacher_forced")
         self.note(
             f"step {position['step']:,}  epoch {position['epoch']:.2f}  {format_seconds(position['seconds'])}  "

@@ -24,8 +24,8 @@ from dragoman.training.directory import check_place, saved_tokenizers, start_dir
 from dragoman.training.distributed import ALONE, Ranks, join_ranks
 from dragoman.training.finish import finish, read_tests
 from dragoman.training.log import RunLog
-from dragoman.training.metrics import MetricsFile
-from dragoman.training.report import read_metrics, render_report
+from dragoman.training.metrics_file import MetricsFile, read_metrics
+from dragoman.training.report.report import render_report
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.trainer import Trainer
 

@@ -20,7 +20,7 @@ from dragoman.training.log import Position, RunLog
 from dragoman.training.scheduled_sampling import draw_teacher_forcing
 from dragoman.training.schedules import learning_rate
 from dragoman.training.state import TrainingState, unsharded_model
-from dragoman.training.step_log import StepLog
+from dragoman.training.step_statistics import StepStatistics
 from dragoman.training.validator import Validator
 
 SAMPLES = 10
@@ -49,7 +49,7 @@ class Trainer:
         self.gradients = GradientComputer(state, self.settings.length_groups, ranks, log.note)
         self.validator = Validator(recipe, data, state.device)
         self.stop = False  # set to stop after the current step, with a checkpoint
-        self._step_log = StepLog()
+        self._statistics = StepStatistics()
 
     def train(self) -> bool:
         """Train until the budget is spent; False if stopped before."""
@@ -86,7 +86,7 @@ class Trainer:
         if state.moving_average is not None:
             state.moving_average.update_parameters(state.model)
         self.data.train.forget()
-        self._step_log.add(losses, norm, rate)
+        self._statistics.add(losses, norm, rate)
         progress.step, progress.epoch, progress.group = self.batches.step, self.batches.epoch, self.batches.group
         progress.batches, progress.forced = progress.batches + len(forcing), progress.forced + forcing.count(1.0)
 
@@ -107,7 +107,7 @@ class Trainer:
             self.log.validation(self.position, report, best, **more, samples=samples)
             self.log.warn(self.position, self.validator.check(report, translations, spent))
         progress.batches = progress.forced = 0
-        self._step_log = StepLog()
+        self._statistics = StepStatistics()
 
     def save(self) -> None:
         """Save a checkpoint, and delete those that are no longer needed; every process must call this."""
@@ -127,6 +127,6 @@ class Trainer:
         return {"step": progress.step, "epoch": round(epoch, 4), "seconds": round(progress.seconds, 2)}
 
     def _log_steps(self) -> None:
-        values = self._step_log.summary(self.ranks)
+        values = self._statistics.summary(self.ranks)
         self.log.step(self.position, values, self.budget.spent(self.state.progress))
-        self._step_log = StepLog()
+        self._statistics = StepStatistics()

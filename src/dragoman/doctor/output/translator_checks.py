@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.doctor.output.text_checks import MIN_CASES
-from dragoman.evaluation.evaluate import Report, encode_pairs, teacher_forced
+from dragoman.evaluation.evaluate import Report
+from dragoman.evaluation.teacher_forcing import score_teacher_forced
 from dragoman.translator import Translator
 
 MIN_BLEU_GAP = 15.0  # points between teacher-forced and decoded BLEU
@@ -69,6 +70,4 @@ def check_translations_ignore_source(
 
 def _loss(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> float:
     """Mean negative log-likelihood of the reference tokens, in nats."""
-    bundle = translator.bundle
-    pairs = encode_pairs(sources, references, bundle.source, bundle.target, bundle.recipe.model.max_length)
-    return teacher_forced(bundle.model, pairs, bundle.source, bundle.target)[0]
+    return score_teacher_forced(translator.bundle, sources, references).loss

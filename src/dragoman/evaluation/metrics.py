@@ -1,0 +1,54 @@
+"""BLEU and chrF from sacreBLEU, with the signatures that make scores reproducible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+
+class CorpusScores(TypedDict):
+    """Scores of the translations of a corpus.
+
+    `bleu` and `chrf` are between 0 and 100; each signature names the settings of its metric. `length_ratio` is the
+    number of tokens of the translations divided by that of the references, as in BLEU's brevity penalty.
+    """
+
+    bleu: float
+    chrf: float
+    bleu_signature: str
+    chrf_signature: str
+    length_ratio: float
+
+
+def corpus_scores(translations: Sequence[str], references: Sequence[str]) -> CorpusScores:
+    """BLEU (Post 2018) and chrF (Popović 2015) of translations against one reference each."""
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    bleu, chrf = BLEU(), CHRF()
+    bleu_score = bleu.corpus_score(list(translations), [list(references)])
+    chrf_score = chrf.corpus_score(list(translations), [list(references)])
+    return CorpusScores(
+        bleu=round(bleu_score.score, 3),
+        chrf=round(chrf_score.score, 3),
+        bleu_signature=str(bleu.get_signature()),
+        chrf_signature=str(chrf.get_signature()),
+        length_ratio=round(bleu_score.sys_len / max(1, bleu_score.ref_len), 4),
+    )
+
+
+def sentence_chrf(translations: Sequence[str], references: Sequence[str]) -> list[float]:
+    """The chrF of each translation separately (Popović 2015), between 0 and 100."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    chrf = CHRF()
+    pairs = zip(translations, references, strict=True)
+    return [chrf.sentence_score(translation, [reference]).score for translation, reference in pairs]
+
+
+def token_bleu(predicted: Sequence[str], references: Sequence[str]) -> float:
+    """BLEU of texts whose tokens are separated by spaces, without further tokenization or smoothing."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    bleu = BLEU(tokenize="none", smooth_method="none", force=True)
+    return float(bleu.corpus_score(list(predicted), [list(references)]).score)

@@ -1,0 +1,7 @@
+"use strict";
+// Draws the page; runs after all other scripts.
+
+drawOutputTokens();
+startAttention();
+startBeamSearch();
+applyTheme();

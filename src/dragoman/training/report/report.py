@@ -1,0 +1,87 @@
+"""The data of the report, and its rendering as one HTML page without network access or scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import tomli_w
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from dragoman.settings import Recipe
+from dragoman.training.metrics_file import Metrics, current_lines
+from dragoman.training.report.charts import draw_charts
+
+VERSIONS = 8  # translations of one sentence, at most
+
+NO_ERROR_ANALYSIS: dict[str, Any] = {"best": [], "worst": [], "by_length": [], "by_rarest_word": [], "attention": []}
+"""Keys that are missing in the test lines of older runs."""
+
+
+class TranslationHistory(NamedTuple):
+    """The translations of one sentence at successive validations."""
+
+    source: str
+    reference: str
+    versions: list[tuple[int, str]]  # (step, translation)
+
+
+def render_report(recipe: Recipe, facts: Sequence[tuple[str, str]], metrics: Metrics) -> str:
+    """The report as HTML.
+
+    Args:
+        recipe: The recipe of the run.
+        facts: Labels and values, such as ("Parameters", "7,612,416"), in the order in which they are shown.
+        metrics: The lines of metrics.jsonl so far; any kind of line may be missing.
+    """
+    train, validations = current_lines(metrics, "train"), current_lines(metrics, "validation")
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            recipe=recipe,
+            recipe_text=tomli_w.dumps(recipe.to_dict()),
+            facts=facts,
+            latest=max([*train, *validations], key=lambda line: (line["step"], line["seconds"]), default=None),
+            tests=list({line["name"]: NO_ERROR_ANALYSIS | line for line in metrics if line["kind"] == "test"}.values()),
+            validations=validations,
+            best=next((line for line in reversed(validations) if line["best"]), None),
+            charts=draw_charts(train, validations),
+            histories=_histories(validations),
+            events=[line for line in metrics if line["kind"] == "event"],
+        )
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["duration"] = _format_duration
+    return environment
+
+
+def _histories(validations: Metrics) -> list[TranslationHistory]:
+    """For each sample with several translations, those at up to VERSIONS validations, including first and last."""
+    histories: dict[str, TranslationHistory] = {}
+    for index in np.linspace(0, len(validations) - 1, min(VERSIONS, len(validations))).astype(int):
+        validation = validations[index]
+        for sample in validation["samples"]:
+            source = sample["source"]
+            history = histories.setdefault(source, TranslationHistory(source, sample["reference"], []))
+            history.versions.append((validation["step"], sample["translation"]))
+    return [history for history in histories.values() if len(history.versions) > 1]
+
+
+def _format_duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

@@ -1,0 +1,143 @@
+"""The report shows everything in the metrics, escapes all text, and is self-contained."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from metric_lines import (
+    FACTS,
+    FINISHED_RUN,
+    RECIPE,
+    SIGNATURES,
+    STEPS,
+    Elements,
+    analyzed_line,
+    event_line,
+    sample,
+    scores_line,
+    train_line,
+    validation_line,
+)
+
+from dragoman.training.report.report import render_report
+
+HOSTILE = "</dd><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def render(metrics: Sequence[dict[str, Any]]) -> Elements:
+    return Elements(render_report(RECIPE, FACTS, metrics))
+
+
+# ---- the page as a whole
+
+
+def test_hostile_text_is_escaped() -> None:
+    hostile = {"source": HOSTILE, "reference": HOSTILE, "translation": HOSTILE}
+    lines = [validation_line(step, samples=[hostile], bleu_signature=HOSTILE) for step in (100, 200)]
+    lines += [event_line(HOSTILE), scores_line(HOSTILE, samples=[hostile], decoding=HOSTILE)]
+    page = Elements(render_report(RECIPE, [(HOSTILE, HOSTILE)], [*lines, analyzed_line("b", HOSTILE)]))
+    assert page.count("script") == page.count("img") == 0
+    assert page.text.count(HOSTILE) >= 10
+
+
+def test_page_is_self_contained_and_small() -> None:
+    noise = random.Random(1).random
+    long_run = [
+        train_line(step, loss=noise(), padding=noise(), gradient_norm=noise(), tokens_per_second=noise())
+        for step in range(1001, 7001)
+    ]
+    page = render_report(RECIPE, FACTS, [*FINISHED_RUN, *long_run])
+    addresses = re.findall(r"""(?:src|href|action)\s*=\s*["']?([^"'\s>]*)|url\(([^)]*)\)""", page)
+    assert all(address.startswith("#") for pair in addresses for address in pair if address)
+    assert "@import" not in page
+    assert {tag for tag, _ in Elements(page).elements}.isdisjoint({"script", "link", "iframe", "object", "embed"})
+    assert len(page.encode()) < 300_000
+
+
+def test_ids_are_unique_and_references_resolve() -> None:
+    page = render_report(RECIPE, FACTS, FINISHED_RUN)
+    identifiers = re.findall(r'\bid="([^"]*)"', page)
+    assert len(identifiers) == len(set(identifiers))
+    assert set(re.findall(r'(?:href="|url\()#([^")]*)', page)) <= set(identifiers)
+
+
+def test_texts_have_a_language_and_a_direction() -> None:
+    page = render([scores_line("captions:test")])
+    languages = [
+        (attributes["lang"], attributes["dir"])
+        for tag, attributes in page.elements
+        if tag == "dd" and "lang" in attributes
+    ]
+    assert languages == [("de", "auto"), ("ar", "auto"), ("ar", "auto")]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "charts", "rows"),
+    [
+        ([], 0, 0),
+        ([event_line("nothing yet")], 0, 2),
+        ([train_line(50)], 5, 0),
+        ([train_line(50), train_line(100)], 5, 0),
+        ([validation_line(50)], 3, 2),
+        ([validation_line(50, samples=[])], 3, 2),
+        ([scores_line("captions:test")], 0, 0),
+        (FINISHED_RUN, 7, 13),
+    ],
+)
+def test_metrics_may_be_incomplete(metrics: list[dict[str, Any]], charts: int, rows: int) -> None:
+    page = render(metrics)
+    assert (page.count("svg"), page.count("tr")) == (charts, rows)
+    assert "little-run" in page.text
+    assert "7,612,416" in page.text
+    assert "learning_rate = 0.001" in page.text, "the recipe is included"
+
+
+def test_steps_repeated_after_a_resume_replace_the_first_attempt() -> None:
+    uninterrupted = [line for step in STEPS for line in (train_line(step), validation_line(step))]
+    crashed = [train_line(step, loss=9.9) if step > 400 else train_line(step) for step in STEPS if step < 700]
+    crashed += [
+        validation_line(step, bleu=0.1) if step > 400 else validation_line(step) for step in STEPS if step < 700
+    ]
+    resumed = crashed + [line for line in uninterrupted if line["step"] > 400]
+    assert render_report(RECIPE, FACTS, resumed) == render_report(RECIPE, FACTS, uninterrupted)
+
+
+# ---- scores and translations
+
+
+def test_every_validation_is_listed_and_the_last_best_one_is_marked() -> None:
+    page = render([validation_line(step, bleu=step / 30, best=step < 900) for step in STEPS])
+    for step in STEPS:
+        assert f"{step:,}{step / 30:.1f}52.1" in page.text.replace("\n", "").replace(" ", "")
+    assert [attributes.get("class") for tag, attributes in page.elements if tag == "tr"].index("best") == 8
+    assert "Best validation, at step 800" in page.text
+
+
+def test_test_scores_replace_validation_scores() -> None:
+    lines = [scores_line("multi30k:test_2016_flickr", bleu=12.3), scores_line("captions:test", bleu=98.7)]
+    page = render([*FINISHED_RUN, *lines])
+    assert "Best validation" not in page.text
+    for shown in ("multi30k:test_2016_flickr", "12.3", "98.7", "1,000 sentences; beam 5", SIGNATURES["bleu_signature"]):
+        assert shown in page.text
+    assert page.text.count("Test: captions:test") == 1, "a repeated test replaces its first scores"
+
+
+def test_translations_during_training_include_the_first_and_the_last_validation() -> None:
+    page = render([validation_line(step, samples=[sample(f"after {step}")]) for step in range(100, 3001, 100)])
+    _, *steps = re.findall(r"after (\d+)", page.text)  # the first one is in the sample translations
+    assert steps == sorted(steps, key=int)
+    assert (steps[0], steps[-1]) == ("100", "3000")
+    assert len(steps) == 8
+
+
+def test_the_error_analysis_of_a_test_is_shown() -> None:
+    page = render([*FINISHED_RUN, analyzed_line("multi30k:test")])
+    for shown in ("98.7", "12.3", "1 to 5", "1,234", "1,000 or more", "Best and worst", "Cross-attention"):
+        assert shown in page.text
+    weights = [attributes["style"] for tag, attributes in page.elements if "style" in attributes and tag == "td"]
+    assert weights == ["--weight: 91%", "--weight: 9%", "--weight: 45%", "--weight: 55%"]
+    assert "Cross-attention" not in render(FINISHED_RUN).text, "older runs have no error analysis"
