@@ -1,4 +1,4 @@
-"""Recipes as TOML: read with overrides, refused with all problems at once, written with every resolved value."""
+"""Recipes as TOML files: read with overrides, checked completely, written with every resolved value."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ from dragoman.settings import Recipe
 from dragoman.settings.recipe_errors import field_at, find_problems, section_at
 from dragoman.system.files import write_text
 
+__all__ = ["Recipe", "build_recipe", "builtin_recipes", "load_recipe", "save_recipe"]
+
 BUDGETS = ("training.epochs", "training.steps", "training.minutes")
 
 
 def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
-    """The recipe in a TOML file, or the one that comes with dragoman under this bare name if there is no such file.
+    """The recipe in a TOML file, or the built-in recipe with this name if there is no such file.
 
     Args:
         path: A TOML file, or a name such as ``quickstart``.
-        overrides: As for `build_recipe`.
+        overrides: See `build_recipe`.
 
     Raises:
-        UserError: With the line of a syntax error, or with every unknown key and unfit value of the recipe.
+        UserError: With the line of a syntax error, or with every unknown key and invalid value of the recipe.
     """
     if not path.is_file() and path.parent == Path() and path.stem in builtin_recipes():
         path = builtin_recipes()[path.stem]
@@ -45,13 +47,13 @@ def builtin_recipes() -> dict[str, Path]:
 
 
 def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), origin: str = "recipe") -> Recipe:
-    """The recipe made of plain data, such as `Recipe.to_dict` gives, and overrides.
+    """The recipe made of plain data, as `Recipe.to_dict` returns it, and overrides.
 
     Args:
         document: Sections and keys as in a recipe file.
-        overrides: ``SECTION.KEY=VALUE`` each. VALUE is read as TOML where it is TOML, and taken as the text it is
-            otherwise; ``none`` unsets a key that may be unset. An override of training.epochs, steps or minutes
-            replaces whichever of them the document gives, for exactly one may be given.
+        overrides: ``SECTION.KEY=VALUE`` each. VALUE is parsed as TOML if it is TOML, and is a text otherwise;
+            ``none`` unsets a key that may be unset. An override of training.epochs, steps or minutes replaces the
+            budget in the document, because exactly one may be given.
         origin: What error messages call the document.
 
     Raises:
@@ -59,7 +61,7 @@ def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), ori
     """
     data = deepcopy(dict(document))
     problems = _apply_overrides(data, overrides)
-    # A missing section counts as empty, so that what it lacks is told key by key.
+    # A missing section counts as empty, so that each missing key is reported.
     data = {name: {} for name in Recipe.model_fields if section_at((name,))} | data
     try:
         recipe = Recipe.model_validate_json(json.dumps(data, default=str), strict=True)
@@ -73,7 +75,7 @@ def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), ori
 
 
 def save_recipe(recipe: Recipe, path: Path) -> None:
-    """Write every resolved value as TOML, or leave what was there."""
+    """Write every resolved value as TOML; on an error, an existing file is unchanged."""
     write_text(path, tomli_w.dumps(recipe.to_dict()))
 
 
@@ -94,7 +96,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> list[str]:
-    """Apply overrides in order; return the problems."""
+    """Apply overrides to a recipe's data, in order; returns the problems."""
     parts = [[part.strip() for part in override.partition("=")] for override in overrides]
     training = data.get("training")
     if isinstance(training, dict) and any(key in BUDGETS and text != "none" for key, _, text in parts):
@@ -120,7 +122,7 @@ def _apply_override(data: dict[str, Any], key: str, equals: str, text: str) -> s
 
 
 def _parse_value(text: str, field: FieldInfo | None) -> Any:
-    """A value in TOML; or the text itself if it is no TOML, or no text in TOML where only texts are allowed."""
+    """A TOML value; or the text, if it is not TOML, or if the key takes only texts and the TOML is something else."""
     try:
         values = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:

@@ -12,6 +12,7 @@ from dragoman.explanation.attention_map import AttentionMap
 from dragoman.explanation.capture import KINDS, Kind, capture
 from dragoman.explanation.explain import Explanation
 from dragoman.explanation.token_sequence import TokenSequence, Word
+from dragoman.model.transformer import Transformer
 from dragoman.settings import Decoding, Specials
 from dragoman.translator import Translator
 

@@ -1,22 +1,22 @@
-"""Settings: which text to learn from."""
+"""Settings of the data: which sentence pairs to train, validate and test on."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from dragoman.settings.base import Settings
+from dragoman.settings.base import Settings, advanced
 
 
 class FilePair(Settings):
-    """Two line-aligned text files whose names follow no common pattern."""
+    """Two line-aligned text files whose names do not follow one pattern."""
 
-    source: str = Field(description="File with one source sentence a line, plain or .gz.")
-    target: str = Field(description="File with its translations, line by line.")
+    source: str = Field(description="File with one source sentence per line, plain or .gz.")
+    target: str = Field(description="File with the translation of each line.")
 
 
 CorpusReference = str | FilePair
-"""Where pairs come from: a catalog split such as ``multi30k:train``, ``captions:train`` or
-``hf:NAME:SPLIT``; a pattern such as ``my/train.{lang}.gz``; a ``.tsv`` or ``.jsonl`` file; or two files."""
+"""A corpus: a catalog split such as ``multi30k:train``, ``captions:train`` or ``hf:NAME:SPLIT``; a pattern such as
+``my/train.{lang}.gz``; a ``.tsv`` or ``.jsonl`` file; or two files."""
 
 
 class Data(Settings):
@@ -26,17 +26,26 @@ class Data(Settings):
     target_language: str = Field(description="Code of the language to translate into, such as 'en'.")
     train: tuple[CorpusReference, ...] = Field(
         min_length=1,
-        description="Corpora to train on: 'multi30k:train' (catalog), 'my/train.{lang}' (line-aligned files, {lang} "
-        "becomes the code), 'pairs.tsv', 'pairs.jsonl', 'hf:NAME:SPLIT', or {source = FILE, target = FILE}.",
+        description="Corpora to train on: 'multi30k:train' (catalog), 'my/train.{lang}' (line-aligned files; {lang} "
+        "is replaced by the language code), 'pairs.tsv', 'pairs.jsonl', 'hf:NAME:SPLIT', or {source = FILE, target = "
+        "FILE}.",
     )
     validation: tuple[CorpusReference, ...] = Field(
-        (), description="Corpora to validate on; if none, validation_pairs are held out of the training corpora."
+        (), description="Corpora to validate on; without any, validation_pairs are held out of the training corpora."
     )
     test: tuple[CorpusReference, ...] = Field((), description="Corpora to score the finished model on.")
-    validation_pairs: int = Field(
-        1000, ge=1, description="Pairs to hold out of training (at most a tenth of them) when validation is not given."
+    max_tokens: int = Field(
+        128, ge=1, le=100_000, description="Leave out training pairs with more tokens than this on either side."
     )
-    max_characters: int | None = Field(
-        None, ge=1, description="Drop training pairs with this many characters or more on either side."
+    validation_pairs: int = advanced(
+        1000,
+        ge=1,
+        le=1_000_000,
+        description="Pairs to hold out of training, at most a tenth of them, if validation is not given.",
     )
-    max_tokens: int = Field(128, ge=1, description="Drop training pairs with more tokens than this on either side.")
+    max_characters: int | None = advanced(
+        None,
+        ge=1,
+        le=1_000_000,
+        description="Leave out training pairs with this many characters or more on either side.",
+    )

@@ -1,10 +1,10 @@
-"""Settings: how translations are searched for."""
+"""Settings of the decoding: how translations are searched for."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from dragoman.settings.base import Settings
+from dragoman.settings.base import Seed, Settings, advanced
 
 
 def _beam_holds_n_best(decoding: Decoding) -> str | None:
@@ -15,52 +15,57 @@ def _beam_holds_n_best(decoding: Decoding) -> str | None:
     return f"n_best = {decoding.n_best} is more than beam_size = {decoding.beam_size}" if short else None
 
 
-def _only_sampling_filters(decoding: Decoding) -> str | None:
-    filtered = decoding.top_k is not None or decoding.top_p is not None
-    drawn = decoding.sampling or decoding.mbr_samples
-    return "top_k and top_p need sampling = true or mbr_samples" if filtered and not drawn else None
+def _only_sampling_is_limited(decoding: Decoding) -> str | None:
+    limited = decoding.top_k is not None or decoding.top_p is not None
+    samples = decoding.sampling or decoding.mbr_samples
+    return "top_k and top_p need sampling = true or mbr_samples" if limited and not samples else None
 
 
-def _lengths_leave_room(decoding: Decoding) -> str | None:
-    short = decoding.min_length > decoding.max_length
-    return f"min_length = {decoding.min_length} is more than max_length = {decoding.max_length}" if short else None
+def _lengths_are_possible(decoding: Decoding) -> str | None:
+    impossible = decoding.min_length > decoding.max_length
+    return f"min_length = {decoding.min_length} is more than max_length = {decoding.max_length}" if impossible else None
 
 
 class Decoding(Settings):
     """How translations are searched for."""
 
-    rules = (_beam_holds_n_best, _only_sampling_filters, _lengths_leave_room)
-    beam_size: int = Field(5, ge=1, description="Hypotheses kept at each step; 1 is greedy.")
+    rules = (_beam_holds_n_best, _only_sampling_is_limited, _lengths_are_possible)
+    beam_size: int = Field(5, ge=1, le=1000, description="Hypotheses kept at each step; 1 is greedy search.")
     length_penalty: float = Field(
-        1.0, ge=0, description="Exponent alpha of ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14)."
+        1.0, ge=0, le=10, description="Exponent alpha of ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14)."
     )
-    n_best: int = Field(1, ge=1, description="Translations to return for each sentence; at most beam_size.")
-    max_length: int = Field(256, ge=1, description="Most tokens of a translation.")
-    min_length: int = Field(0, ge=0, description="Fewest tokens of a translation.")
-    no_repeat_ngram: int = Field(
-        0, ge=0, description="No so many tokens in a row come twice in a translation; 0 allows it."
+    n_best: int = Field(
+        1, ge=1, le=10_000, description="Translations to return for each sentence; at most beam_size, or samples."
     )
-    max_length_ratio: float = Field(2.0, gt=0, description="Most target tokens for each source token …")
-    max_length_offset: int = Field(10, ge=0, description="… plus this many.")
-    sampling: bool = Field(False, description="Draw tokens at random instead of searching for the best.")
-    temperature: float = Field(1.0, gt=0, description="Divides the logits before the softmax.")
-    top_k: int | None = Field(None, ge=1, description="Sample among the k likeliest tokens only.")
+    max_length: int = Field(256, ge=1, le=100_000, description="Most tokens of a translation.")
+    sampling: bool = Field(False, description="Draw tokens at random instead of searching for the best translation.")
+    temperature: float = Field(1.0, ge=1e-4, le=1e4, description="Divides the logits before the softmax.")
+    top_k: int | None = Field(None, ge=1, le=1_000_000, description="Sample among the k most probable tokens only.")
     top_p: float | None = Field(
-        None, gt=0, le=1, description="Sample among the likeliest tokens of this total probability."
+        None, ge=1e-6, le=1, description="Sample among the most probable tokens with this total probability."
     )
-    seed: int = Field(1, ge=0, description="Seed of sampling.")
+    seed: Seed = Field(1, description="Seed of sampling.")
     mbr_samples: int = Field(
         0,
         ge=0,
-        description="Minimum Bayes risk: draw so many samples of each translation, and take the one that is most like "
-        "the others by chrF (Eikema and Aziz 2020); 0 searches instead.",
+        le=10_000,
+        description="Minimum Bayes risk: draw this many samples of each translation, and return the one most similar "
+        "to the others by chrF (Eikema and Aziz 2020); 0 searches instead.",
     )
-    batch_tokens: int | None = Field(
+    min_length: int = advanced(0, ge=0, le=100_000, description="Fewest tokens of a translation.")
+    no_repeat_ngram: int = advanced(
+        0, ge=0, le=1000, description="No n tokens in a row occur twice in a translation; 0 allows all."
+    )
+    max_length_ratio: float = advanced(2.0, gt=0, le=1000, description="Most target tokens per source token, …")
+    max_length_offset: int = advanced(10, ge=0, le=100_000, description="… plus this many.")
+    batch_tokens: int | None = advanced(
         None,
         ge=1,
-        description="Source tokens of a decoding batch, padding included, times the hypotheses of each sentence; by "
-        "default 4,096 on a CPU, where larger ones were slower, and 32,768 on a GPU.",
+        le=1_000_000_000,
+        description="Source tokens of a batch, padding included, times hypotheses per sentence; by default 4,096 on a "
+        "CPU, where larger batches were slower, and 32,768 on a GPU.",
     )
-    cache: bool = Field(
-        True, description="Keep keys and values of earlier positions; false reads the whole prefix anew at each step."
+    cache: bool = advanced(
+        True,
+        description="Keep keys and values of earlier positions; false computes the whole prefix again at each step.",
     )

@@ -15,11 +15,11 @@ from dragoman.settings.training import Training
 
 
 def _shared_matrix_needs_joint(recipe: Recipe) -> str | None:
-    apart = recipe.model.tie == "all" and not recipe.text.joint
-    return "model.tie = 'all' needs text.joint = true" if apart else None
+    separate = recipe.model.tie == "all" and not recipe.text.joint
+    return "model.tie = 'all' needs text.joint = true" if separate else None
 
 
-def _model_holds_training_pairs(recipe: Recipe) -> str | None:
+def _model_reads_training_pairs(recipe: Recipe) -> str | None:
     tokens, limit = recipe.data.max_tokens, recipe.model.max_length
     if tokens < limit:
         return None
@@ -27,12 +27,12 @@ def _model_holds_training_pairs(recipe: Recipe) -> str | None:
 
 
 class Recipe(Settings):
-    """All that defines a translator, except its weights."""
+    """Everything that defines a translator except its weights."""
 
-    rules = (_shared_matrix_needs_joint, _model_holds_training_pairs)
+    rules = (_shared_matrix_needs_joint, _model_reads_training_pairs)
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
-        description="Name of the run; its directory is runs/NAME unless --output says else.",
+        description="Name of the run; its directory is runs/NAME unless --output says otherwise.",
     )
     data: Data
     text: Text = Text()
@@ -41,5 +41,5 @@ class Recipe(Settings):
     decoding: Decoding = Decoding()
 
     def to_dict(self) -> dict[str, Any]:
-        """Every resolved value, as plain data without the unset (None) ones, for TOML and JSON."""
+        """Every resolved value as plain data for TOML and JSON, without unset (None) values."""
         return self.model_dump(mode="json", exclude_none=True)

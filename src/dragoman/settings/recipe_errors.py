@@ -1,4 +1,4 @@
-"""What is wrong with a recipe: every problem, one line each."""
+"""Readable messages for everything that is wrong with a recipe, one line each."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from dragoman.errors import nearest
 from dragoman.settings import Recipe, Settings
 
 Place = tuple[str | int, ...]
-"""Where a value stands in a recipe: ``("data", "train", 0)``."""
+"""The path of a value in a recipe: ``("data", "train", 0)``."""
 
 
 def find_problems(error: ValidationError, document: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each key that is unknown, missing or unfit, then one for each rule that the fit keys break.
+    """A line for each key that is unknown, missing or invalid, then one for each rule that valid keys break.
 
     Args:
-        error: What validating the recipe raised; pydantic leaves out the rules of sections with unfit keys.
-        document: The recipe as plain data, every section there.
+        error: What validating the recipe raised; pydantic omits the rules of sections with invalid keys.
+        document: The recipe as plain data, with every section.
     """
-    unfit: set[Place] = set()
+    invalid: set[Place] = set()
     for detail in error.errors():
-        place = _own_place(detail["loc"])
-        if detail["type"] == "value_error" or place in unfit:
+        place = _key_place(detail["loc"])
+        if detail["type"] == "value_error" or place in invalid:
             continue
-        unfit.add(place)
+        invalid.add(place)
         if detail["type"] == "extra_forbidden" and place == detail["loc"]:
-            yield f"{_spell(place)}: unknown key{_hint(place)}"
+            yield f"{_dotted(place)}: unknown key{_hint(place)}"
         elif detail["type"] == "missing" and place == detail["loc"]:
-            yield f"{_spell(place)}: missing; must be {_allowed(place)}"
+            yield f"{_dotted(place)}: missing; must be {_allowed(place)}"
         else:
-            yield f"{_spell(place)} = {_shown(document, place)}: must be {_allowed(place)}"
-    yield from _broken_rules(Recipe, document, unfit)
+            yield f"{_dotted(place)} = {_shown(document, place)}: must be {_allowed(place)}"
+    yield from _broken_rules(Recipe, document, invalid)
 
 
 def field_at(place: Place) -> FieldInfo | None:
@@ -46,7 +46,7 @@ def field_at(place: Place) -> FieldInfo | None:
 
 
 def section_at(place: Place) -> type[Settings] | None:
-    """The section at a place, or None if something else or nothing is there; the empty place is the recipe's."""
+    """The section at a place, or None if there is no section; the empty place is the whole recipe."""
     if not place:
         return Recipe
     field = field_at(place)
@@ -54,25 +54,34 @@ def section_at(place: Place) -> type[Settings] | None:
     return kind if isinstance(kind, type) and issubclass(kind, Settings) else None
 
 
-def describe(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+def describe_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     """What a JSON schema allows, in words: ``a number >= 0 and < 1``."""
     if "$ref" in schema:
         return "a table of " + " and ".join(definitions[schema["$ref"].rpartition("/")[2]]["properties"])
     if "anyOf" in schema:
-        return " or ".join(describe(one, definitions) for one in schema["anyOf"] if one.get("type") != "null")
+        return " or ".join(describe_schema(one, definitions) for one in schema["anyOf"] if one.get("type") != "null")
     if "enum" in schema:
         return "one of " + ", ".join(repr(value) for value in schema["enum"])
     if "prefixItems" in schema:
-        return f"a list of {len(schema['prefixItems'])}, each {describe(schema['prefixItems'][0], definitions)}"
+        items = schema["prefixItems"]
+        return f"a list of {len(items)}, each {describe_schema(items[0], definitions)}"
     if schema["type"] == "array":
         amount = "a list of at least one" if schema.get("minItems") else "a list"
-        return f"{amount}, each {describe(schema['items'], definitions)}"
+        return f"{amount}, each {describe_schema(schema['items'], definitions)}"
+    return _describe_value(schema)
+
+
+def _describe_value(schema: Mapping[str, Any]) -> str:
     kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "string": "a text"}
     signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    bounds = " and ".join(f"{sign} {schema[bound]:g}" for bound, sign in signs.items() if bound in schema)
-    shape = f"matching {schema['pattern']}" if "pattern" in schema else ""
+    bounds = " and ".join(f"{sign} {_number(schema[bound])}" for bound, sign in signs.items() if bound in schema)
+    pattern = f"matching {schema['pattern']}" if "pattern" in schema else ""
     filled = "that is not empty" if schema.get("minLength") else ""
-    return " ".join(word for word in (kinds[schema["type"]], bounds, shape, filled) if word)
+    return " ".join(word for word in (kinds[schema["type"]], bounds, pattern, filled) if word)
+
+
+def _number(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
 def _allowed(place: Place) -> str:
@@ -81,36 +90,36 @@ def _allowed(place: Place) -> str:
         return "a section"
     key = place[:-1] if isinstance(place[-1], int) else place
     owner = section_at(key[:-1])
-    assert owner is not None, "an unfit key belongs to a section"
+    assert owner is not None, "an invalid key belongs to a section"
     schema = owner.model_json_schema()
     allowed = schema["properties"][key[-1]]
     if key != place:
         allowed = allowed["prefixItems"][place[-1]] if "prefixItems" in allowed else allowed["items"]
-    return describe(allowed, schema.get("$defs", {}))
+    return describe_schema(allowed, schema.get("$defs", {}))
 
 
 def _hint(place: Place) -> str:
     """The same key in another section, else the nearest key of this one, else all keys of this one."""
     key = str(place[-1])
-    homes = [
+    elsewhere = [
         f"{name}.{key}" for name in Recipe.model_fields if (other := section_at((name,))) and key in other.model_fields
     ]
     section = section_at(place[:-1])
-    assert section is not None, "pydantic finds unknown keys in sections only"
-    if homes:
-        return f"; did you mean {' or '.join(map(repr, homes))}?"
+    assert section is not None, "pydantic reports unknown keys in sections only"
+    if elsewhere:
+        return f"; did you mean {' or '.join(map(repr, elsewhere))}?"
     return nearest(key, section.model_fields) or f"; allowed: {', '.join(section.model_fields)}"
 
 
-def _own_place(place: Place) -> Place:
-    """The place of the recipe's own key or list item, without pydantic's path through unions and tables below it."""
+def _key_place(place: Place) -> Place:
+    """The place of the recipe's key or list item, without pydantic's path through unions and tables below it."""
     for length in range(1, len(place)):
         if not section_at(place[:length]):
             return place[: length + 1] if isinstance(place[length], int) else place[:length]
     return place
 
 
-def _spell(place: Place) -> str:
+def _dotted(place: Place) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).removeprefix(".")
 
 
@@ -121,29 +130,29 @@ def _shown(document: Any, place: Place) -> str:
     return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
-def _broken_rules(section: type[Settings], document: Any, unfit: set[Place], place: Place = ()) -> Iterator[str]:
-    """Check the rules of a section, after those of the sections in it, as far as the values they read are fit."""
+def _broken_rules(section: type[Settings], document: Any, invalid: set[Place], place: Place = ()) -> Iterator[str]:
+    """Check the rules of a section, after those of the sections in it, if the values that they read are valid."""
     for name in section.model_fields:
         if (inner := section_at((*place, name))) and isinstance(document.get(name), dict):
-            yield from _broken_rules(inner, document[name], unfit, (*place, name))
-    values = _fit_values(section, document, unfit, place)
+            yield from _broken_rules(inner, document[name], invalid, (*place, name))
+    values = _valid_values(section, document, invalid, place)
     for rule in section.rules:
         try:
             problem = rule(values)
-        except AttributeError:  # the rule reads an unfit value, and that is a problem told already
+        except AttributeError:  # the rule reads an invalid value, which has its own message
             continue
         if problem:
-            yield f"{_spell(place)}: {problem}" if place else problem
+            yield f"{_dotted(place)}: {problem}" if place else problem
 
 
-def _fit_values(section: type[Settings], document: Any, unfit: set[Place], place: Place) -> SimpleNamespace:
-    """The values of a section, given or default, without the missing and the unfit ones."""
+def _valid_values(section: type[Settings], document: Any, invalid: set[Place], place: Place) -> SimpleNamespace:
+    """The values of a section, given or default, without missing and invalid ones."""
     values = SimpleNamespace()
     for name, field in section.model_fields.items():
         here = (*place, name)
         inner = section_at(here)
-        if inner and here not in unfit:
-            setattr(values, name, _fit_values(inner, document.get(name, {}), unfit, here))
-        elif not any(other[: len(here)] == here for other in unfit):
+        if inner and here not in invalid:
+            setattr(values, name, _valid_values(inner, document.get(name, {}), invalid, here))
+        elif not any(other[: len(here)] == here for other in invalid):
             setattr(values, name, document.get(name, field.default))
     return values

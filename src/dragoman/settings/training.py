@@ -1,4 +1,4 @@
-"""Settings: how the model learns."""
+"""Settings of the training: how the model learns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from dragoman.settings.base import Probability, Settings
+from dragoman.settings.base import Probability, Seed, Settings, advanced
 
 
 def _one_budget(training: Training) -> str | None:
@@ -14,111 +14,140 @@ def _one_budget(training: Training) -> str | None:
     return "give exactly one of epochs, steps and minutes" if given != 1 else None
 
 
-def _shards_are_trained_whole(training: Training) -> str | None:
+def _shard_supports_it(training: Training) -> str | None:
     if not training.shard or (training.ema_decay is None and training.scheduled_sampling != "stepwise"):
         return None
-    return "shard does not go with ema_decay or scheduled_sampling = 'stepwise'"
+    return "shard does not support ema_decay or scheduled_sampling = 'stepwise'"
 
 
 class Training(Settings):
     """How the model learns. Exactly one of epochs, steps and minutes is the budget."""
 
-    rules = (_one_budget, _shards_are_trained_whole)
-    epochs: float | None = Field(None, gt=0, description="Budget in passes over the training pairs.")
-    steps: int | None = Field(None, ge=1, description="Budget in optimizer steps.")
+    rules = (_one_budget, _shard_supports_it)
+    epochs: float | None = Field(None, gt=0, le=1_000_000, description="Budget in passes over the training pairs.")
+    steps: int | None = Field(None, ge=1, le=1_000_000_000, description="Budget in optimizer steps.")
     minutes: float | None = Field(
         None,
         gt=0,
-        description="Budget in minutes, validation included; the schedule anneals to what the machine manages.",
+        le=1_000_000,
+        description="Budget in minutes, validation included; the learning rate follows the time.",
     )
     batch_tokens: int = Field(
-        4096, ge=1, description="Most target tokens of a batch, padding included (and as many source tokens)."
-    )
-    batch_sentences: int | None = Field(
-        None, ge=1, description="Most sentences of a batch, whatever their tokens; unset: as many as the tokens allow."
-    )
-    length_groups: int = Field(
-        4,
+        4096,
         ge=1,
-        description="Groups of like length that make up a batch: more of them mix lengths better, so that no step "
-        "learns from one length alone, without padding.",
+        le=100_000_000,
+        description="Most target tokens of a batch, padding included, and most source tokens.",
     )
-    accumulation: int = Field(1, ge=1, description="Batches whose gradients add up to one step.")
     optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or Adam with decoupled weight decay.")
-    learning_rate: float = Field(1e-3, gt=0, description="Peak learning rate; for noam the factor before d_model^-0.5.")
-    betas: tuple[Probability, Probability] = Field((0.9, 0.98), description="Adam's decay rates of the two moments.")
-    epsilon: float = Field(1e-9, gt=0, description="Adam's epsilon.")
-    weight_decay: float = Field(0.0, ge=0, description="Weight decay of matrices (adamw).")
-    schedule: Literal["constant", "noam", "inverse_sqrt", "cosine", "linear"] = Field(
-        "inverse_sqrt", description="Shape of the learning rate after the warm-up; cosine and linear end at zero."
+    learning_rate: float = Field(
+        1e-3, gt=0, le=1000, description="Peak learning rate; for noam, the factor of d_model^-0.5."
     )
-    warmup_steps: int = Field(4000, ge=0, description="Steps over which the learning rate rises linearly.")
+    schedule: Literal["constant", "noam", "inverse_sqrt", "cosine", "linear"] = Field(
+        "inverse_sqrt", description="The learning rate after the warm-up; cosine and linear end at zero."
+    )
+    warmup_steps: int = Field(
+        4000, ge=0, le=1_000_000_000, description="Steps in which the learning rate rises linearly."
+    )
+    weight_decay: float = Field(0.0, ge=0, le=10, description="Weight decay of matrices (adamw).")
     label_smoothing: Probability = Field(0.1, description="Share of the target probability spread over the vocabulary.")
     clip_norm: float | None = Field(
-        None, gt=0, description="Largest norm of the gradient; longer ones are scaled down."
+        None, gt=0, le=1_000_000, description="Largest norm of the gradient; longer gradients are scaled down."
     )
-    r_drop: float = Field(
-        0.0,
-        ge=0,
-        description="Weight of the divergence between the predictions of two passes with different dropout (Liang et "
-        "al. 2021, eq. 3); 5 helps small corpora, at twice the time.",
+    validations: int = Field(
+        10,
+        ge=1,
+        le=1_000_000,
+        description="How often to validate, evenly spread over the budget; the last time is at the end.",
     )
-    ema_decay: float | None = Field(
+    early_stopping: int | None = Field(
         None,
-        gt=0,
-        lt=1,
-        description="Keep a moving average of the weights, of which this share stays at each step, to validate and "
-        "deploy instead of them.",
+        ge=1,
+        le=1_000_000,
+        description="Stop after this many validations in a row without a better score.",
     )
-    scheduled_sampling: Literal["none", "stepwise", "two_pass"] = Field(
-        "none",
-        description="Train on the model's own predictions too (Bengio et al. 2015): token by token as it decodes, or "
-        "faster, on those of a first teacher-forced pass.",
+    best_by: Literal["bleu", "chrf", "loss"] = Field(
+        "bleu", description="Which validation score decides which checkpoint is best."
     )
-    teacher_forcing_decay: float = Field(
-        0.95,
-        gt=0,
-        le=1,
-        description="Scheduled sampling: a batch of epoch e is teacher-forced with probability decay^e …",
-    )
-    teacher_forcing_minimum: float = Field(
-        0.3, ge=0, le=1, description="… but at least this; in other batches each next input is, with that probability."
+    average: int = Field(
+        1, ge=1, le=1000, description="Average the weights of this many last validation checkpoints into the bundle."
     )
     precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         "auto",
-        description="Arithmetic of the forward and backward pass; auto takes bfloat16 where it is fast. float16 scales "
+        description="Arithmetic of the forward and backward pass; auto is bfloat16 where it is fast. float16 scales "
         "the loss, and is bfloat16 on a CPU.",
     )
-    validations: int = Field(
-        10, ge=1, description="How often to validate, evenly spread over the budget; the last time is at the end."
+    seed: Seed = Field(1, description="Seed of initial weights, order of the data, and dropout.")
+    device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto is a GPU if there is one.")
+    batch_sentences: int | None = advanced(
+        None,
+        ge=1,
+        le=10_000_000,
+        description="Most sentences of a batch; unset: as many as batch_tokens allows.",
     )
-    validation_sentences: int = Field(
-        1000, ge=1, description="Sentences decoded for BLEU and chrF at each validation (the loss uses all)."
+    length_groups: int = advanced(
+        4,
+        ge=1,
+        le=10_000,
+        description="Groups of similar length that make up a batch: with more of them, a step learns from more "
+        "different lengths, without padding.",
     )
-    validation_beam_size: int = Field(1, ge=1, description="Beam of the translations of a validation; 1 is greedy.")
-    early_stopping: int | None = Field(
-        None, ge=1, description="Stop after this many validations in a row without a better score."
+    accumulation: int = advanced(1, ge=1, le=100_000, description="Batches whose gradients are added up in one step.")
+    betas: tuple[Probability, Probability] = advanced((0.9, 0.98), description="Adam's decay rates of both moments.")
+    epsilon: float = advanced(1e-9, gt=0, le=1, description="Adam's epsilon.")
+    r_drop: float = advanced(
+        0.0,
+        ge=0,
+        le=1000,
+        description="Weight of the divergence between two passes with different dropout (Liang et al. 2021, eq. 3); "
+        "5 helps small corpora, and doubles the time.",
     )
-    best_by: Literal["bleu", "chrf", "loss"] = Field(
-        "bleu", description="Which validation score picks the best checkpoint."
+    ema_decay: float | None = advanced(
+        None,
+        gt=0,
+        lt=1,
+        description="Validate and deploy a moving average of the weights, which keeps this share of its value at "
+        "each step.",
     )
-    average: int = Field(
-        1, ge=1, description="Average the weights of this many last validation checkpoints into the bundle."
+    scheduled_sampling: Literal["none", "stepwise", "two_pass"] = advanced(
+        "none",
+        description="Also train on the model's predictions (Bengio et al. 2015): token by token, or faster, on the "
+        "predictions of a first teacher-forced pass.",
     )
-    checkpoint_minutes: float = Field(10.0, gt=0, description="Save a checkpoint to resume from at least this often.")
-    log_every: int = Field(50, ge=1, description="Steps between lines of metrics.jsonl.")
-    seed: int = Field(1, ge=0, description="Seed of initial weights, order of the data, and dropout.")
-    kernels: bool = Field(
+    teacher_forcing_decay: float = advanced(
+        0.95,
+        gt=0,
+        le=1,
+        description="Scheduled sampling: a batch of epoch e is teacher-forced with probability decay^e, …",
+    )
+    teacher_forcing_minimum: float = advanced(
+        0.3, ge=0, le=1, description="… but at least this; in other batches it is the probability of each input token."
+    )
+    validation_sentences: int = advanced(
+        1000,
+        ge=1,
+        le=1_000_000,
+        description="Sentences translated for BLEU and chrF at each validation; the loss uses all of them.",
+    )
+    validation_beam_size: int = advanced(
+        1, ge=1, le=1000, description="Beam size of the translations in a validation; 1 is greedy."
+    )
+    checkpoint_minutes: float = advanced(
+        10.0, gt=0, le=1_000_000, description="Save a checkpoint to resume from at least this often."
+    )
+    log_every: int = advanced(50, ge=1, le=1_000_000_000, description="Steps between lines of metrics.jsonl.")
+    kernels: bool = advanced(
         True,
-        description="Use faster versions of the model's parts (see docs/performance.md); false: plain PyTorch only, to "
-        "check them.",
+        description="Use faster versions of the model's parts (see docs/performance.md); false computes everything in "
+        "plain PyTorch, to check them.",
     )
-    device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto takes a GPU if there is one.")
-    threads: int | None = Field(
-        None, ge=1, description="CPU threads, and processes that prepare a large corpus; by default one for each core."
+    threads: int | None = advanced(
+        None,
+        ge=1,
+        le=4096,
+        description="CPU threads, and processes that prepare a large corpus; by default one per core.",
     )
-    shard: bool = Field(
+    shard: bool = advanced(
         False,
         description="With several processes: each keeps its share of weights, gradients and moments (FSDP), for models "
-        "too large for one GPU.",
+        "that are too large for one GPU.",
     )
