@@ -1,4 +1,4 @@
-"""The command line: every verb, in this process where that shows as much, and in one of its own where it does not."""
+"""The command line: every command, in this process if possible, otherwise in a new one."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from dragoman.translator import Translator
 if TYPE_CHECKING:
     from conftest import Command, RecipeMaker, SmallDisk
 
-VERBS = [
+COMMANDS = [
     ("quickstart",),
     ("train",),
     ("translate",),
     ("evaluate",),
     ("score",),
     ("info",),
+    ("settings",),
     ("data", "list"),
     ("data", "fetch"),
     ("data", "show"),
@@ -62,7 +63,9 @@ def test_texts_are_translated_line_by_line(finished_run: Path, command: Command,
     assert outcome.error == ""
 
 
-def test_standard_input_goes_to_standard_output(finished_run: Path, process: Command, translator: Translator) -> None:
+def test_standard_input_is_translated_to_standard_output(
+    finished_run: Path, process: Command, translator: Translator
+) -> None:
     lines = ["Ein Hund läuft.", "", "  ", "Zwei Frauen lesen ein Buch.", ""]
     outcome = process("translate", finished_run / "bundle", stdin="\r\n".join(lines).encode() + b"\n")
     assert (outcome.code, outcome.error) == (0, "")
@@ -70,7 +73,7 @@ def test_standard_input_goes_to_standard_output(finished_run: Path, process: Com
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_files_go_to_files(
+def test_a_file_is_translated_to_a_file(
     suffix: str, finished_run: Path, command: Command, source: Path, expected: list[str], tmp_path: Path
 ) -> None:
     path = tmp_path / f"in{suffix}"
@@ -80,7 +83,7 @@ def test_files_go_to_files(
     assert (tmp_path / "out").read_text().splitlines() == expected
 
 
-def test_translations_begin_as_a_file_says(finished_run: Path, command: Command, tmp_path: Path) -> None:
+def test_prefixes_begin_the_translations(finished_run: Path, command: Command, tmp_path: Path) -> None:
     tmp_path.joinpath("in").write_text("Ein Hund läuft.\nZwei Frauen lesen.\n")
     tmp_path.joinpath("prefixes").write_text("Three\n\n")
     arguments = ("translate", finished_run, "--input", tmp_path / "in", "--prefixes")
@@ -94,7 +97,7 @@ def test_translations_begin_as_a_file_says(finished_run: Path, command: Command,
     assert "fewer prefixes than texts" in outcome.error
 
 
-def test_an_ensemble_translates(finished_run: Path, command: Command) -> None:
+def test_ensemble_translates(finished_run: Path, command: Command) -> None:
     alone = command("translate", finished_run, "Ein Hund läuft.")
     outcome = command("translate", finished_run, "Ein Hund läuft.", "--ensemble", finished_run)
     assert (outcome.code, outcome.out) == (0, alone.out)
@@ -103,7 +106,7 @@ def test_an_ensemble_translates(finished_run: Path, command: Command) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is needed")
-def test_the_number_and_rate_of_lines_is_shown_in_a_terminal(finished_run: Path, source: Path, tmp_path: Path) -> None:
+def test_progress_is_shown_in_a_terminal(finished_run: Path, source: Path, tmp_path: Path) -> None:
     import pty
 
     arguments = ["translate", str(finished_run), "--input", str(source), "--output", str(tmp_path / "out")]
@@ -116,14 +119,14 @@ def test_the_number_and_rate_of_lines_is_shown_in_a_terminal(finished_run: Path,
     assert len((tmp_path / "out").read_text("utf-8").splitlines()) == 30
 
 
-def test_no_lines_give_no_lines(finished_run: Path, command: Command, tmp_path: Path) -> None:
+def test_empty_input_gives_empty_output(finished_run: Path, command: Command, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("")
     assert command("translate", finished_run).out == ""
     assert command("translate", finished_run, "--input", tmp_path / "in", "--output", tmp_path / "out").code == 0
     assert (tmp_path / "out").read_text() == ""
 
 
-def test_json_lines_hold_whole_translations(
+def test_json_lines_contain_all_fields(
     finished_run: Path, command: Command, translator: Translator, source: Path
 ) -> None:
     exactly = ("--json", "--set", "decoding.n_best=2", "--engine", translator.engine.name)  # others round differently
@@ -133,7 +136,7 @@ def test_json_lines_hold_whole_translations(
     assert [json.loads(line) for line in outcome.out.splitlines()] == [asdict(each) for each in translations]
 
 
-def test_alternatives_follow_on_the_line(finished_run: Path, command: Command, translator: Translator) -> None:
+def test_alternatives_follow_on_the_same_line(finished_run: Path, command: Command, translator: Translator) -> None:
     outcome = command("translate", finished_run, "Ein Hund.", "", "--set", "decoding.n_best=3")
     first, empty = outcome.out.splitlines()
     assert len(first.split("\t")) == 3
@@ -141,7 +144,7 @@ def test_alternatives_follow_on_the_line(finished_run: Path, command: Command, t
     assert empty == ""
 
 
-def test_settings_of_the_search_can_be_set(
+def test_decoding_settings_can_be_changed(
     finished_run: Path, command: Command, translator: Translator, source: Path, expected: list[str]
 ) -> None:
     settings = translator.decoding.model_copy(update={"beam_size": 1})
@@ -170,7 +173,7 @@ def test_settings_of_the_search_can_be_set(
         (["--beam", "3"], "No such option: --beam"),
     ],
 )
-def test_what_translate_cannot_do_is_told(
+def test_translate_rejects_invalid_requests(
     arguments: list[str], message: str, finished_run: Path, command: Command, source: Path
 ) -> None:
     before = source.read_bytes()
@@ -184,7 +187,7 @@ def test_what_translate_cannot_do_is_told(
     ("data", "message"),
     [(b"a\nb\n\xff\n", "line 3: not valid UTF-8"), (b"a\nb\nc\x00\n", "line 3: control character U+0000")],
 )
-def test_output_is_whole_or_as_it_was(
+def test_output_file_is_complete_or_unchanged(
     data: bytes, message: str, finished_run: Path, command: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "in").write_bytes(data)
@@ -200,16 +203,16 @@ def test_output_is_whole_or_as_it_was(
     assert f"standard input {message}" in outcome.error
 
 
-def test_long_lines_are_counted_in_a_warning(finished_run: Path, command: Command, translator: Translator) -> None:
+def test_warning_counts_truncated_lines(finished_run: Path, command: Command, translator: Translator) -> None:
     long = "Hund " * 300
     outcome = command("translate", finished_run, long, "Hund", long)
     assert outcome.code == 0
     assert len(outcome.out.splitlines()) == 3
-    assert f"2 lines were longer than the model's {translator.source_limit} tokens" in outcome.error
+    assert f"2 lines longer than the model's limit of {translator.source_limit} tokens" in outcome.error
 
 
 @pytest.mark.parametrize("arguments", [("data", "list"), ("--help",), ("translate", "RUN", "--input", "SOURCE")])
-def test_closed_pipe_is_no_error(arguments: tuple[str, ...], finished_run: Path, source: Path) -> None:
+def test_closed_pipe_is_not_an_error(arguments: tuple[str, ...], finished_run: Path, source: Path) -> None:
     """As under ``| head -1``, which goes as soon as it has its line; here it has gone before."""
     reader, writer = os.pipe()
     os.close(reader)
@@ -221,7 +224,7 @@ def test_closed_pipe_is_no_error(arguments: tuple[str, ...], finished_run: Path,
     assert done.returncode not in (0, 2)
 
 
-def test_full_disk_under_standard_output_is_told(finished_run: Path, small_disk: SmallDisk) -> None:
+def test_full_disk_under_standard_output_is_an_error(finished_run: Path, small_disk: SmallDisk) -> None:
     small_disk.resize(4)
     (small_disk.path / "filler").write_bytes(b"x" * 4096)
     with (small_disk.path / "out").open("w") as out:
@@ -236,7 +239,7 @@ def test_full_disk_under_standard_output_is_told(finished_run: Path, small_disk:
     assert "Traceback" not in done.stderr
 
 
-def test_evaluate_scores_what_translate_writes(
+def test_evaluate_scores_the_output_of_translate(
     finished_run: Path, command: Command, corpus: Path, source: Path, expected: list[str]
 ) -> None:
     files = ("--source", source, "--reference", corpus / "test.en")
@@ -252,7 +255,7 @@ def test_evaluate_scores_what_translate_writes(
     assert "30 sentences, greedy" in greedy.out
 
 
-def test_evaluate_refuses_files_of_different_length(
+def test_evaluate_rejects_files_of_different_length(
     finished_run: Path, command: Command, source: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "short").write_text("one\n")
@@ -262,37 +265,35 @@ def test_evaluate_refuses_files_of_different_length(
     assert "short has 1 lines" in outcome.error
 
 
-@pytest.mark.parametrize("verb", ["evaluate", "compare"])
+@pytest.mark.parametrize("name", ["evaluate", "compare"])
 @pytest.mark.parametrize("place", ["first", "last"])
-def test_json_with_a_file_name_says_what_to_write_instead(
-    verb: str, place: str, finished_run: Path, command: Command, corpus: Path, source: Path, tmp_path: Path
+def test_file_name_after_json_gets_a_hint(
+    name: str, place: str, finished_run: Path, command: Command, corpus: Path, source: Path, tmp_path: Path
 ) -> None:
-    runs = (finished_run,) if verb == "evaluate" else (finished_run, finished_run)
+    runs = (finished_run,) if name == "evaluate" else (finished_run, finished_run)
     arguments = (*runs, "--source", source, "--reference", corpus / "test.en")
     json_file = ("--json", tmp_path / "scores.json")
-    outcome = command(verb, *json_file, *arguments) if place == "first" else command(verb, *arguments, *json_file)
+    outcome = command(name, *json_file, *arguments) if place == "first" else command(name, *arguments, *json_file)
     assert (outcome.code, outcome.out) == (2, "")
     assert "use --json > scores.json" in outcome.error
     assert not (tmp_path / "scores.json").exists()
 
 
-def test_an_unexpected_argument_without_json_is_refused(
-    finished_run: Path, command: Command, corpus: Path, source: Path
-) -> None:
+def test_unexpected_argument_is_rejected(finished_run: Path, command: Command, corpus: Path, source: Path) -> None:
     outcome = command("evaluate", finished_run, "more", "--source", source, "--reference", corpus / "test.en")
     assert (outcome.code, outcome.out) == (2, "")
     assert "unexpected extra argument" in outcome.error
     assert "--json" not in outcome.error
 
 
-def test_evaluate_warns_of_long_lines_without_naming_code(finished_run: Path, process: Command, tmp_path: Path) -> None:
+def test_warning_about_long_lines_names_no_code(finished_run: Path, process: Command, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("Hund " * 300 + "\n")
     outcome = process("evaluate", finished_run, "--source", tmp_path / "x", "--reference", tmp_path / "x")
     assert outcome.code == 0
     assert re.fullmatch(r"dragoman: warning: 1 of 1 texts were longer than the model's limit .*\n", outcome.error)
 
 
-def test_score_has_a_line_for_each_pair(
+def test_score_prints_a_line_per_pair(
     finished_run: Path, command: Command, corpus: Path, source: Path, translator: Translator
 ) -> None:
     files = ("--source", source, "--target", corpus / "test.en")
@@ -338,7 +339,9 @@ def test_info_counts_the_vocabulary_of_words(command: Command, make_recipe: Reci
     assert wider["parameters"]["source_embedding"] == 2 * about["parameters"]["source_embedding"]
 
 
-def test_info_of_an_unfinished_run_shows_its_last_scores(finished_run: Path, command: Command, tmp_path: Path) -> None:
+def test_info_of_an_unfinished_run_shows_the_latest_scores(
+    finished_run: Path, command: Command, tmp_path: Path
+) -> None:
     run = Path(shutil.copytree(finished_run, tmp_path / "run"))
     shutil.rmtree(run / "bundle")
     about = json.loads(command("info", run, "--json").out)
@@ -348,7 +351,7 @@ def test_info_of_an_unfinished_run_shows_its_last_scores(finished_run: Path, com
     assert json.loads(command("info", run, "--json").out)["scores"] == {}
 
 
-def test_data_is_listed_and_shown(command: Command) -> None:
+def test_data_list_and_show(command: Command) -> None:
     listed = command("data", "list").out
     assert {"captions", "multi30k", "iitb-en-hi"} <= {line.split()[0] for line in listed.splitlines()}
     shown = command("data", "show", "captions")
@@ -361,7 +364,7 @@ def test_data_is_listed_and_shown(command: Command) -> None:
     assert "did you mean 'multi30k'?" in wrong.error
 
 
-def test_dataset_of_the_mirror_is_shown_with_its_files(command: Command, data_directory: Path) -> None:
+def test_data_show_finds_the_files_of_a_mirror(command: Command, data_directory: Path) -> None:
     shown = command("data", "show", "multi30k", "--data-dir", data_directory)
     assert shown.code == 0
     assert str(data_directory) in shown.out
@@ -371,32 +374,64 @@ def test_help_has_an_example_and_needs_no_torch() -> None:
     code = f"""
 import contextlib, io, sys
 from dragoman.cli import app
-for verb in {VERBS}:
+for command in {COMMANDS}:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
-        app([*verb, "--help"])
+        app([*command, "--help"])
     text = " ".join(out.getvalue().split())
-    assert "Example: dragoman " + " ".join(verb) in text, verb
-    assert "torch" not in sys.modules, verb
+    assert "Example: dragoman " + " ".join(command) in text, command
+    assert "torch" not in sys.modules, command
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.returncode == 0
 
 
-def test_every_verb_is_helped_with(command: Command) -> None:
-    """VERBS above must be all there are."""
-    groups = {verb[0] for verb in VERBS if len(verb) == 2}
+def test_commands_are_complete(command: Command) -> None:
+    """COMMANDS above lists every command."""
+    groups = {names[0] for names in COMMANDS if len(names) == 2}
     for name in ((), *((group,) for group in groups)):
         listed = command(*name, "--help").out.split("Commands:")[1]
         shown = {line.split()[0] for line in listed.splitlines() if re.match(r"  \w", line)}
-        assert shown == {verb[len(name)] for verb in VERBS if verb[: len(name)] == name}
+        assert shown == {names[len(name)] for names in COMMANDS if names[: len(name)] == name}
 
 
-def test_version_is_that_of_the_package(command: Command) -> None:
+def test_settings_lists_advanced_settings_only_on_request(command: Command) -> None:
+    basic, all_settings = command("settings").out, command("settings", "--advanced").out
+    assert set(basic.splitlines()) < set(all_settings.splitlines())
+    assert "training.minutes" in basic
+    assert "\ntraining." not in command("settings", "decoding").out
+    refused = command("settings", "trainin")
+    assert (refused.code, "did you mean 'training'" in refused.error) == (2, True)
+
+
+def test_shell_completes_commands_and_options() -> None:
+    """Asks dragoman for completions as the script does that --install-completion writes for bash."""
+    for words, expected in [("dragoman tr", {"train", "translate"}), ("dragoman train --res", {"--resume"})]:
+        request = {"_DRAGOMAN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        script = Path(sys.executable).with_name("dragoman")
+        completed = subprocess.run([script], env=os.environ | request, capture_output=True, text=True)
+        assert (completed.stderr, set(completed.stdout.split())) == ("", expected)
+
+
+def test_verbose_names_the_engine(finished_run: Path, command: Command) -> None:
+    for engine in ("ctranslate2", "cpu", "torch"):
+        outcome = command("translate", finished_run, "Ein Hund läuft.", "--verbose", "--engine", engine)
+        assert f"engine: {engine}, device: cpu" in outcome.error
+    sampling = ("--set", "decoding.method=sample")
+    assert "ctranslate2 does not support" in command("translate", finished_run, "Hund", "--verbose", *sampling).error
+
+
+def test_unknown_engine_and_device_are_rejected(finished_run: Path, command: Command) -> None:
+    refused = command("translate", finished_run, "Ein Hund läuft.", "--engine", "troch")
+    assert (refused.code, "did you mean 'torch'" in refused.error) == (2, True)
+    assert command("translate", finished_run, "Ein Hund läuft.", "--device", "cuda:99").code == 2
+
+
+def test_version(command: Command) -> None:
     assert command("--version").out == f"dragoman {dragoman.__version__}\n"
 
 
-def test_nothing_asked_for_is_helped_with(command: Command) -> None:
+def test_no_arguments_print_help(command: Command) -> None:
     outcome = command()
     assert "Usage" in outcome.out + outcome.error
     assert outcome.code in (0, 2)
@@ -415,7 +450,7 @@ def test_inspect_writes_a_page_and_pictures(
     assert f">{said}</p>" in page.read_text(encoding="utf-8")
 
 
-def test_inspect_refuses_an_empty_text(finished_run: Path, command: Command, tmp_path: Path) -> None:
+def test_inspect_rejects_empty_text(finished_run: Path, command: Command, tmp_path: Path) -> None:
     outcome = command("inspect", finished_run, " ", "--output", tmp_path / "page.html")
     assert outcome.code == 2
     assert "no word" in outcome.error

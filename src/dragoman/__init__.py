@@ -1,4 +1,4 @@
-"""dragoman trains a Transformer translator from parallel text, shows why it says what it says, and serves it."""
+"""dragoman trains a Transformer translator from parallel text, explains its output, and translates with it."""
 
 from __future__ import annotations
 
@@ -21,3 +21,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(translator, name)
     raise AttributeError(f"module 'dragoman' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Public names, including those that are not imported yet."""
+    return sorted([*globals(), *_LAZY])

@@ -1,4 +1,4 @@
-"""The command line: one function a verb; each parses, calls and prints."""
+"""The command line: one function per command, which parses options, calls the library and prints."""
 
 from __future__ import annotations
 
@@ -10,34 +10,38 @@ from typing import Annotated
 
 import typer
 
+from dragoman.cli.compare import compare
 from dragoman.cli.data import data_app
 from dragoman.cli.doctor import doctor_app
+from dragoman.cli.evaluate import evaluate
 from dragoman.cli.exporting import export_bundle, import_app
-from dragoman.cli.inspecting import compare, inspect
-from dragoman.cli.training import info, quickstart, train
-from dragoman.cli.translating import evaluate, score, translate
+from dragoman.cli.info import info, settings
+from dragoman.cli.inspect import inspect
+from dragoman.cli.score import score
+from dragoman.cli.train import quickstart, train
+from dragoman.cli.translate import translate
 from dragoman.errors import UserError
 
 app = typer.Typer(
     help="Train a Transformer translator from parallel text, and translate with it.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-VERBS: dict[str, Callable[..., None]] = {
+COMMANDS: dict[str, Callable[..., None]] = {
     "quickstart": quickstart,
     "train": train,
     "translate": translate,
     "evaluate": evaluate,
     "score": score,
     "info": info,
+    "settings": settings,
     "export": export_bundle,
     "inspect": inspect,
     "compare": compare,
 }
-for name, verb in VERBS.items():
-    app.command(name)(verb)
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 app.add_typer(data_app, name="data")
 app.add_typer(import_app, name="import")
 app.add_typer(doctor_app, name="doctor")
@@ -49,25 +53,25 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except UserError as error:
-        sys.exit(_complain(error))
+        sys.exit(_print_error(error))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:  # whoever read our output has gone, as head does
-        _forget_output()
+    except BrokenPipeError:  # the reader of our output has exited, as head does
+        _discard_output()
         sys.exit(141)
     except OSError as error:  # such as a full disk under standard output
-        _forget_output()
-        sys.exit(_complain(error))
+        _discard_output()
+        sys.exit(_print_error(error))
 
 
-def _complain(error: Exception) -> int:
+def _print_error(error: Exception) -> int:
     print(f"dragoman: {error}", file=sys.stderr)
     return 2
 
 
-def _forget_output() -> None:
-    """Let what is still to be written go nowhere, or Python would fail on it once more as it ends."""
+def _discard_output() -> None:
+    """Send the remaining output nowhere; otherwise Python would fail on it again when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

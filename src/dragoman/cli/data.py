@@ -6,7 +6,7 @@ import typer
 
 from dragoman.cli.options import DataDirectory
 
-data_app = typer.Typer(help="List, download and show the corpora in the catalog.", no_args_is_help=True)
+data_app = typer.Typer(help="List, download and show corpora.", no_args_is_help=True)
 
 
 @data_app.command("list")
@@ -23,7 +23,9 @@ def data_list() -> None:
 
 @data_app.command("fetch")
 def data_fetch(name: str, data_dir: DataDirectory = None) -> None:
-    """Download a corpus, unless it is on this machine already, and verify its checksums.
+    """Download a corpus.
+
+    Verifies the checksums of its files. Files that are already on this machine are not downloaded again.
 
     Example: dragoman data fetch multi30k
     """
@@ -35,7 +37,9 @@ def data_fetch(name: str, data_dir: DataDirectory = None) -> None:
 
 @data_app.command("show")
 def data_show(name: str, data_dir: DataDirectory = None) -> None:
-    """Show a corpus: languages, splits, license, the paths of its files, and its first sentence pairs.
+    """Show a corpus.
+
+    Prints languages, splits, license, the paths of the files, and the first sentence pairs.
 
     Example: dragoman data show multi30k
     """

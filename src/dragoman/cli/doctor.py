@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import AsJson, BundlePath, DataDirectory, Overrides, load_translator
+from dragoman.cli.options import (
+    AsJson,
+    BundlePath,
+    ComputeType,
+    DataDirectory,
+    Device,
+    EngineName,
+    EngineOptions,
+    Overrides,
+    Verbose,
+    open_translator,
+)
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.doctor import Finding
 
-doctor_app = typer.Typer(help="Find problems in a model, in parallel text or in translations.", no_args_is_help=True)
+doctor_app = typer.Typer(help="Find problems in models and texts.", no_args_is_help=True)
 
 
 @doctor_app.command("model")
@@ -27,8 +38,12 @@ def doctor_model(
         bool, typer.Option("--overfit", help="Also check that the model can memorize a small batch.")
     ] = False,
     as_json: AsJson = False,
+    device: Device = "auto",
 ) -> None:
-    """Check a model for leaks of the future, of padding and between sentences; use of the source; overflow; gradients.
+    """Check a model.
+
+    Looks for leaks of future tokens, of padding and between sentences, for a source that is not used, for overflow,
+    and for parameters without gradients.
 
     MODULE:FUNCTION names a function without arguments that returns a dictionary with the arguments of
     dragoman.doctor.examine: forward and others. The exit code is 1 if there are errors.
@@ -36,8 +51,9 @@ def doctor_model(
     Example: dragoman doctor model runs/quickstart
     """
     from dragoman.doctor.model.loading import examine_by_name
+    from dragoman.system.device import choose_device
 
-    _report(examine_by_name(model, overfit=overfit), as_json)
+    _report(examine_by_name(model, overfit=overfit, device=choose_device(device)), as_json)
 
 
 @doctor_app.command("data")
@@ -59,9 +75,10 @@ def doctor_data(
     as_json: AsJson = False,
     data_dir: DataDirectory = None,
 ) -> None:
-    """Check parallel text for misaligned, swapped, copied, duplicate and damaged lines, and for test sentences.
+    """Check parallel text.
 
-    The exit code is 1 if there are errors.
+    Looks for misaligned, swapped, copied, duplicate and damaged lines, and for test sentences in the training text. The
+    exit code is 1 if there are errors.
 
     Example: dragoman doctor data my/train.de my/train.en --test my/test.de my/test.en --write clean
     """
@@ -87,17 +104,23 @@ def doctor_output(
     reference: Annotated[Path, typer.Option(help="The correct translation of each line (or .gz).")],
     overrides: Overrides = None,
     as_json: AsJson = False,
+    engine: EngineName = None,
+    device: Device = "auto",
+    compute_type: ComputeType = "float32",
+    verbose: Verbose = False,
 ) -> None:
-    """Check translations for collapse, repetition, empty lines, copies, wrong lengths, and use of the source.
+    """Check translations.
 
-    The exit code is 1 if there are errors.
+    Looks for identical translations of different sources, repetition, empty lines, copies of the source, wrong lengths,
+    and for a source that is not used. The exit code is 1 if there are errors.
 
     Example: dragoman doctor output runs/quickstart --source my/test.de --reference my/test.en
     """
     from dragoman.corpus.corpus import read_texts
     from dragoman.doctor.output.check import check_translator
 
-    _report(check_translator(load_translator(bundle, overrides), *read_texts(source, reference)), as_json)
+    translator = open_translator(bundle, overrides, EngineOptions(engine, device, compute_type, verbose))
+    _report(check_translator(translator, *read_texts(source, reference)), as_json)
 
 
 def _report(findings: list[Finding], as_json: bool) -> None:

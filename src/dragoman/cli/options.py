@@ -90,11 +90,6 @@ def open_translator(
     return Translator(loaded, request.decoding, engine=open_engine(request, options.name))
 
 
-def load_translator(bundle: Path, overrides: list[str] | None) -> Translator:
-    """The translator of a bundle with the settings that --set changes, and the default engine."""
-    return open_translator(bundle, overrides, EngineOptions())
-
-
 def decoding_of(recipe: Any, overrides: list[str]) -> Decoding:
     """The decoding settings of a recipe, as --set changes them.
 

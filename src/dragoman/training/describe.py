@@ -1,4 +1,4 @@
-"""What a bundle, a run or a recipe is, as plain data."""
+"""A bundle, run or recipe as plain data, for `dragoman info`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ import torch
 
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.dataset.prepare import train_recipe_tokenizers
+from dragoman.engines import EngineRequest, choose
 from dragoman.errors import UserError
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import load_recipe
 from dragoman.settings import Recipe
+from dragoman.system.device import choose_device
 from dragoman.training.metrics_file import read_metrics
 
 
 def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | None = None) -> dict[str, Any]:
-    """Parameters by part, vocabulary sizes, settings and scores of a bundle, run or recipe.
+    """Parameters by part, vocabulary sizes, settings, scores and engine of a bundle, run or recipe.
 
-    The vocabulary sizes of a recipe with subwords are those it asks for; those of a recipe with words
-    are counted in its training corpora.
+    For a recipe with subwords, the vocabulary sizes are its settings; for one with words, the words of its training
+    corpora are counted.
 
     Args:
         path: A bundle, a run directory, a recipe file, or the name of a built-in recipe.
@@ -29,19 +31,22 @@ def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | N
         data_directory: Mirror of the dataset catalog to read before downloading.
 
     Raises:
-        UserError: There is none of these, or it is broken.
+        UserError: The path is none of these, or the bundle is damaged.
     """
     if not path.is_dir():
         recipe = load_recipe(path, overrides)
         return {"kind": "recipe", **_describe_recipe(recipe, data_directory)}
     if overrides:
-        raise UserError(f"{path}: --set is for recipes")
+        raise UserError(f"{path}: --set can only be used with a recipe")
     if (path / "recipe.toml").is_file() and not (path / "bundle").exists():
         return _describe_unfinished(path, data_directory)
-    bundle = Bundle.load(path)
+    directory = find_bundle(path)
+    bundle = Bundle.load(directory)
+    request = EngineRequest(bundle, bundle.recipe.decoding, choose_device("auto"), directory, token_scores=False)
     return {
         "kind": "bundle",
-        "path": str(find_bundle(path)),
+        "path": str(directory),
+        "engine": str(choose(request)),
         "parameters": parameter_counts(bundle.model),
         "vocabulary": {"source": len(bundle.source.vocabulary), "target": len(bundle.target.vocabulary)},
         "scores": bundle.scores,
@@ -70,7 +75,7 @@ def _describe_unfinished(path: Path, data_directory: Path | None) -> dict[str, A
 
 
 def vocabulary_sizes(recipe: Recipe, data_directory: Path | None) -> tuple[int, int]:
-    """Entries of source and target vocabulary before training."""
+    """Sizes of the source and the target vocabulary before training."""
     if recipe.text.tokenizer in ("bpe", "unigram"):
         return recipe.text.vocabulary_size, recipe.text.vocabulary_size
     source, target = train_recipe_tokenizers(recipe, data_directory)

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from dragoman.bundle import Bundle
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.model.examine import examine
@@ -20,7 +22,7 @@ _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _INTEGERS = ("vocabulary_size", "source_vocabulary_size", "pad_id", "bos_id", "eos_id", "max_length")
 
 
-def examine_by_name(name: str, *, overfit: bool) -> list[Finding]:
+def examine_by_name(name: str, *, overfit: bool, device: torch.device) -> list[Finding]:
     """Examine a bundle, a run directory that contains one, or the model that ``package.module:factory`` returns.
 
     The factory is called without arguments and returns a mapping: ``forward`` and the keyword arguments of `examine`.
@@ -29,26 +31,28 @@ def examine_by_name(name: str, *, overfit: bool) -> list[Finding]:
     Args:
         name: The path, or the module and the function.
         overfit: Also train the model on a small batch.
+        device: Where to examine a bundle; the model of a factory stays where it is.
 
     Raises:
         UserError: There is no such bundle or factory, or the factory returns something else.
     """
     if not Path(name).exists() and _FACTORY.fullmatch(name):
         return examine(**(_call_factory(name) | {"overfit": overfit}))
-    return _examine_bundle(Bundle.load(Path(name)), overfit)
+    return _examine_bundle(Bundle.load(Path(name)), overfit, device)
 
 
-def _examine_bundle(bundle: Bundle, overfit: bool) -> list[Finding]:
+def _examine_bundle(bundle: Bundle, overfit: bool, device: torch.device) -> list[Finding]:
     source, target = bundle.source.vocabulary, bundle.target.vocabulary
     assert (source.pad, source.eos) == (target.pad, target.eos), "special tokens have the same ids on both sides"
+    model = bundle.model.to(device)
     return examine(
-        bundle.model,
+        model,
         vocabulary_size=len(target),
         source_vocabulary_size=len(source),
         pad_id=target.pad,
         bos_id=target.bos,
         eos_id=target.eos,
-        parameters=bundle.model.named_parameters(),
+        parameters=model.named_parameters(),
         max_length=bundle.recipe.model.max_length,
         fresh=False,
         overfit=overfit,

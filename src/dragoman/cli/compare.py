@@ -1,4 +1,4 @@
-"""Commands that explain and compare translations."""
+"""dragoman compare."""
 
 from __future__ import annotations
 
@@ -8,33 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.json_output import JsonFlag, print_json, refuse_file_name
-from dragoman.cli.options import BundlePath, EngineOptions, Overrides, load_translator, open_translator
+from dragoman.cli.options import (
+    ComputeType,
+    Device,
+    EngineName,
+    EngineOptions,
+    Overrides,
+    Verbose,
+    open_translator,
+)
 
 if TYPE_CHECKING:
     from dragoman.evaluation.comparison import Comparison
-
-
-def inspect(
-    bundle: BundlePath,
-    text: Annotated[str, typer.Argument(help="Text to translate and explain.")],
-    output: Annotated[Path, typer.Option(help="HTML page to write.")] = Path("inspect.html"),
-    png: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write heat maps here, as PNG and SVG.")] = None,
-    overrides: Overrides = None,
-) -> None:
-    """Write a page that explains a translation: attention, alternatives, and the beam search as a tree.
-
-    Example: dragoman inspect runs/quickstart "Ein Hund läuft." --output page.html --png pictures
-    """
-    from dragoman.explanation.page.render import render_page
-    from dragoman.explanation.plots import save_heat_maps
-    from dragoman.system.files import write_text
-
-    translator = open_translator(bundle, overrides, EngineOptions(trace=True))
-    explanation = translator.explain(text)
-    print(explanation.translation.text)
-    write_text(output, render_page(translator.bundle, translator.decoding, text, explanation))
-    for path in [output, *(save_heat_maps(explanation.attention, png) if png else [])]:
-        print(path)
 
 
 def compare(
@@ -46,8 +31,15 @@ def compare(
     as_json: JsonFlag = False,
     sentences: Annotated[int, typer.Option(min=0, help="Number of differing sentences to show.")] = 5,
     overrides: Overrides = None,
+    engine: EngineName = None,
+    device: Device = "auto",
+    compute_type: ComputeType = "float32",
+    verbose: Verbose = False,
 ) -> None:
-    """Compare two translators, test whether the difference is significant, and show where they differ most.
+    """Compare two translators.
+
+    Prints the scores of both, tests whether the differences are significant, and shows the sentences with the largest
+    differences.
 
     Example: dragoman compare runs/old runs/new --source test.de --reference test.en
     """
@@ -56,8 +48,9 @@ def compare(
 
     refuse_file_name(context)
     sources, references = read_texts(source, reference)
-    translators = load_translator(first, overrides), load_translator(second, overrides)
-    comparison = compare_translators(*translators, sources, references)
+    options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
+    baseline, other = (open_translator(path, overrides, options) for path in (first, second))
+    comparison = compare_translators(baseline, other, sources, references)
     if as_json:
         print_json(comparison.to_dict())
     else:

@@ -1,0 +1,55 @@
+"""dragoman evaluate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.json_output import JsonFlag, print_json, refuse_file_name
+from dragoman.cli.options import (
+    BundlePath,
+    ComputeType,
+    Device,
+    EngineName,
+    EngineOptions,
+    Overrides,
+    Verbose,
+    open_translator,
+)
+
+
+def evaluate(
+    context: typer.Context,
+    bundle: BundlePath,
+    source: Annotated[Path, typer.Option(help="File to translate, one sentence per line (or .gz).")],
+    reference: Annotated[Path, typer.Option(help="File with the reference translation of each line.")],
+    as_json: JsonFlag = False,
+    overrides: Overrides = None,
+    engine: EngineName = None,
+    device: Device = "auto",
+    compute_type: ComputeType = "float32",
+    verbose: Verbose = False,
+) -> None:
+    """Measure the quality of a translator.
+
+    Prints BLEU and chrF of its translations, the perplexity of the references, and other scores.
+
+    Example: dragoman evaluate runs/multi30k-de-en --source test.de --reference test.en
+    """
+    from dragoman.corpus.corpus import read_texts
+    from dragoman.evaluation.evaluate import evaluate
+
+    refuse_file_name(context)
+    options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
+    report, _ = evaluate(open_translator(bundle, overrides, options), *read_texts(source, reference))
+    if as_json:
+        print_json(report.to_dict())
+        return
+    print(f"{report.sentences:,} sentences, {report.decoding}")
+    print(f"BLEU {report.bleu:.2f}  {report.bleu_signature}")
+    print(f"chrF {report.chrf:.2f}  {report.chrf_signature}")
+    print(f"perplexity {report.perplexity:.3f}  loss {report.loss:.4f} nats per token")
+    print(f"identical to the reference: {report.exact:.1%}")
+    print(f"teacher-forced token BLEU {report.teacher_forced_bleu:.2f} (not a score of the translations)")

@@ -1,0 +1,49 @@
+"""Writing translations, one line for each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dragoman.text.translation import Translation
+
+
+@contextmanager
+def open_output(path: Path | None) -> Iterator[IO[str]]:
+    """Standard output, or a file that appears only once it is complete."""
+    if path is None:
+        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    from dragoman.system.files import atomic_file
+
+    with atomic_file(path) as file:
+        yield file
+
+
+def with_progress(translations: Iterable[Translation], shown: bool) -> Iterator[Translation]:
+    """The same translations; their number, rate and time are shown on standard error."""
+    from rich.console import Console
+    from rich.progress import Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.completed:,.0f} lines"), TaskProgressColumn(show_speed=True), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as progress:
+        yield from progress.track(translations)
+
+
+def to_line(translation: Translation) -> str:
+    """The translation and its alternatives on one line, separated by tabs."""
+    texts = [translation.text, *(other.text for other in translation.alternatives)]
+    return "\t".join(" ".join(text.split()) for text in texts)
+
+
+def to_json(translation: Translation) -> str:
+    """Everything about a translation as JSON on one line."""
+    return json.dumps(asdict(translation), ensure_ascii=False)

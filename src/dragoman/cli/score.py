@@ -1,0 +1,42 @@
+"""dragoman score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.options import BundlePath, Device, EngineName, EngineOptions, Overrides, Verbose, open_translator
+from dragoman.cli.output import open_output, to_json
+
+
+def score(
+    bundle: BundlePath,
+    source: Annotated[Path, typer.Option(help="File with one source sentence per line (or .gz).")],
+    target: Annotated[Path, typer.Option(help="File with the translation of each line to score.")],
+    overrides: Overrides = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per line: tokens, log-probabilities, …")
+    ] = False,
+    engine: EngineName = None,
+    device: Device = "auto",
+    verbose: Verbose = False,
+) -> None:
+    """Score given translations.
+
+    Prints one line per translation: its log-probability, divided by the length penalty.
+
+    Example: dragoman score runs/multi30k-de-en --source test.de --target other.en --set decoding.length_penalty=0
+    """
+    from dragoman.corpus.corpus import read_corpus
+    from dragoman.evaluation.scoring import score
+    from dragoman.settings import FilePair
+
+    options = EngineOptions(engine, device, verbose=verbose, scoring=True)
+    translator = open_translator(bundle, overrides, options)
+    files = FilePair(source=str(source), target=str(target))
+    pairs = read_corpus(files, source_language="source", target_language="target")
+    with open_output(None) as file:
+        for each in score(translator, ((pair.source, pair.target) for pair in pairs)):
+            file.write((to_json(each) if as_json else f"{each.score:.5f}") + "\n")
