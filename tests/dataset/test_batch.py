@@ -46,7 +46,7 @@ def test_shapes_are_those_of_the_longest(pairs: PairStore, indices: list[int]) -
     assert batch.source.shape == (len(indices), 1 + max(len(SOURCES[index]) for index in indices))
     assert batch.target_input.shape == (len(indices), 1 + max(len(TARGETS[index]) for index in indices))
     assert batch.target_output.shape == batch.target_input.shape
-    assert batch.cells == batch.source.numel() + batch.target_input.numel()
+    assert batch.padded_tokens == batch.source.numel() + batch.target_input.numel()
     assert {batch.source.dtype, batch.target_input.dtype, batch.target_output.dtype} == {torch.int64}
 
 
@@ -70,10 +70,10 @@ def test_another_device_holds_the_same(pairs: PairStore) -> None:
     moved = batch.to(torch.device("meta"))
     assert {moved.source.device.type, moved.target_input.device.type, moved.target_output.device.type} == {"meta"}
     assert moved.source.shape == batch.source.shape
-    assert (moved.source_tokens, moved.target_tokens, moved.cells) == (
+    assert (moved.source_tokens, moved.target_tokens, moved.padded_tokens) == (
         batch.source_tokens,
         batch.target_tokens,
-        batch.cells,
+        batch.padded_tokens,
     )
 
 

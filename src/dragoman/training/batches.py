@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 import torch
 
-from dragoman.dataset.batch import Batch, Change, keep, make_batch
+from dragoman.dataset.batch import Batch, Transform, identity, make_batch
 from dragoman.dataset.buckets import Indices, Plan, plan_epoch
-from dragoman.dataset.prepare import Prepared
+from dragoman.dataset.prepare import Dataset
 from dragoman.settings import Recipe
 from dragoman.text.bpe_dropout import BPEDropout
 from dragoman.text.subword import SubwordTokenizer
@@ -30,7 +30,7 @@ class BatchStream:
         device: Where batches go.
     """
 
-    def __init__(self, recipe: Recipe, data: Prepared, progress: Progress, ranks: Ranks, device: torch.device) -> None:
+    def __init__(self, recipe: Recipe, data: Dataset, progress: Progress, ranks: Ranks, device: torch.device) -> None:
         self.settings, self.data, self.progress, self.ranks, self.device = (
             recipe.training,
             data,
@@ -80,7 +80,7 @@ class BatchStream:
         assert isinstance(tokenizer, SubwordTokenizer)
         return BPEDropout(tokenizer, recipe.text.bpe_dropout, self.settings.seed, recipe.data.max_tokens)
 
-    def _resegment(self, indices: Indices) -> list[Change]:
+    def _resegment(self, indices: Indices) -> list[Transform]:
         """How the source and target sentences of a group are spelled this time."""
         generator = np.random.default_rng((self.settings.seed, self.progress.step, int(indices[0])))
-        return [partial(dropout, generator=generator) if dropout else keep for dropout in self._bpe_dropout]
+        return [partial(dropout, generator=generator) if dropout else identity for dropout in self._bpe_dropout]

@@ -60,7 +60,7 @@ class StepLog:
         for group in batch:
             self.target_tokens += group.target_tokens
             self.tokens += group.source_tokens + group.target_tokens
-            self.cells += group.cells
+            self.cells += group.padded_tokens
 
     def summary(self, ranks: Ranks) -> dict[str, float]:
         """Means over all ranks, by name."""

@@ -14,7 +14,8 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.find import Pair
-from dragoman.dataset.prepare import Prepared, prepare, read_pairs
+from dragoman.dataset.pairs import read_pairs
+from dragoman.dataset.prepare import Dataset, prepare
 from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
 from dragoman.evaluation.error_analysis import break_down
@@ -65,14 +66,14 @@ def _train(
         ranks.wait()  # until the first has learnt the tokenizers and saved them
     made = ranks.first and check_place(recipe, output, resume)
     if resume and (output / "bundle" / "bundle.json").exists():
-        line.note(f"{output}: this run is finished; its bundle is {output / 'bundle'}")
+        line.log(f"{output}: this run is finished; its bundle is {output / 'bundle'}")
         if ranks.first:
             ranks.wait()
         return True
     ranks.use_threads(recipe.training.threads)
     try:
         device = ranks.device(recipe.training.device)
-        data = prepare(recipe, data_directory, saved_tokenizers(output), line.note, line.update)
+        data = prepare(recipe, data_directory, saved_tokenizers(output), line.log, line.update)
         tests = _read_tests(recipe, data_directory) if ranks.first else {}
     except BaseException:
         if made:  # what is at fault can be mended, and the same command given again
@@ -96,7 +97,7 @@ def _train(
     if ranks.first:
         _write_report(trainer)
     if not finished:
-        line.note(f"stopped after step {trainer.progress.step:,}; go on with --resume")
+        line.log(f"stopped after step {trainer.progress.step:,}; go on with --resume")
     return finished
 
 
@@ -131,27 +132,27 @@ def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optim
 
 
 def _build_trainer(
-    recipe: Recipe, run: Path, data: Prepared, device: torch.device, line: ProgressLine, ranks: Ranks
+    recipe: Recipe, run: Path, data: Dataset, device: torch.device, line: ProgressLine, ranks: Ranks
 ) -> Trainer:
     sizes = len(data.source.vocabulary), len(data.target.vocabulary)
     model = build_model(recipe.model, *sizes, data.source.vocabulary.pad, recipe.training.seed).to(device)
     loss = BatchLoss(model, recipe.training, data.target.vocabulary.pad)
     spread_loss = spread(loss, (*model.encoder, *model.decoder), ranks, shard=recipe.training.shard)
     optimizer = build_optimizer(model, recipe.training)
-    newest = ranks.tell(newest_intact(run, recipe.training.average, line.note) if ranks.first else None)
+    newest = ranks.tell(newest_intact(run, recipe.training.average, line.log) if ranks.first else None)
     step = None if newest is None else int(newest)
     average = keep_moving_average(model, recipe.training.ema_decay)
     progress = Progress() if step is None else load_checkpoint(run, step, model, optimizer, average, ranks.rank)
     metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), progress.step)
     trainer = Trainer(recipe, run, data, model, spread_loss, optimizer, progress, metrics, line, average, ranks)
     precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
-    line.note(
+    line.log(
         f"{parameter_counts(model)['total']:,} parameters; {len(data.train):,} pairs in "
         f"{trainer.batches.groups_per_epoch:,} groups of like length; {precision} on {device}"
         f"{f', {ranks.size} processes' if ranks.size > 1 else ''}"
     )
     if step is not None:
-        line.note(f"going on from step {progress.step:,}")
+        line.log(f"going on from step {progress.step:,}")
         metrics.write("event", **trainer.position(), message="resumed")
     return trainer
 
@@ -164,7 +165,7 @@ def _stop_on_signals(trainer: Trainer) -> Iterator[None]:
         if trainer.stop:
             raise KeyboardInterrupt
         trainer.stop = True
-        trainer.line.note("stopping after this step and saving a checkpoint; once more to stop at once")
+        trainer.line.log("stopping after this step and saving a checkpoint; once more to stop at once")
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -190,7 +191,7 @@ def _finish(trainer: Trainer, model: Transformer, tests: dict[str, list[Pair]]) 
     recipe, progress, line = trainer.recipe, trainer.progress, trainer.line
     chosen = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
     load_weights(model, average_weights(trainer.run, chosen))
-    line.note(f"weights of step{'s' if len(chosen) > 1 else ''} {', '.join(f'{step:,}' for step in chosen)}")
+    line.log(f"weights of step{'s' if len(chosen) > 1 else ''} {', '.join(f'{step:,}' for step in chosen)}")
     scores: dict[str, Any] = {}
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target, scores)
     translator = Translator(bundle, device=str(trainer.device))
@@ -205,13 +206,13 @@ def _finish(trainer: Trainer, model: Transformer, tests: dict[str, list[Pair]]) 
         ]
         more = break_down(translator, trainer.data.train.source, sources, references, translations)
         trainer.metrics.write("test", **trainer.position(), name=name, **report.to_dict(), samples=samples, **more)
-        line.note(
+        line.log(
             f"{name}: BLEU {report.bleu:.2f}, chrF {report.chrf:.2f}, perplexity {report.perplexity:.2f} "
             f"({report.sentences:,} sentences, {report.decoding})"
         )
     bundle.save(trainer.run / "bundle")
     line.update(1.0, f"done after {progress.step:,} steps in {format_seconds(progress.seconds)}")
-    line.note(f"bundle: {trainer.run / 'bundle'}")
+    line.log(f"bundle: {trainer.run / 'bundle'}")
 
 
 def _write_report(trainer: Trainer) -> None:
@@ -228,4 +229,4 @@ def _write_report(trainer: Trainer) -> None:
     write_text(trainer.run / "report.html", render_report(trainer.recipe, facts, metrics))
     train, validations = (current_lines(metrics, kind) for kind in ("train", "validation"))
     draw_curves(trainer.recipe.name, train, validations, trainer.run / "curves.svg")
-    trainer.line.note(f"report: {trainer.run / 'report.html'}")
+    trainer.line.log(f"report: {trainer.run / 'report.html'}")

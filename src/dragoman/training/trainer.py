@@ -13,7 +13,7 @@ from torch.optim.swa_utils import AveragedModel
 
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import Batch
-from dragoman.dataset.prepare import Prepared
+from dragoman.dataset.prepare import Dataset
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.training_checks import check_validation
 from dragoman.errors import UserError
@@ -55,7 +55,7 @@ class Trainer:
         self,
         recipe: Recipe,
         run: Path,
-        data: Prepared,
+        data: Dataset,
         model: Transformer,
         loss: nn.Module,
         optimizer: torch.optim.Optimizer,
@@ -85,7 +85,7 @@ class Trainer:
         before = self.progress.seconds
         while not self.finished:
             self._step(self.batches.next_step())
-            self.data.train.forget()
+            self.data.train.release_pages()
             self.progress.step += 1
             now = time.monotonic()
             overdue = now - saved > 60 * self.settings.checkpoint_minutes
@@ -175,7 +175,7 @@ class Trainer:
                 "training.batch_tokens, and raise training.accumulation as much to learn the same"
             ) from error
         self.groups_at_once = (self.groups_at_once + 1) // 2
-        self.line.note(
+        self.line.log(
             f"out of memory in step {self.progress.step + 1:,}: from now on {self.groups_at_once} of "
             f"{self.settings.length_groups} groups at once, which is slower and learns the same"
         )
@@ -224,7 +224,7 @@ class Trainer:
         share = self.progress.forced / max(1, self.progress.batches)
         forcing = {} if self.settings.scheduled_sampling == "none" else {"teacher_forced": round(share, 4)}
         self.metrics.write("validation", **self.position(), **report.to_dict(), **forcing, best=better, samples=samples)
-        self.line.note(
+        self.line.log(
             f"step {self.progress.step:,}  epoch {self.position()['epoch']:.2f}  "
             f"{format_seconds(self.progress.seconds)}  "
             f"validation: loss {report.loss:.3f}, perplexity {report.perplexity:.2f}, BLEU {report.bleu:.2f}, "
@@ -238,7 +238,7 @@ class Trainer:
             if finding.severity != "note" and finding.code not in self.warned:
                 self.warned.add(finding.code)
                 message = f"{finding.severity}: {finding.code}: {finding.message}"
-                self.line.note(f"{message}\n  fix: {finding.fix}")
+                self.line.log(f"{message}\n  fix: {finding.fix}")
                 self.metrics.write("event", **self.position(), message=message)
 
     def deployable(self) -> Transformer:
