@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.corpus.find import Corpus, Pair
 from dragoman.dataset import pairs as module
-from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs, find_training_pairs, read_pairs
+from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs, find_training_corpora, read_pairs
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_the_fingerprint_depends_on_names_and_files(file: Path, tmp_path: Path) 
 def test_a_pipe_can_be_read_once(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.tsv"
     os.mkfifo(pipe)
-    corpora = find_training_pairs(make_recipe(f'data.train=["{pipe}"]').data, None)
+    corpora = find_training_corpora(make_recipe(f'data.train=["{pipe}"]').data, None)
     with subprocess.Popen(["sh", "-c", f"printf 'eins\\tone\\nzwei\\ttwo\\n' > '{pipe}'"]):
         assert corpora.load(2) == [Pair("eins", "one"), Pair("zwei", "two")]
     with pytest.raises(UserError, match=r"pipe.tsv: not a regular file"):

@@ -177,6 +177,14 @@ def test_a_small_corpus_leaves_no_files(
     assert len(texts(dataset)) == PAIRS
 
 
+def test_a_small_corpus_starts_no_process(make_recipe: RecipeMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("a process is started")
+
+    monkeypatch.setattr("dragoman.dataset.encode.ProcessPoolExecutor", refuse)
+    assert len(prepare_dataset(make_recipe("training.threads=2")).train) == PAIRS
+
+
 def test_a_missing_temporary_directory_is_an_error(
     make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,7 +63,7 @@ def pad(sentences: Sequence[Sentence], *, first: int | None, last: int | None, p
     return torch.from_numpy(rows)
 
 
-def identity(sentence: Sentence) -> Sentence:
+def no_transform(sentence: Sentence) -> Sentence:
     """Return the sentence unchanged."""
     return sentence
 
@@ -73,7 +73,7 @@ def make_batch(
     indices: NDArray[np.int64],
     source: Vocabulary,
     target: Vocabulary,
-    transforms: Sequence[Transform] = (identity, identity),
+    transforms: Sequence[Transform] = (no_transform, no_transform),
 ) -> Batch:
     """Collate the pairs with these indices into a batch.
 

@@ -44,7 +44,7 @@ class DatasetBuilder:
         pairs: All pairs of the training corpora with text on both sides; read several times.
         identity: What decides the split, see `split_identity`.
         cache: Where results are kept.
-        in_memory: Whether the pairs are few: they are encoded in this process, into arrays in memory.
+        in_memory: Whether the corpus is small: it is encoded in this process, into arrays in memory.
         update: Receives progress.
     """
 
@@ -83,7 +83,7 @@ class DatasetBuilder:
         return load_tokenizers(self.cache.get("tokenizers", identity, build).path)
 
     def encode(self, split: Split, tokenizers: Tokenizers) -> PairStore:
-        """Encode the pairs to train on; unless they are few, the ids are memory-mapped files of the cache.
+        """Encode the pairs to train on; the ids of a large corpus are memory-mapped files of the cache.
 
         Raises:
             UserError: No pair is short enough, or a file of the corpora was changed meanwhile.

@@ -59,7 +59,7 @@ class CorpusPairs:
                 )
 
 
-def find_training_pairs(data: Data, data_directory: Path | None) -> CorpusPairs:
+def find_training_corpora(data: Data, data_directory: Path | None) -> CorpusPairs:
     """The training corpora of a recipe, looked up but not read.
 
     Raises:

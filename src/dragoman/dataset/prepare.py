@@ -1,8 +1,8 @@
 """From the corpora of a recipe to the dataset that training reads, whatever their size.
 
-Corpora of at most `IN_MEMORY_PAIRS` pairs are read into memory, once, and what is built from them is kept in a
-temporary directory. Larger ones are streamed from their files and kept in the cache of dragoman, so that the next
-run, or an interrupted one, continues with what is there.
+Corpora of at most `IN_MEMORY_PAIRS` pairs are read into memory, once, and everything built from them goes into a
+temporary directory. Larger ones are streamed from their files, and everything built from them goes into the cache of
+dragoman, where the next run, or a resumed one, finds it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dragoman.corpus.download import cache_directory
 from dragoman.corpus.find import Pair
 from dragoman.dataset.builder import DatasetBuilder
 from dragoman.dataset.identity import split_identity
-from dragoman.dataset.pairs import find_training_pairs, read_pairs
+from dragoman.dataset.pairs import find_training_corpora, read_pairs
 from dragoman.dataset.token_store import PairStore
 from dragoman.dataset.tokenizer_training import Tokenizers
 from dragoman.errors import UserError
@@ -85,7 +85,7 @@ def train_recipe_tokenizers(recipe: Recipe, data_directory: Path | None) -> Toke
 
 @contextmanager
 def _open_builder(recipe: Recipe, data_directory: Path | None, log: Log, update: Update) -> Iterator[DatasetBuilder]:
-    corpora = find_training_pairs(recipe.data, data_directory)
+    corpora = find_training_corpora(recipe.data, data_directory)
     identity = split_identity(recipe, corpora.fingerprint)
     cache = BuildCache(cache_directory() / "prepared", log)
     pairs = None if cache.path("split", identity).is_dir() else corpora.load(IN_MEMORY_PAIRS)
@@ -94,7 +94,7 @@ def _open_builder(recipe: Recipe, data_directory: Path | None, log: Log, update:
             yield DatasetBuilder(recipe, pairs, identity, BuildCache(Path(directory), log), True, no_update)
         return
     corpora.check_files()
-    log(f"a large corpus: its ids are kept in {cache.root}")
+    log(f"large corpus: prepared text is cached in {cache.root}")
     with cache.lock(identity):
         try:
             yield DatasetBuilder(recipe, corpora, identity, cache, False, update)
@@ -108,5 +108,5 @@ def _temporary_directory() -> TemporaryDirectory[str]:
         return TemporaryDirectory(prefix="dragoman-")
     except OSError as error:
         raise UserError(
-            f"cannot create a temporary directory: {error.strerror}; set TMPDIR to a writable one"
+            f"cannot create a temporary directory: {error.strerror}; set TMPDIR to one that can be written to"
         ) from error

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from dragoman.dataset.batch import Batch, Transform, identity, make_batch
+from dragoman.dataset.batch import Batch, Transform, make_batch, no_transform
 from dragoman.dataset.buckets import Indices, Plan, plan_epoch
 from dragoman.dataset.prepare import Dataset
 from dragoman.settings import Recipe
@@ -83,4 +83,4 @@ class BatchStream:
     def _resegment(self, indices: Indices) -> list[Transform]:
         """How the source and target sentences of a group are spelled this time."""
         generator = np.random.default_rng((self.settings.seed, self.progress.step, int(indices[0])))
-        return [partial(dropout, generator=generator) if dropout else identity for dropout in self._bpe_dropout]
+        return [partial(dropout, generator=generator) if dropout else no_transform for dropout in self._bpe_dropout]
