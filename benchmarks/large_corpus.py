@@ -1,10 +1,11 @@
-"""A large corpus, made of repetitions: how fast it is prepared, how soon training starts, how much memory it takes.
+"""Measure how fast a large corpus is prepared, how soon training starts, and how much memory it takes.
 
 python benchmarks/large_corpus.py
 python benchmarks/large_corpus.py --pairs 10000000 --corpus multi30k:train
 
-The second is the whole thing: ten million pairs take about 3 GB of disk, in --directory, and some ten minutes.
-Memory is that of the process which trains, compared with the same model trained on the corpus without repetitions.
+The corpus repeats a small one. The second command is the full measurement: ten million pairs take about 3 GB of disk,
+in --directory, and about ten minutes. Memory is that of the process that trains, compared with training the same model
+on the corpus without repetitions.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MIB = 2**20
 
 @dataclass
 class Measured:
-    """A run: seconds to its first step, and mebibytes of memory while it trained after that, at the most."""
+    """Seconds until the first step of a run, and its peak memory in mebibytes from then on."""
 
     start: float
     private: float = 0.0
@@ -41,12 +42,12 @@ class Measured:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=2 * IN_MEMORY_PAIRS, help="of the large corpus")
-    parser.add_argument("--corpus", default="captions:train", help="pairs to repeat, German and English")
-    parser.add_argument("--tokenizer", default="bpe", help="as text.tokenizer")
-    parser.add_argument("--steps", type=int, default=100, help="of training, in which memory is measured")
-    parser.add_argument("--threads", type=int, default=2, help="and as many processes that prepare")
-    parser.add_argument("--directory", type=Path, help="where the temporary files go")
+    parser.add_argument("--pairs", type=int, default=2 * IN_MEMORY_PAIRS, help="pairs of the large corpus")
+    parser.add_argument("--corpus", default="captions:train", help="corpus to repeat, German and English")
+    parser.add_argument("--tokenizer", default="bpe", help="text.tokenizer of the recipe")
+    parser.add_argument("--steps", type=int, default=100, help="training steps, while memory is measured")
+    parser.add_argument("--threads", type=int, default=2, help="threads that train, and processes that encode")
+    parser.add_argument("--directory", type=Path, help="directory for temporary files")
     arguments = parser.parse_args()
     measure_plan(arguments.pairs)
     with tempfile.TemporaryDirectory(dir=arguments.directory) as name:
@@ -71,7 +72,7 @@ def main() -> None:
 
 
 def measure_plan(pairs: int) -> None:
-    """The plan of an epoch of pairs of random lengths."""
+    """Plan an epoch of pairs of random lengths."""
     generator = np.random.default_rng(1)
     source = np.minimum(generator.poisson(15, pairs) + 1, 128).astype(np.int32)
     target = np.clip(source + generator.integers(-4, 5, pairs), 1, 128).astype(np.int32)
@@ -79,18 +80,20 @@ def measure_plan(pairs: int) -> None:
     plan = plan_epoch(source, target, 1024, seed=1, epoch=0)
     seconds, peak = time.perf_counter() - started, memory("self", "VmHWM") - before
     held = (plan.order.nbytes + plan.firsts.nbytes + plan.ends.nbytes) / MIB
-    print(f"plan of {pairs:,} pairs: {len(plan):,} groups in {seconds:.2f} s; {peak:.0f} MiB, {held:.0f} of them kept")
+    print(
+        f"plan of {pairs:,} pairs: {len(plan):,} batches in {seconds:.2f} s; peak {peak:.0f} MiB, {held:.0f} MiB kept"
+    )
 
 
 def write(path: Path, pairs: list[tuple[bytes, bytes]], number: int) -> None:
-    """A line-aligned corpus of so many pairs, repeated as often as need be."""
+    """Write a line-aligned corpus with a number of pairs, repeating the given ones."""
     for side, language in enumerate(LANGUAGES):
         with path.with_suffix(f".{language}").open("wb") as file:
             file.writelines(pair[side] + b"\n" for pair in islice(cycle(pairs), number))
 
 
 def measure(directory: Path, run: str, corpus: str, arguments: argparse.Namespace) -> Measured:
-    """Train a small model as a user would, and watch."""
+    """Train a small model with the command line, and measure time and memory from outside."""
     recipe = {
         "name": run,
         "data": {
@@ -129,7 +132,7 @@ def measure(directory: Path, run: str, corpus: str, arguments: argparse.Namespac
 
 
 def memory(process: str, kind: str) -> float:
-    """Mebibytes that Linux reports for a process; 0 if it has just ended."""
+    """Memory of a process in mebibytes, as Linux reports it; 0 if the process has just ended."""
     found = Path(f"/proc/{process}/status").read_text().partition(f"{kind}:")[2].split()
     return int(found[0]) / 1024 if found else 0.0
 

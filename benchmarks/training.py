@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from dragoman.dataset.prepare import Prepared, prepare
+from dragoman.dataset.prepare import Dataset, prepare
 from dragoman.recipe import build_recipe, save_recipe
 from dragoman.settings import Recipe
 
@@ -112,7 +112,7 @@ def make_recipe(steps: int) -> Recipe:
     )
 
 
-def write_data(data: Prepared, place: Path) -> None:
+def write_data(data: Dataset, place: Path) -> None:
     """Ids for peers that read arrays, subwords for those that read text."""
     vocabulary = data.source.vocabulary
     np.savez(
@@ -161,7 +161,7 @@ def large_product(precision: str) -> float:
     return 2 * size**3 / statistics.median(seconds) / 1e9
 
 
-def arithmetic(data: Prepared) -> float:
+def arithmetic(data: Dataset) -> float:
     """Floating-point operations of training on one target token, attention's own products left out."""
     ratio = len(data.train.source.ids) / len(data.train.target.ids)  # source tokens for each target token
     source = LAYERS * (SOURCE_LAYER + MEMORY_LAYER) * ratio

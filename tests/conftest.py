@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from dragoman.dataset.prepare import Prepared
+    from dragoman.dataset.prepare import Dataset
     from dragoman.settings import Recipe
     from dragoman.training.trainer import Trainer
     from dragoman.translator import Translator
@@ -236,7 +236,7 @@ class TrainerMaker(Protocol):
 
 
 @pytest.fixture(scope="session")
-def prepared(make_recipe: RecipeMaker) -> Prepared:
+def prepared(make_recipe: RecipeMaker) -> Dataset:
     """What the tiny recipe trains on."""
     from dragoman.dataset.prepare import prepare
 
@@ -244,7 +244,7 @@ def prepared(make_recipe: RecipeMaker) -> Prepared:
 
 
 @pytest.fixture
-def make_trainer(make_recipe: RecipeMaker, prepared: Prepared, tmp_path: Path) -> Iterator[TrainerMaker]:
+def make_trainer(make_recipe: RecipeMaker, prepared: Dataset, tmp_path: Path) -> Iterator[TrainerMaker]:
     """Makes trainers of the tiny recipe."""
     import torch
 

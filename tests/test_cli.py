@@ -417,7 +417,7 @@ def test_verbose_names_the_engine(finished_run: Path, command: Command) -> None:
     for engine in ("ctranslate2", "cpu", "torch"):
         outcome = command("translate", finished_run, "Ein Hund läuft.", "--verbose", "--engine", engine)
         assert f"engine: {engine}, device: cpu" in outcome.error
-    sampling = ("--set", "decoding.method=sample")
+    sampling = ("--set", "decoding.sampling=true")
     assert "ctranslate2 does not support" in command("translate", finished_run, "Hund", "--verbose", *sampling).error
 
 

@@ -17,7 +17,8 @@ from dragoman.corpus.formats import FORMATS, CorpusFormat
 from dragoman.corpus.lines import LineError
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.rows import has_suffix, open_rows
-from dragoman.dataset.prepare import prepare, read_pairs
+from dragoman.dataset.pairs import read_pairs
+from dragoman.dataset.prepare import prepare
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
 

@@ -1,41 +1,85 @@
-"""Which pairs are learnt from."""
+"""Which pairs are trained on, and which are held out."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from dragoman.corpus.pair import Corpus, Pair
-from dragoman.dataset.split import TrainingText, choose_held_out, evenly, without
+from dragoman.corpus.pair import Pair
+from dragoman.dataset.split import Split, TrainingPairs, choose_held_out, split_pairs, without
+from dragoman.errors import UserError
+from dragoman.settings import Data
+from dragoman.system.build_cache import Entry
+from dragoman.system.progress import no_update
 
-PAIRS = [Pair(f"s{index}" * (index % 5), f"t{index}" * (1 + index % 7)) for index in range(97)]
+if TYPE_CHECKING:
+    from conftest import RecipeMaker
 
-
-@pytest.mark.parametrize("limit", [1, 2, 50, 96, 97, 98, 1000])
-def test_a_sample_is_as_large_as_it_may_be_and_evenly_spread(limit: int) -> None:
-    sample = list(evenly(PAIRS, len(PAIRS), limit))
-    assert len(sample) == min(limit, len(PAIRS))
-    places = [PAIRS.index(pair) for pair in sample]
-    gaps = {after - before for before, after in pairwise([-1, *places])}
-    assert max(gaps) - min(gaps) <= 1
+PAIRS = [Pair(f"s{index % 50}" * (1 + index % 5), f"t{index % 70}" * (1 + index % 7)) for index in range(97)]
 
 
-def test_text_is_read_anew_each_time_without_blank_long_and_held_out_pairs() -> None:
-    corpus = Corpus("numbers", lambda: iter(PAIRS))
-    text = TrainingText([corpus, corpus], max_characters=9)
-    complete = [pair for pair in PAIRS if pair.source]
-    short = [pair for pair in complete if max(len(pair.source), len(pair.target)) < 9]
-    assert 0 < len(short) < len(complete) < len(PAIRS)
-    assert list(text.complete()) == complete * 2
-    assert list(text) == list(text) == short * 2
-    held = TrainingText([corpus, corpus], max_characters=9, held_out=[short[3]])
-    assert list(held) == list(without([short[3]], short)) * 2
-    assert len(list(held)) == 2 * (len(short) - 1)
+@pytest.fixture
+def data(make_recipe: RecipeMaker) -> Data:
+    return make_recipe("data.validation=[]", "data.validation_pairs=5", "data.max_characters=18").data
 
 
-def test_no_more_than_a_tenth_is_held_out() -> None:
+def is_shorter(pair: Pair, limit: int) -> bool:
+    return max(len(pair.source), len(pair.target)) < limit
+
+
+def share_a_side(pairs: list[Pair], others: list[Pair]) -> bool:
+    sources, targets = {pair.source for pair in others}, {pair.target for pair in others}
+    return any(pair.source in sources or pair.target in targets for pair in pairs)
+
+
+def test_training_pairs_can_be_read_repeatedly() -> None:
+    short = [pair for pair in PAIRS if is_shorter(pair, 9)]
+    assert 0 < len(short) < len(PAIRS)
+    text = TrainingPairs(PAIRS, max_characters=9)
+    assert list(text) == list(text) == short
+    rest = TrainingPairs(PAIRS, max_characters=9, held_out=[short[3]])
+    assert list(rest) == list(rest) == list(without([short[3]], short))
+    assert 0 < len(list(rest)) < len(short)
+
+
+def test_at_most_a_tenth_is_held_out() -> None:
     assert [len(choose_held_out(number, 20, seed=1)) for number in (5, 100, 200, 1000)] == [1, 10, 20, 20]
     chosen = choose_held_out(1000, 20, seed=1)
     assert chosen == sorted(set(chosen))
     assert chosen != choose_held_out(1000, 20, seed=2)
+
+
+def test_held_out_pairs_share_no_side_with_training(data: Data) -> None:
+    split = split_pairs(PAIRS, data, 1, no_update)
+    short = [pair for pair in PAIRS if is_shorter(pair, 18)]
+    training = list(split.training)
+    assert (split.read, split.short, len(split.held_out)) == (len(PAIRS), len(short), 5)
+    assert not share_a_side(training, split.held_out)
+    assert all(pair in training or share_a_side([pair], split.held_out) for pair in short)
+    assert len(training) <= split.at_most == len(short) - 5
+
+
+def test_the_seed_decides_what_is_held_out(data: Data) -> None:
+    first, again, other = (split_pairs(PAIRS, data, seed, no_update) for seed in (1, 1, 2))
+    assert first == again
+    assert first.held_out != other.held_out
+
+
+def test_nothing_is_held_out_if_there_is_a_validation_corpus(make_recipe: RecipeMaker) -> None:
+    split = split_pairs(PAIRS, make_recipe().data, 1, no_update)
+    assert split.held_out == []
+    assert list(split.training) == PAIRS
+
+
+def test_a_saved_split_is_loaded_as_it_was(data: Data, tmp_path: Path) -> None:
+    split = split_pairs(PAIRS, data, 1, no_update)
+    assert Split.load(Entry(tmp_path, split.save(tmp_path)), PAIRS, data) == split
+
+
+@pytest.mark.parametrize("pairs", [[], [Pair("s", "t")], [Pair("s", "t")] * 50, [Pair("long " * 9, "t")] * 50])
+def test_pairs_that_leave_nothing_to_train_on_are_refused(pairs: list[Pair], data: Data) -> None:
+    """Nothing at all, one pair to hold out, only copies of the held-out pair, only long ones."""
+    with pytest.raises(UserError, match=f"data.train: {len(pairs)} pairs are too few"):
+        split_pairs(pairs, data, 1, no_update)

@@ -1,4 +1,4 @@
-"""Directories made once: used again if whole, made again if not."""
+"""Entries of a build cache are built once, and built again if they are damaged."""
 
 from __future__ import annotations
 
@@ -12,35 +12,41 @@ from typing import Any
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.system.build_cache import ABOUT, digest, locked, sealed
+from dragoman.system.build_cache import ABOUT, BuildCache, Entry, digest
+
+IDENTITY = {"from": ["this", 1]}
 
 
-class Maker:
-    """Fills a directory, and counts how often."""
+class Builder:
+    """Builds entries of a cache, and counts how often."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path) -> None:
         self.calls = 0
-        self.notes: list[str] = []
+        self.messages: list[str] = []
+        self.cache = BuildCache(root, self.messages.append)
+        self.path = self.cache.path("numbers", IDENTITY)
 
-    def __call__(self, directory: Path) -> dict[str, Any]:
+    def get(self, identity: Any = IDENTITY) -> Entry:
+        return self.cache.get("numbers", identity, self._build)
+
+    def _build(self, directory: Path) -> dict[str, Any]:
         self.calls += 1
         (directory / "data").write_bytes(bytes(range(200)))
         (directory / "more").write_text("more")
         return {"number": 3}
 
-    def seal(self, path: Path, identity: Any = "this") -> dict[str, Any]:
-        return sealed(path, identity, self, self.notes.append)
-
 
 @pytest.fixture
-def maker() -> Maker:
-    return Maker()
+def builder(tmp_path: Path) -> Builder:
+    return Builder(tmp_path)
 
 
-def test_a_directory_is_made_once(maker: Maker, tmp_path: Path) -> None:
-    assert maker.seal(tmp_path / "it") == maker.seal(tmp_path / "it") == {"number": 3}
-    assert maker.calls == 1
-    assert maker.notes == []
+def test_an_entry_is_built_once(builder: Builder) -> None:
+    entry = Entry(builder.path, {"number": 3})
+    assert builder.get() == builder.get() == entry
+    assert builder.calls == 1
+    assert builder.messages == []
+    assert (entry.path / "data").read_bytes() == bytes(range(200))
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
@@ -49,37 +55,38 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "more: No such file": lambda path: (path / "more").unlink(),
     f"{ABOUT}: No such file": lambda path: (path / ABOUT).unlink(),
     f"{ABOUT}: not valid JSON": lambda path: (path / ABOUT).write_text("{"),
-    f"{ABOUT}: damaged": lambda path: (path / ABOUT).write_text('{"identity": "this"}'),
-    f"{ABOUT}: tells of something else": lambda path: (path / ABOUT).write_text("{}"),
+    f"{ABOUT}: damaged": lambda path: (path / ABOUT).write_text('{"identity": {"from": ["this", 1]}}'),
+    f"{ABOUT}: describes something else": lambda path: (path / ABOUT).write_text("{}"),
 }
 
 
 @pytest.mark.parametrize("message", DAMAGES)
-def test_a_damaged_directory_is_named_and_made_again(
-    message: str, maker: Maker, tmp_path: Path, digests: Callable[[Path], dict[str, str]]
+def test_a_damaged_entry_is_named_and_built_again(
+    message: str, builder: Builder, digests: Callable[[Path], dict[str, str]]
 ) -> None:
-    maker.seal(tmp_path / "it")
-    whole = digests(tmp_path / "it")
-    DAMAGES[message](tmp_path / "it")
-    maker.seal(tmp_path / "it")
-    assert digests(tmp_path / "it") == whole
-    (note,) = maker.notes
-    assert f"{tmp_path / 'it'}/{message}" in note
-    maker.seal(tmp_path / "it")
-    assert maker.calls == 2
+    builder.get()
+    intact = digests(builder.path)
+    DAMAGES[message](builder.path)
+    builder.get()
+    assert digests(builder.path) == intact
+    (logged,) = builder.messages
+    assert logged.startswith(f"{builder.path}/{message}")
+    assert logged.endswith("; building it again")
+    builder.get()
+    assert builder.calls == 2
 
 
-def test_what_was_made_from_something_else_is_made_again(maker: Maker, tmp_path: Path) -> None:
-    maker.seal(tmp_path / "it")
-    maker.seal(tmp_path / "it", identity="that")
-    assert maker.calls == 2
+def test_entries_differ_by_kind_and_identity(builder: Builder) -> None:
+    other = builder.get(identity={"from": ["that", 1]})
+    assert other.path != builder.get().path != builder.cache.path("letters", IDENTITY)
+    assert builder.calls == 2
 
 
-def test_what_a_killed_process_left_behind_is_cleared_away(maker: Maker, tmp_path: Path) -> None:
-    (tmp_path / ".it.tmp-1").mkdir()
+def test_leftovers_of_a_killed_process_are_deleted(builder: Builder, tmp_path: Path) -> None:
+    (tmp_path / f".{builder.path.name}.tmp-1").mkdir()
     (tmp_path / ".other.tmp-1").mkdir()
-    maker.seal(tmp_path / "it")
-    assert {path.name for path in tmp_path.iterdir()} == {"it", ".other.tmp-1"}
+    builder.get()
+    assert {path.name for path in tmp_path.iterdir()} == {builder.path.name, ".other.tmp-1"}
 
 
 def test_a_digest_depends_on_every_value() -> None:
@@ -87,36 +94,40 @@ def test_a_digest_depends_on_every_value() -> None:
     assert len({digest({"a": 1, "b": rest}) for rest in ([2], [2, None], None, "2", 2)}) == 5
 
 
-def test_a_lock_is_waited_for(tmp_path: Path) -> None:
+def test_a_lock_waits_for_another_process(tmp_path: Path) -> None:
     code = """
-import sys, time
+import sys
 from pathlib import Path
-from dragoman.system.build_cache import locked
-with locked(Path(sys.argv[1]), print):
+from dragoman.system.build_cache import BuildCache
+with BuildCache(Path(sys.argv[1]), print).lock("this"):
     print("held", flush=True)
     sys.stdin.read()
 """
-    path, notes = tmp_path / "new" / "lock", []
+    root, messages = tmp_path / "new", []
     with subprocess.Popen(
-        [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, root], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         assert other.stdout
         assert other.stdin
         assert other.stdout.readline() == "held\n"
+        (path,) = root.iterdir()
         with path.open() as file, pytest.raises(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-        def release(note: str) -> None:
-            notes.append(note)
+        def release(message: str) -> None:
+            messages.append(message)
             assert other.stdin
             other.stdin.close()
 
-        with locked(path, release):
+        cache = BuildCache(root, release)
+        with cache.lock("that"):
+            assert messages == [], "another identity has another lock"
+        with cache.lock("this"):
             assert other.wait() == 0
-    assert notes == ["waiting for another process that prepares the same text"]
+    assert messages == ["waiting for another process that prepares the same data"]
 
 
-def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_to_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot be made"), locked(tmp_path / "file" / "lock", print):
+    with pytest.raises(UserError, match="cannot be created"), BuildCache(tmp_path / "file", print).lock("this"):
         pass

@@ -1,4 +1,4 @@
-"""What is printed where there is no terminal: lines that stay, and no more."""
+"""What is printed if there is no terminal."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import time
 
 import pytest
 
-from dragoman.system.progress import METER_PAIRS, Meter, ProgressLine, format_seconds
+from dragoman.system.progress import TRACKED_PAIRS, Meter, ProgressLine, format_seconds
 
 
-def test_lines_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_messages_are_printed_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressLine("run") as line:
-        line.note("[bold] and 100% [/bold]")
-        line.note("x" * 300)
+        line.log("[bold] and 100% [/bold]")
+        line.log("x" * 300)
     assert capsys.readouterr().err == f"[bold] and 100% [/bold]\n{'x' * 300}\n"
 
 
-def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_printed_at_intervals(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(100, 200, 10))
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     with ProgressLine("run") as line:
@@ -28,29 +28,29 @@ def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str], monke
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (61.9, "1:01"), (3599, "59:59"), (3661, "1:01:01")])
-def test_seconds_are_minutes_and_hours(seconds: float, text: str) -> None:
+def test_seconds_become_minutes_and_hours(seconds: float, text: str) -> None:
     assert format_seconds(seconds) == text
 
 
-def test_a_meter_tells_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[float, str]] = []
+def test_a_meter_reports_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports: list[tuple[float, str]] = []
     now = 50.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    meter = Meter(lambda share, text: told.append((share, text)), "counting", total=8_000)
-    meter.add(2_000, skipped=True)
+    meter = Meter(lambda share, text: reports.append((share, text)), "counting", total=8_000)
+    meter.advance(2_000, skipped=True)
     now += 10
-    meter.add(2_000)
+    meter.advance(2_000)
     now += 10
-    meter.add(4_000)
-    assert told == [
+    meter.advance(4_000)
+    assert reports == [
         (0.25, "counting: 2,000 of 8,000 pairs"),
         (0.5, "counting: 4,000 of 8,000 pairs, 200 pairs/s, 0:20 left"),
         (1.0, "counting: 8,000 of 8,000 pairs, 300 pairs/s, 0:00 left"),
     ]
 
 
-def test_watched_pairs_pass_unchanged() -> None:
-    told: list[str] = []
-    meter = Meter(lambda share, text: told.append(text), "counting")
-    assert list(meter.watch(range(3 * METER_PAIRS - 1))) == list(range(3 * METER_PAIRS - 1))
-    assert [text.split(",000 ")[0] for text in told] == ["counting: 10", "counting: 20"]
+def test_tracked_pairs_are_unchanged() -> None:
+    reports: list[str] = []
+    meter = Meter(lambda share, text: reports.append(text), "counting")
+    assert list(meter.track(range(3 * TRACKED_PAIRS - 1))) == list(range(3 * TRACKED_PAIRS - 1))
+    assert [text.split(",000 ")[0] for text in reports] == ["counting: 10", "counting: 20"]

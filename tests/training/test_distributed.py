@@ -92,7 +92,7 @@ def test_two_processes_train_as_one(shard: str, accumulation: int, make_recipe: 
     assert train(recipe, tmp_path / "alone")
     printed = run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "both")
     assert "2 processes" in printed
-    assert printed.count("read 400 training pairs") == 1, "only the first process tells"
+    assert printed.count("400 training pairs") == 1, "only the first process tells"
     assert_near(tmp_path / "both", tmp_path / "alone")
 
 

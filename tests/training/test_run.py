@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from dragoman.bundle import Bundle
-from dragoman.dataset.prepare import read_pairs
+from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.recipe import save_recipe

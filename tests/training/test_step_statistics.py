@@ -9,16 +9,16 @@ import pytest
 import torch
 
 from dragoman.dataset.batch import Batch, make_batch
-from dragoman.dataset.prepare import Prepared
+from dragoman.dataset.prepare import Dataset
 from dragoman.training.distributed import ALONE
 from dragoman.training.step_statistics import StepStatistics
 
 
-def batch_of(prepared: Prepared, *indices: int) -> Batch:
+def batch_of(prepared: Dataset, *indices: int) -> Batch:
     return make_batch(prepared.train, np.array(indices), prepared.source.vocabulary, prepared.target.vocabulary)
 
 
-def test_summary_divides_sums_by_the_number_of_tokens(prepared: Prepared) -> None:
+def test_summary_divides_sums_by_the_number_of_tokens(prepared: Dataset) -> None:
     groups = [[batch_of(prepared, 0, 1), batch_of(prepared, 2)], [batch_of(prepared, 3, 4, 5)]]
     statistics = StepStatistics()
     statistics.add([(groups[0], torch.tensor([30.0, 20.0]))], torch.tensor(0.5), 2e-3)
@@ -35,7 +35,7 @@ def test_summary_divides_sums_by_the_number_of_tokens(prepared: Prepared) -> Non
     assert (summary["gradient_norm"], summary["learning_rate"]) == (1.5, 1e-3)
 
 
-def test_perplexity_of_a_diverged_run_is_finite(prepared: Prepared) -> None:
+def test_perplexity_of_a_diverged_run_is_finite(prepared: Dataset) -> None:
     statistics = StepStatistics()
     statistics.add([([batch_of(prepared, 0)], torch.tensor([1e9, 1e9]))], torch.zeros(()), 1e-3)
     assert math.isfinite(statistics.summary(ALONE)["perplexity"])

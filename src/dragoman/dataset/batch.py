@@ -15,15 +15,16 @@ from dragoman.dataset.token_store import PairStore
 from dragoman.text.vocabulary import Vocabulary
 
 Sentence = NDArray[np.integer[Any]] | Sequence[int]
-Change = Callable[[Sentence], Sentence]
+Transform = Callable[[Sentence], Sentence]
+"""Replaces the ids of a sentence, for example by BPE-dropout."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs to learn from, all int64 ids.
+    """Sentence pairs as padded int64 ids.
 
-    Shapes: `source` (batch, source), each sentence ended by eos; `target_input` (batch, target), each
-    begun with bos; `target_output` (batch, target), the same shifted by one and ended by eos.
+    Shapes: `source` (batch, source), each sentence followed by eos; `target_input` (batch, target), each sentence
+    preceded by bos; `target_output` (batch, target), the same sentences shifted by one and followed by eos.
     """
 
     source: Tensor
@@ -49,7 +50,7 @@ class Batch:
 
 
 def pad(sentences: Sequence[Sentence], *, first: int | None, last: int | None, pad: int) -> Tensor:
-    """Sentences as rows of one int64 tensor, (sentences, longest), with a first and last id if given."""
+    """Stack sentences into one int64 tensor, (sentences, longest), adding a first and a last id to each if given."""
     extra = (first is not None) + (last is not None)
     rows = np.full((len(sentences), max(map(len, sentences)) + extra), pad, dtype=np.int64)
     start = int(first is not None)
@@ -62,8 +63,8 @@ def pad(sentences: Sequence[Sentence], *, first: int | None, last: int | None, p
     return torch.from_numpy(rows)
 
 
-def keep(sentence: Sentence) -> Sentence:
-    """No change."""
+def no_transform(sentence: Sentence) -> Sentence:
+    """Return the sentence unchanged."""
     return sentence
 
 
@@ -72,11 +73,19 @@ def make_batch(
     indices: NDArray[np.int64],
     source: Vocabulary,
     target: Vocabulary,
-    change: Sequence[Change] = (keep, keep),
+    transforms: Sequence[Transform] = (no_transform, no_transform),
 ) -> Batch:
-    """The batch of the pairs with these indices; `change` may put other ids for each source and target sentence."""
-    sources = [change[0](pairs.source[index]) for index in indices]
-    targets = [change[1](pairs.target[index]) for index in indices]
+    """Collate the pairs with these indices into a batch.
+
+    Args:
+        pairs: All pairs.
+        indices: Which of them, (batch,).
+        source: Vocabulary with the special ids of the source.
+        target: Vocabulary with the special ids of the target.
+        transforms: Applied to each source and each target sentence.
+    """
+    sources = [transforms[0](pairs.source[index]) for index in indices]
+    targets = [transforms[1](pairs.target[index]) for index in indices]
     return Batch(
         source=pad(sources, first=None, last=source.eos, pad=source.pad),
         target_input=pad(targets, first=target.bos, last=None, pad=target.pad),

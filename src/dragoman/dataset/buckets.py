@@ -1,4 +1,4 @@
-"""Which sentences go together: batches of like length under a budget of tokens."""
+"""Batches of sentences of similar length, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Integers = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Batches as runs of one order, in arrays: millions of pairs take no Python object each.
+    """Batches as slices of one order, stored in arrays: a Python object per pair would take too much memory.
 
     Shapes: `order` (pairs,); `firsts` and `ends` (batches,). Batch i is order[firsts[i] : ends[i]].
     """
@@ -28,7 +28,7 @@ class Plan:
         return len(self.firsts)
 
     def __getitem__(self, index: int) -> Indices:
-        """Indices of the pairs of a batch."""
+        """Indices of the pairs of a batch, (batch,)."""
         return self.order[self.firsts[index] : self.ends[index]].astype(np.int64)
 
     def __iter__(self) -> Iterator[Indices]:
@@ -43,26 +43,23 @@ def plan_epoch(
     epoch: int,
     batch_sentences: int | None = None,
 ) -> Plan:
-    """Batches of one epoch: every pair once, in an order that depends on seed and epoch alone.
+    """Plan the batches of one epoch: every pair once, in an order that depends only on seed and epoch.
 
-    Sorting by the longer side, and then by how much longer it is, leaves almost no padding; ties are
-    shuffled, so that batches differ between epochs, and so is the order of the batches.
+    Pairs are sorted by their longer side, then by the difference of the sides, which leaves almost no padding. Ties
+    are shuffled, so that batches differ between epochs, and so is the order of the batches.
 
     Args:
         source_lengths: Source tokens of each pair, eos included, (pairs,).
         target_lengths: Target tokens of each pair, eos included, (pairs,).
-        batch_tokens: Most tokens a side of a batch may have, padding included. A longer sentence
-            makes a batch of its own.
+        batch_tokens: Maximum number of tokens of each side of a batch, padding included. A longer sentence
+            forms a batch by itself.
         seed: Seed of the run.
         epoch: Number of the epoch, from 0.
-        batch_sentences: Most sentences of a batch, if given.
-
-    Returns:
-        Indices of the pairs of each batch.
+        batch_sentences: Maximum number of sentences of a batch, if given.
     """
     generator = np.random.Generator(np.random.PCG64([seed, epoch]))
     longest, difference = np.maximum(source_lengths, target_lengths), source_lengths - target_lengths
-    np.negative(difference, out=difference, where=longest % 2 == 0)  # up and down in turn: no jump at the next length
+    np.negative(difference, out=difference, where=longest % 2 == 0)  # alternate: no jump at the next length
     order = _sort(_inverse(generator.permutation(len(longest))), difference, longest)
     plan = cut(source_lengths, target_lengths, order, batch_tokens, batch_sentences)
     shuffled = generator.permutation(len(plan))
@@ -76,14 +73,22 @@ def cut(
     batch_tokens: int,
     batch_sentences: int | None = None,
 ) -> Plan:
-    """Cut an order of sentences into runs whose padded sides each hold at most batch_tokens (and batch_sentences)."""
+    """Cut an order of sentences into consecutive batches within the limits.
+
+    Args:
+        source_lengths: Source tokens of each pair, eos included, (pairs,).
+        target_lengths: Target tokens of each pair, eos included, (pairs,).
+        order: Indices of the pairs, (pairs,).
+        batch_tokens: Maximum number of tokens of each side of a batch, padding included. A longer sentence
+            forms a batch by itself.
+        batch_sentences: Maximum number of sentences of a batch, if given.
+    """
     longest = np.maximum(source_lengths, target_lengths)[order]
     most = batch_sentences or max(1, len(longest))
     changes = np.flatnonzero(np.diff(longest)) + 1
     firsts: list[int] = []
     width = 0
-    # Sentences of one length come in stretches, which are cut all at once; only the batches that go on from
-    # one stretch into the next are looked at one by one.
+    # Each iteration cuts a run of sentences of equal length at once; the last batch before it may continue into it.
     for start, end in zip([0, *changes.tolist()], [*changes.tolist(), len(longest)], strict=True):
         length = int(longest[start]) if end else 0
         width = max(width, length)
@@ -97,17 +102,17 @@ def cut(
 
 
 def _inverse(permutation: Indices) -> NDArray[np.int32]:
-    """The order in which the values of a permutation rise."""
-    assert len(permutation) < 2**31, "indices fit int32, half the memory"
+    """The inverse of a permutation."""
+    assert len(permutation) < 2**31, "int32 indices take half the memory"
     inverse = np.empty(len(permutation), dtype=np.int32)
     inverse[permutation] = np.arange(len(permutation), dtype=np.int32)
     return inverse
 
 
 def _sort(order: NDArray[np.int32], *keys: Integers) -> NDArray[np.int32]:
-    """The order sorted by the last key, ties by the one before, and so on, then as they were: numpy.lexsort, faster.
+    """Sort an order by the last key, ties by the key before, and so on: a stable numpy.lexsort, but faster.
 
-    NumPy sorts integers of 16 bits in linear time, and lengths of sentences fit those.
+    NumPy sorts 16-bit integers in linear time, and sentence lengths fit into 16 bits.
     """
     for key in keys:
         low = int(key.min(initial=0))

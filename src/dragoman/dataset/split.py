@@ -1,68 +1,103 @@
-"""Which pairs of the training corpora are learnt from, and what vocabulary they give."""
+"""Which pairs of the training corpora are trained on, and which are held out to validate on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dragoman.corpus.pair import Corpus, Pair
-from dragoman.settings import Recipe, Text
-from dragoman.text.registry import train_tokenizers
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.corpus.pair import Pair
+from dragoman.errors import UserError
+from dragoman.settings import Data
+from dragoman.system.build_cache import Entry
+from dragoman.system.files import read_json, write_json
+from dragoman.system.progress import Meter, Update
+
+HELD_OUT = "held-out.json"
 
 
 @dataclass(frozen=True)
-class TrainingText:
-    """The pairs of some corpora with text on both sides, of fit length and not held out.
+class TrainingPairs:
+    """The pairs to train on: short enough, and sharing no side with a held-out pair. They can be read repeatedly."""
 
-    They are read anew each time they are asked for: no more than one is in memory.
-    """
-
-    corpora: Sequence[Corpus]
+    pairs: Iterable[Pair]  # all pairs; read again by each iteration
     max_characters: int | None
     held_out: Sequence[Pair] = ()
 
-    def complete(self) -> Iterator[Pair]:
-        """All pairs with text on both sides, long ones and those held out too."""
-        return (pair for corpus in self.corpora for pair in corpus.read() if pair.complete)
-
     def __iter__(self) -> Iterator[Pair]:
-        return without(self.held_out, (pair for pair in self.complete() if is_short(pair, self.max_characters)))
+        return without(self.held_out, (pair for pair in self.pairs if is_short(pair, self.max_characters)))
+
+
+@dataclass(frozen=True)
+class Split:
+    """A training corpus, split into pairs to train on and pairs held out."""
+
+    read: int  # all pairs, with text on both sides
+    short: int  # those within data.max_characters
+    held_out: list[Pair]
+    training: TrainingPairs
+
+    @property
+    def at_most(self) -> int:
+        """Upper bound of the number of training pairs: some may share a side with a held-out pair."""
+        return self.short - len(self.held_out)
+
+    def save(self, directory: Path) -> dict[str, Any]:
+        """Write the held-out pairs to a directory of the build cache, and return the numbers to keep with them."""
+        write_json(directory / HELD_OUT, {"pairs": [[pair.source, pair.target] for pair in self.held_out]})
+        return {"read": self.read, "short": self.short}
+
+    @classmethod
+    def load(cls, entry: Entry, pairs: Iterable[Pair], data: Data) -> Split:
+        """Apply the split that `save` wrote to the same pairs."""
+        held_out = [Pair(*texts) for texts in read_json(entry.path / HELD_OUT)["pairs"]]
+        training = TrainingPairs(pairs, data.max_characters, held_out)
+        return cls(entry.facts["read"], entry.facts["short"], held_out, training)
+
+
+def split_pairs(pairs: Iterable[Pair], data: Data, seed: int, update: Update) -> Split:
+    """Count pairs and, unless the recipe has validation corpora, choose those to hold out.
+
+    Args:
+        pairs: All pairs with text on both sides; read twice.
+        data: Which pairs are short enough, and how many to hold out.
+        seed: Decides which pairs are held out.
+        update: Receives progress.
+
+    Raises:
+        UserError: No pair is left to train on.
+    """
+    read = short = 0
+    for pair in Meter(update, "reading").track(pairs):
+        read += 1
+        short += is_short(pair, data.max_characters)
+    held_out: list[Pair] = []
+    if not data.validation:
+        chosen = set(choose_held_out(short, data.validation_pairs, seed))
+        candidates = Meter(update, "choosing validation pairs", short).track(TrainingPairs(pairs, data.max_characters))
+        held_out = [pair for index, pair in enumerate(candidates) if index in chosen]
+    training = TrainingPairs(pairs, data.max_characters, held_out)
+    if next(iter(training), None) is None:
+        raise UserError(f"data.train: {read:,} pairs are too few to train and validate on")
+    return Split(read, short, held_out, training)
 
 
 def is_short(pair: Pair, limit: int | None) -> bool:
-    """Whether both sides have fewer characters than `data.max_characters`."""
+    """Whether both sides have fewer characters than `limit`, which is `data.max_characters`."""
     return limit is None or (len(pair.source) < limit and len(pair.target) < limit)
 
 
 def choose_held_out(number: int, count: int, seed: int) -> list[int]:
-    """At most `count` random ones of a number of pairs, and no more than a tenth, in rising order."""
+    """Random indices of `count` of `number` pairs, but of at most a tenth of them, in ascending order."""
     count = min(count, max(1, number // 10))
     chosen = np.random.Generator(np.random.PCG64(seed)).permutation(number)[:count]
     return sorted(chosen.tolist())
 
 
-def without(held: Sequence[Pair], pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """The pairs that share no side with those held out."""
-    sources, targets = {pair.source for pair in held}, {pair.target for pair in held}
+def without(held_out: Sequence[Pair], pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """The pairs that share no side with a held-out pair."""
+    sources, targets = {pair.source for pair in held_out}, {pair.target for pair in held_out}
     return (pair for pair in pairs if pair.source not in sources and pair.target not in targets)
-
-
-def evenly(pairs: Iterable[Pair], number: int, limit: int) -> Iterator[Pair]:
-    """At most `limit` of a number of pairs, evenly spread."""
-    return (pair for index, pair in enumerate(pairs) if (index + 1) * limit // number > index * limit // number)
-
-
-def sample_size(text: Text, number: int) -> int:
-    """How many of a number of pairs the vocabulary is learnt from."""
-    return min(number, text.subword_pairs) if text.tokenizer in ("bpe", "unigram") else number
-
-
-def learn_tokenizers(recipe: Recipe, sources: Iterable[str], targets: Iterable[str]) -> tuple[Tokenizer, Tokenizer]:
-    """The tokenizers of a recipe; the sources are all read before the targets."""
-    data = recipe.data
-    return train_tokenizers(
-        sources, targets, recipe.text, source_language=data.source_language, target_language=data.target_language
-    )

@@ -1,4 +1,4 @@
-"""Token ids of many sentences in two flat arrays: in memory, or on disk and memory-mapped."""
+"""Token ids of many sentences in flat arrays: in memory, or on disk and memory-mapped."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ from dragoman.system.files import atomic_file
 
 Ids = NDArray[np.int32] | NDArray[np.uint16]
 
-SIDES, PARTS = ("source", "target"), ("ids", "offsets")
+SIDES, ARRAYS = ("source", "target"), ("ids", "offsets")
 
-MAPPED_BYTES = 2**28
-"""Smaller stores stay mapped, for that is faster."""
+RELEASE_BYTES = 2**28
+"""The mapped pages of smaller stores are never released: reading them again would only cost time."""
 
 
 @dataclass(frozen=True)
 class IdStore:
-    """Sentences as ids: sentence i is ids[offsets[i] : offsets[i + 1]]."""
+    """Sentences as ids: sentence i is ids[offsets[i] : offsets[i + 1]].
+
+    Shapes: `ids` (tokens,); `offsets` (sentences + 1,).
+    """
 
     ids: Ids
     offsets: NDArray[np.int64]
@@ -48,8 +51,12 @@ class IdStore:
 
     @property
     def lengths(self) -> NDArray[np.int32]:
-        """Ids of each sentence, (sentences,)."""
+        """Number of ids of each sentence, (sentences,)."""
         return np.diff(self.offsets).astype(np.int32)
+
+    def copy(self) -> IdStore:
+        """The same ids in arrays in memory."""
+        return IdStore(self.ids.copy(), self.offsets.copy())
 
 
 @dataclass(frozen=True)
@@ -58,81 +65,88 @@ class PairStore:
 
     source: IdStore
     target: IdStore
-    maps: tuple[mmap.mmap, ...] = ()  # of files that hold the arrays, unless they are in memory
+    maps: tuple[mmap.mmap, ...] = ()  # of the files that hold the arrays; none if the arrays are in memory
 
     def __len__(self) -> int:
         return len(self.source)
 
-    def forget(self) -> None:
-        """Let the system have back what it has mapped of a large store; it keeps it in its cache if there is room.
+    def in_memory(self) -> PairStore:
+        """The same pairs in arrays in memory, which stay valid when the files are deleted."""
+        return PairStore(self.source.copy(), self.target.copy())
 
-        All that is read would else count as memory of this process, in the end the whole store.
+    def release_pages(self) -> None:
+        """Return the mapped pages of a large store to the operating system, which keeps them cached while it can.
+
+        Otherwise every page that was read counts as memory of this process: in the end the whole store.
         """
-        if sum(map(len, self.maps)) > MAPPED_BYTES and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
+        if sum(map(len, self.maps)) > RELEASE_BYTES and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
             for mapped in self.maps:
                 mapped.madvise(mmap.MADV_DONTNEED)
 
 
-def save_part(path: Path, pairs: PairStore, entries: int) -> None:
-    """Write some of the pairs of a store to a file that is whole or absent; `entries`: of the larger vocabulary."""
-    source, target = (
-        side.ids.astype(np.uint16 if entries <= 2**16 else np.int32) for side in (pairs.source, pairs.target)
-    )
+def save_shard(path: Path, pairs: PairStore, vocabulary_size: int) -> None:
+    """Write some of the pairs of a store to one file; ids below `vocabulary_size` take two bytes each if they fit.
+
+    Raises:
+        UserError: The file cannot be written; then there is none.
+    """
+    dtype = np.uint16 if vocabulary_size <= 2**16 else np.int32
     with atomic_file(path, "wb") as file:
         np.savez(
             file,
-            source_ids=source,
+            source_ids=pairs.source.ids.astype(dtype),
             source_offsets=pairs.source.offsets,
-            target_ids=target,
+            target_ids=pairs.target.ids.astype(dtype),
             target_offsets=pairs.target.offsets,
         )
 
 
-def load_part(path: Path) -> PairStore | None:
-    """What `save_part` wrote; None if it is damaged, which the checksums of the zip format tell."""
+def load_shard(path: Path) -> PairStore | None:
+    """Read what `save_shard` wrote; None if the file is damaged, which the checksums of the zip format reveal."""
     try:
         with path.open("rb") as file, np.load(file) as arrays:
-            source, target = (IdStore(arrays[f"{name}_ids"], arrays[f"{name}_offsets"]) for name in SIDES)
+            source, target = (IdStore(arrays[f"{side}_ids"], arrays[f"{side}_offsets"]) for side in SIDES)
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError):
         return None
     return PairStore(source, target)
 
 
-def join_parts(parts: Sequence[Path], directory: Path) -> int:
-    """Write all pairs of some parts, in order, for `open_pairs`; how many there are. Nothing is written for none."""
+def join_shards(paths: Sequence[Path], directory: Path) -> int:
+    """Write the pairs of all shards, in order, for `open_pairs`, and return their number; no files for no pairs."""
     pairs = source_tokens = target_tokens = 0
-    for part in map(_whole, parts):
-        pairs += len(part)
-        source_tokens += len(part.source.ids)
-        target_tokens += len(part.target.ids)
+    for shard in map(_load_intact, paths):
+        pairs += len(shard)
+        source_tokens += len(shard.source.ids)
+        target_tokens += len(shard.target.ids)
     if pairs:
-        _join_side((part.source for part in map(_whole, parts)), pairs, source_tokens, directory / SIDES[0])
-        _join_side((part.target for part in map(_whole, parts)), pairs, target_tokens, directory / SIDES[1])
+        _join_side((shard.source for shard in map(_load_intact, paths)), pairs, source_tokens, directory / SIDES[0])
+        _join_side((shard.target for shard in map(_load_intact, paths)), pairs, target_tokens, directory / SIDES[1])
     return pairs
 
 
 def open_pairs(directory: Path) -> PairStore:
-    """The pairs that `join_parts` wrote, memory-mapped: only what is asked for is read."""
-    arrays, maps = zip(*(_map(Path(f"{directory / side}.{part}.npy")) for side in SIDES for part in PARTS), strict=True)
+    """Map what `join_shards` wrote into memory: only the pages that are used are read."""
+    paths = (Path(f"{directory / side}.{array}.npy") for side in SIDES for array in ARRAYS)
+    arrays, maps = zip(*map(_map, paths), strict=True)
     return PairStore(IdStore(*arrays[:2]), IdStore(*arrays[2:]), maps)
 
 
 def _map(path: Path) -> tuple[NDArray[Any], mmap.mmap]:
     with path.open("rb") as file:
         assert np.lib.format.read_magic(file) == (1, 0)
-        (length,), _, kind = np.lib.format.read_array_header_1_0(file)
+        (length,), _, dtype = np.lib.format.read_array_header_1_0(file)
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return np.frombuffer(mapped, kind, length, file.tell()), mapped
+        return np.frombuffer(mapped, dtype, length, file.tell()), mapped
 
 
-def _whole(path: Path) -> PairStore:
-    part = load_part(path)
-    assert part is not None, f"{path} was whole a moment ago"
-    return part
+def _load_intact(path: Path) -> PairStore:
+    shard = load_shard(path)
+    assert shard is not None, f"{path} was checked or written by this process"
+    return shard
 
 
 def _join_side(sides: Iterator[IdStore], sentences: int, tokens: int, path: Path) -> None:
-    """Not through a memory map: a disk that is full would end the process there, and is an error here."""
+    """Write through files, not through a memory map: there a full disk would end the process without an error."""
     first = next(sides)
     with Path(f"{path}.ids.npy").open("wb") as ids, Path(f"{path}.offsets.npy").open("wb") as offsets:
         _write_header(ids, first.ids.dtype, tokens)
@@ -145,6 +159,6 @@ def _join_side(sides: Iterator[IdStore], sentences: int, tokens: int, path: Path
             start += len(side.ids)
 
 
-def _write_header(file: BinaryIO, kind: np.dtype[Any], length: int) -> None:
-    header = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (length,)}
+def _write_header(file: BinaryIO, dtype: np.dtype[Any], length: int) -> None:
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (length,)}
     np.lib.format.write_array_header_1_0(file, header)

@@ -1,4 +1,4 @@
-"""Directories that are made once: named after what they were made from, and checked when used again."""
+"""A cache of directories that are built once, each named after what it is built from."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,49 +14,89 @@ from filelock import FileLock, Timeout
 
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_directory, read_json, remove_leftovers, sha256, write_json
+from dragoman.system.progress import Log
 
 ABOUT = "about.json"
+"""File of each entry with its identity, its facts and the checksums of its other files."""
 
 
 def digest(identity: Any) -> str:
-    """A short name for what a directory is made from, plain data."""
+    """A short name for an identity, which is plain data."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def sealed(
-    path: Path, identity: Any, make: Callable[[Path], dict[str, Any]], note: Callable[[str], None]
-) -> dict[str, Any]:
-    """See that the directory `path` is there, whole, and made from `identity`; the facts that `make` told about it.
+@dataclass(frozen=True)
+class Entry:
+    """A directory of the cache, and the facts that were stored with it."""
 
-    Args:
-        path: The directory.
-        identity: All that decides what is in it, plain data.
-        make: Fills an empty directory with files; called if `path` is not there, or not whole.
-        note: Is told of a damaged directory, which is made again.
-
-    Raises:
-        UserError: The disk is full or the place cannot be written to.
-    """
-    if path.exists():
-        problem = _problem(path, identity)
-        if problem is None:
-            facts: dict[str, Any] = read_json(path / ABOUT)["facts"]
-            return facts
-        note(f"{problem}; making it again")
-    remove_leftovers(path.parent, path.name)
-    with atomic_directory(path) as directory:
-        facts = make(directory)
-        checksums = {file.name: sha256(file) for file in sorted(directory.iterdir())}
-        write_json(directory / ABOUT, {"identity": identity, "facts": facts, "sha256": checksums})
-    return facts
+    path: Path
+    facts: dict[str, Any]
 
 
-def _problem(path: Path, identity: Any) -> str | None:
-    """What is wrong with a directory."""
+@dataclass(frozen=True)
+class BuildCache:
+    """Directories below `root`, checked whenever they are used; `log` receives messages."""
+
+    root: Path
+    log: Log
+
+    def path(self, kind: str, identity: Any) -> Path:
+        """Where the entry of this kind and identity is, or would be."""
+        return self.root / f"{kind}-{digest(identity)}"
+
+    def get(self, kind: str, identity: Any, build: Callable[[Path], dict[str, Any]]) -> Entry:
+        """Return an entry, after building it if it does not exist or is damaged.
+
+        Args:
+            kind: First part of the directory's name.
+            identity: Everything that decides the content, as plain data.
+            build: Fills an empty directory with files, and returns facts to store with them.
+
+        Raises:
+            UserError: The disk is full, or the directory cannot be written to.
+        """
+        path = self.path(kind, identity)
+        if path.exists():
+            problem = _find_problem(path, identity)
+            if problem is None:
+                return Entry(path, read_json(path / ABOUT)["facts"])
+            self.log(f"{problem}; building it again")
+        remove_leftovers(path.parent, path.name)
+        with atomic_directory(path) as directory:
+            facts = build(directory)
+            checksums = {file.name: sha256(file) for file in sorted(directory.iterdir())}
+            write_json(directory / ABOUT, {"identity": identity, "facts": facts, "sha256": checksums})
+        return Entry(path, facts)
+
+    @contextmanager
+    def lock(self, identity: Any) -> Iterator[None]:
+        """Wait until no other process holds the lock of this identity, then hold it. A killed process releases it.
+
+        Raises:
+            UserError: The cache cannot be written to.
+        """
+        lock = FileLock(self.root / f"{digest(identity)}.lock")
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                self.log("waiting for another process that prepares the same data")
+                lock.acquire()
+        except OSError as error:
+            raise UserError(f"{lock.lock_file}: cannot be created: {error.strerror}") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def _find_problem(path: Path, identity: Any) -> str | None:
+    """What is wrong with an entry, or None."""
     try:
         about = read_json(path / ABOUT)
         if digest(about.get("identity")) != digest(identity):
-            return f"{path / ABOUT}: tells of something else"
+            return f"{path / ABOUT}: describes something else"
         for name, checksum in about["sha256"].items():
             if sha256(path / name) != checksum:
                 return f"{path / name}: damaged or truncated (its SHA-256 is not the one in {ABOUT})"
@@ -66,26 +107,3 @@ def _problem(path: Path, identity: Any) -> str | None:
         return f"{error.filename}: {error.strerror}"
     except (KeyError, AttributeError):
         return f"{path / ABOUT}: damaged"
-
-
-@contextmanager
-def locked(path: Path, note: Callable[[str], None]) -> Iterator[None]:
-    """Hold a lock that one process can hold at a time, even if another was killed with it; waits for it.
-
-    Raises:
-        UserError: The place cannot be written to.
-    """
-    lock = FileLock(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            note("waiting for another process that prepares the same text")
-            lock.acquire()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be made: {error.strerror}") from error
-    try:
-        yield
-    finally:
-        lock.release()

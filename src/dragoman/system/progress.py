@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on."""
+"""Progress shown on the terminal during a run."""
 
 from __future__ import annotations
 
@@ -10,35 +10,51 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
-PLAIN_SECONDS = 30.0  # between lines where there is no terminal to redraw
+PLAIN_SECONDS = 30.0
+"""Time between progress lines if the output is not a terminal, where a line cannot be redrawn."""
 
+TRACKED_PAIRS = 10_000
+"""Number of pairs between two updates of `Meter.track`."""
 
-METER_PAIRS = 10_000  # between one look at the clock and the next
-
-
-def format_seconds(seconds: float) -> str:
-    """Minutes and seconds, or hours too."""
-    hours, rest = divmod(int(seconds), 3600)
-    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
-
+Log = Callable[[str], None]
+"""Receives messages: `ProgressLine.log`."""
 
 Update = Callable[[float, str], None]
-"""Takes how far the work is, 0 to 1, and what it is: `ProgressLine.update`."""
+"""Receives the completed share of the work, from 0 to 1, and a description: `ProgressLine.update`."""
 
 _Item = TypeVar("_Item")
 
 
+def no_log(text: str) -> None:
+    """Ignore a message."""
+
+
+def no_update(share: float, text: str) -> None:
+    """Ignore progress."""
+
+
+def format_seconds(seconds: float) -> str:
+    """Format a duration as minutes and seconds, preceded by hours if there are any."""
+    hours, rest = divmod(int(seconds), 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
+
+
 class Meter:
-    """Tells how many pairs of a piece of work are done, at what rate, and how long the rest takes."""
+    """Reports how many pairs have been processed, at what rate, and the remaining time.
+
+    Args:
+        update: Receives the reports.
+        work: What is being done, such as "encoding".
+        total: Number of pairs, if known; an estimate is enough.
+    """
 
     def __init__(self, update: Update, work: str, total: int | None = None) -> None:
-        """The total, if it is known, need not be exact."""
         self._update, self._work, self._total = update, work, total
         self._done = self._skipped = 0
         self._started = time.monotonic()
 
-    def add(self, pairs: int, *, skipped: bool = False) -> None:
-        """So many more pairs are done; or were done before, which tells nothing of the rate."""
+    def advance(self, pairs: int, *, skipped: bool = False) -> None:
+        """Count pairs as processed; those that were skipped do not count for the rate."""
         self._done += pairs
         self._skipped += pairs if skipped else 0
         rate = (self._done - self._skipped) / max(1e-9, time.monotonic() - self._started)
@@ -48,16 +64,16 @@ class Meter:
             text += f", {format_seconds(max(0, self._total - self._done) / rate)} left" if self._total else ""
         self._update(min(1.0, self._done / self._total) if self._total else 0.0, text)
 
-    def watch(self, pairs: Iterable[_Item]) -> Iterator[_Item]:
-        """The same pairs, told of now and then as they pass by."""
+    def track(self, pairs: Iterable[_Item]) -> Iterator[_Item]:
+        """Yield the same pairs, counting them every `TRACKED_PAIRS` pairs."""
         for number, pair in enumerate(pairs, start=1):
             yield pair
-            if number % METER_PAIRS == 0:
-                self.add(METER_PAIRS)
+            if number % TRACKED_PAIRS == 0:
+                self.advance(TRACKED_PAIRS)
 
 
 class ProgressLine:
-    """A live line on stderr in a terminal; elsewhere a plain line now and then."""
+    """A progress bar on standard error in a terminal; otherwise a plain line every `PLAIN_SECONDS`."""
 
     def __init__(self, label: str, *, quiet: bool = False) -> None:
         self.console = Console(stderr=True, highlight=False, quiet=quiet)
@@ -78,13 +94,13 @@ class ProgressLine:
             self._bar.stop()
 
     def update(self, share: float, text: str) -> None:
-        """Show how far the run is, 0 to 1, and what it is doing."""
+        """Show the completed share of the run, from 0 to 1, and what it is doing."""
         if self.live:
             self._bar.update(self._task, completed=share, description=escape(text))
         elif time.monotonic() >= self._next_plain:
             self._next_plain = time.monotonic() + PLAIN_SECONDS
-            self.note(f"{share:4.0%}  {text}")
+            self.log(f"{share:4.0%}  {text}")
 
-    def note(self, text: str) -> None:
-        """A line that stays."""
+    def log(self, text: str) -> None:
+        """Print a line that stays above the progress bar."""
         self.console.print(escape(text), soft_wrap=True)

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 import torch
 
-from dragoman.dataset.batch import Batch, Change, keep, make_batch
+from dragoman.dataset.batch import Batch, Transform, make_batch, no_transform
 from dragoman.dataset.buckets import Indices, Plan, plan_epoch
-from dragoman.dataset.prepare import Prepared
+from dragoman.dataset.prepare import Dataset
 from dragoman.settings import Recipe
 from dragoman.text.bpe_dropout import BPEDropout
 from dragoman.text.subword import SubwordTokenizer
@@ -33,7 +33,7 @@ class BatchStream:
     def __init__(
         self,
         recipe: Recipe,
-        data: Prepared,
+        data: Dataset,
         start: Progress,
         ranks: Ranks = ALONE,
         device: torch.device | None = None,
@@ -84,7 +84,7 @@ class BatchStream:
         assert isinstance(tokenizer, SubwordTokenizer)
         return BPEDropout(tokenizer, recipe.text.bpe_dropout, self.settings.seed, recipe.data.max_tokens)
 
-    def _resegment(self, indices: Indices) -> list[Change]:
+    def _resegment(self, indices: Indices) -> list[Transform]:
         """How the source and target sentences of a group are segmented in this step."""
         generator = np.random.default_rng((self.settings.seed, self.step, int(indices[0])))
-        return [partial(dropout, generator=generator) if dropout else keep for dropout in self._bpe_dropout]
+        return [partial(dropout, generator=generator) if dropout else no_transform for dropout in self._bpe_dropout]

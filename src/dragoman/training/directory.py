@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dragoman.dataset.prepare import Prepared
+from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe
@@ -42,7 +42,7 @@ def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
     return True
 
 
-def start_directory(recipe: Recipe, output: Path, data: Prepared, resume: bool) -> None:
+def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -> None:
     """Clear what a killed run left half written, and keep the recipe and the tokenizers."""
     for directory in (output, output / "checkpoints"):
         remove_leftovers(directory)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.prepare import read_pairs
+from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
@@ -47,7 +47,7 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
     recipe, progress, log = trainer.recipe, trainer.state.progress, trainer.log
     steps = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
     load_weights(model, average_weights(trainer.run, steps))
-    log.note(f"weights of step{'s' if len(steps) > 1 else ''} {', '.join(f'{step:,}' for step in steps)}")
+    log.message(f"weights of step{'s' if len(steps) > 1 else ''} {', '.join(f'{step:,}' for step in steps)}")
     scores: dict[str, Any] = {}
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target, scores)
     translator = Translator(bundle, device=str(trainer.state.device))
@@ -56,7 +56,7 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
         scores[name] = _score_test(trainer, translator, name, pairs)
     bundle.save(trainer.run / "bundle")
     log.line.update(1.0, f"done after {progress.step:,} steps in {format_seconds(progress.seconds)}")
-    log.note(f"bundle: {trainer.run / 'bundle'}")
+    log.message(f"bundle: {trainer.run / 'bundle'}")
 
 
 def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list[Pair]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list
     analysis = analyze_errors(translator, trainer.data.train.source, sources, references, translations)
     values = {"name": name, **report.to_dict(), "samples": samples, **analysis}
     trainer.log.metrics.write("test", trainer.position | values)
-    trainer.log.note(
+    trainer.log.message(
         f"{name}: BLEU {report.bleu:.2f}, chrF {report.chrf:.2f}, perplexity {report.perplexity:.2f} "
         f"({report.sentences:,} sentences, {report.decoding})"
     )

@@ -26,9 +26,9 @@ class RunLog:
         self.line, self.metrics = line, metrics
         self._warned: set[str] = set()  # codes of findings
 
-    def note(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Print a line that stays."""
-        self.line.note(text)
+        self.line.log(text)
 
     def event(self, position: Position, message: str) -> None:
         """Log something that happened."""
@@ -66,7 +66,7 @@ class RunLog:
         """
         self.metrics.write("validation", position | report.to_dict() | {"best": best} | more)
         forced = more.get("teacher_forced")
-        self.note(
+        self.message(
             f"step {position['step']:,}  epoch {position['epoch']:.2f}  {format_seconds(position['seconds'])}  "
             f"validation: loss {report.loss:.3f}, perplexity {report.perplexity:.2f}, BLEU {report.bleu:.2f}, "
             f"chrF {report.chrf:.2f} ({report.decoding}){', the best so far' if best else ''}"
@@ -79,5 +79,5 @@ class RunLog:
             if finding.severity != "note" and finding.code not in self._warned:
                 self._warned.add(finding.code)
                 message = f"{finding.severity}: {finding.code}: {finding.message}"
-                self.note(f"{message}\n  fix: {finding.fix}")
+                self.message(f"{message}\n  fix: {finding.fix}")
                 self.event(position, message)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from dragoman.dataset.prepare import Prepared, prepare
+from dragoman.dataset.prepare import Dataset, prepare
 from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
 from dragoman.model.transformer import parameter_counts
@@ -64,13 +64,13 @@ class _Run:
         with self.ranks.first_before_others():
             made = self.ranks.first and check_place(self.recipe, self.output, resume)
             if resume and (self.output / "bundle" / "bundle.json").exists():
-                self.line.note(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
+                self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
                 return True
             self.ranks.use_threads(self.recipe.training.threads)
             with _removed_after_error(self.output if made else None):
                 device = self.ranks.device(self.recipe.training.device)
                 tokenizers = saved_tokenizers(self.output)
-                data = prepare(self.recipe, self.data_directory, tokenizers, self.line.note, self.line.update)
+                data = prepare(self.recipe, self.data_directory, tokenizers, self.line.log, self.line.update)
                 tests = read_tests(self.recipe, self.data_directory) if self.ranks.first else {}
             if self.ranks.first:
                 start_directory(self.recipe, self.output, data, resume)
@@ -88,26 +88,26 @@ class _Run:
         if self.ranks.first:
             self._write_report(trainer)
         if not finished:
-            self.line.note(f"stopped after step {trainer.state.progress.step:,}; continue with --resume")
+            self.line.log(f"stopped after step {trainer.state.progress.step:,}; continue with --resume")
         return finished
 
-    def _build_trainer(self, data: Prepared, device: torch.device) -> Trainer:
+    def _build_trainer(self, data: Dataset, device: torch.device) -> Trainer:
         """The trainer, at the newest intact checkpoint if there is one."""
         recipe, ranks, run = self.recipe, self.ranks, self.output
         state = build_state(recipe, data, device, ranks)
-        newest = newest_intact(run, recipe.training.average, self.line.note) if ranks.first else None
+        newest = newest_intact(run, recipe.training.average, self.line.log) if ranks.first else None
         if (step := ranks.broadcast(newest)) is not None:
             load_checkpoint(run, int(step), state, ranks.rank)
         metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), state.progress.step)
         trainer = Trainer(recipe, run, data, state, RunLog(self.line, metrics), ranks)
         precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
-        self.line.note(
+        self.line.log(
             f"{parameter_counts(state.model)['total']:,} parameters; {len(data.train):,} pairs in "
             f"{trainer.batches.groups_per_epoch:,} groups of similar length; {precision} on {device}"
             f"{f', {ranks.size} processes' if ranks.size > 1 else ''}"
         )
         if step is not None:
-            self.line.note(f"continuing from step {state.progress.step:,}")
+            self.line.log(f"continuing from step {state.progress.step:,}")
             trainer.log.event(trainer.position, "resumed")
         return trainer
 
@@ -134,7 +134,7 @@ class _Run:
         ]
         path = trainer.run / "report.html"
         write_text(path, render_report(self.recipe, facts, read_metrics(trainer.run / "metrics.jsonl")))
-        self.line.note(f"report: {path}")
+        self.line.log(f"report: {path}")
 
 
 def _check_ranks(training: Training, ranks: Ranks) -> None:
@@ -164,7 +164,7 @@ def _stop_on_signals(trainer: Trainer) -> Iterator[None]:
         if trainer.stop:
             raise KeyboardInterrupt
         trainer.stop = True
-        trainer.log.note("stopping after this step and saving a checkpoint; once more to stop at once")
+        trainer.log.message("stopping after this step and saving a checkpoint; once more to stop at once")
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

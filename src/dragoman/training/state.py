@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from dragoman.dataset.prepare import Prepared
+from dragoman.dataset.prepare import Dataset
 from dragoman.kernels import accelerate
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
@@ -45,7 +45,7 @@ class TrainingState:
         return model
 
 
-def build_state(recipe: Recipe, data: Prepared, device: torch.device, ranks: Ranks = ALONE) -> TrainingState:
+def build_state(recipe: Recipe, data: Dataset, device: torch.device, ranks: Ranks = ALONE) -> TrainingState:
     """The state before the first step.
 
     Args:
@@ -70,7 +70,7 @@ def build_state(recipe: Recipe, data: Prepared, device: torch.device, ranks: Ran
     )
 
 
-def _build_model(recipe: Recipe, data: Prepared) -> Transformer:
+def _build_model(recipe: Recipe, data: Dataset) -> Transformer:
     source, target = data.source.vocabulary, data.target.vocabulary
     return build_model(recipe.model, len(source), len(target), source.pad, recipe.training.seed)
 
@@ -99,7 +99,7 @@ def build_moving_average(model: Transformer, decay: float | None) -> AveragedMod
     return average
 
 
-def unsharded_model(state: TrainingState, recipe: Recipe, data: Prepared, ranks: Ranks) -> Transformer:
+def unsharded_model(state: TrainingState, recipe: Recipe, data: Dataset, ranks: Ranks) -> Transformer:
     """The model to validate or save, with whole weights; every process must call this."""
     if not recipe.training.shard or ranks.size == 1:
         return state.deployed

@@ -9,7 +9,7 @@ from pathlib import Path
 from torch import nn
 
 from dragoman.dataset.batch import Batch
-from dragoman.dataset.prepare import Prepared
+from dragoman.dataset.prepare import Dataset
 from dragoman.settings import Recipe
 from dragoman.training.batches import BatchStream
 from dragoman.training.budget import Budget, Stopwatch
@@ -40,13 +40,13 @@ class Trainer:
     """
 
     def __init__(
-        self, recipe: Recipe, run: Path, data: Prepared, state: TrainingState, log: RunLog, ranks: Ranks = ALONE
+        self, recipe: Recipe, run: Path, data: Dataset, state: TrainingState, log: RunLog, ranks: Ranks = ALONE
     ) -> None:
         self.recipe, self.settings, self.run, self.data = recipe, recipe.training, run, data
         self.state, self.log, self.ranks = state, log, ranks
         self.batches = BatchStream(recipe, data, state.progress, ranks, state.device)
         self.budget = Budget(self.settings, self.batches.groups_per_epoch, self.batches.groups_per_step)
-        self.gradients = GradientComputer(state, self.settings.length_groups, ranks, log.note)
+        self.gradients = GradientComputer(state, self.settings.length_groups, ranks, log.message)
         self.validator = Validator(recipe, data, state.device)
         self.stop = False  # set to stop after the current step, with a checkpoint
         self._statistics = StepStatistics()
@@ -85,7 +85,7 @@ class Trainer:
         state.scaler.update()
         if state.moving_average is not None:
             state.moving_average.update_parameters(state.model)
-        self.data.train.forget()
+        self.data.train.release_pages()
         self._statistics.add(losses, norm, rate)
         progress.step, progress.epoch, progress.group = self.batches.step, self.batches.epoch, self.batches.group
         progress.batches, progress.forced = progress.batches + len(forcing), progress.forced + forcing.count(1.0)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 
 from dragoman.bundle import Bundle
-from dragoman.dataset.prepare import Prepared
+from dragoman.dataset.prepare import Dataset
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.training_checks import check_validation
 from dragoman.evaluation.evaluate import Report, evaluate
@@ -25,7 +25,7 @@ class Validator:
         device: Where to compute.
     """
 
-    def __init__(self, recipe: Recipe, data: Prepared, device: torch.device) -> None:
+    def __init__(self, recipe: Recipe, data: Dataset, device: torch.device) -> None:
         self.recipe, self.data, self.device = recipe, data, device
 
     def evaluate(self, model: Transformer) -> tuple[Report, list[str]]:

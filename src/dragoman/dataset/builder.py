@@ -1,0 +1,148 @@
+"""The steps from training pairs to token ids, each of which keeps its result in a build cache.
+
+The cache holds these directories:
+
+- ``split-…``: the held-out pairs;
+- ``tokenizers-…``: the tokenizers, trained on the other pairs;
+- ``pairs-…``: the ids of those pairs;
+- ``shards-…``: ids that are encoded but not joined yet; deleted once ``pairs-…`` is complete.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from dragoman.corpus.pair import Pair
+from dragoman.dataset.encode import PairEncoder, Shard, encode_shards
+from dragoman.dataset.identity import pairs_identity, tokenizers_identity
+from dragoman.dataset.pairs import CorpusChangedError
+from dragoman.dataset.split import Split, split_pairs
+from dragoman.dataset.token_store import PairStore, join_shards, load_shard, open_pairs
+from dragoman.dataset.tokenizer_training import Tokenizers, train_on_split
+from dragoman.errors import UserError
+from dragoman.settings import Recipe
+from dragoman.system.build_cache import BuildCache
+from dragoman.system.cpu import usable_cores
+from dragoman.system.progress import Meter, Update
+from dragoman.text.registry import load_tokenizers, save_tokenizers
+
+SHARD_PAIRS = 20_000
+"""Pairs encoded at a time: some seconds of work, the most that a killed process can lose."""
+
+
+@dataclass(frozen=True)
+class DatasetBuilder:
+    """Builds the parts of a dataset, or finds them in the cache.
+
+    Attributes:
+        recipe: Filters, and settings of text.
+        pairs: All pairs of the training corpora with text on both sides; read several times.
+        identity: What decides the split, see `split_identity`.
+        cache: Where results are kept.
+        in_memory: Whether the corpus is small: it is encoded in this process, into arrays in memory.
+        update: Receives progress.
+    """
+
+    recipe: Recipe
+    pairs: Iterable[Pair]
+    identity: dict[str, Any]
+    cache: BuildCache
+    in_memory: bool
+    update: Update
+
+    def split(self) -> Split:
+        """Split the pairs into those to train on and those held out.
+
+        Raises:
+            UserError: No pair is left to train on.
+        """
+        data, seed = self.recipe.data, self.recipe.training.seed
+
+        def build(directory: Path) -> dict[str, Any]:
+            return split_pairs(self.pairs, data, seed, self.update).save(directory)
+
+        return Split.load(self.cache.get("split", self.identity, build), self.pairs, data)
+
+    def tokenizers(self, split: Split) -> Tokenizers:
+        """Train the tokenizers of source and target.
+
+        Raises:
+            UserError: The vocabulary is too small for what it must hold.
+        """
+
+        def build(directory: Path) -> dict[str, Any]:
+            save_tokenizers(directory, *train_on_split(self.recipe, split, self.update))
+            return {}
+
+        identity = tokenizers_identity(self.identity, self.recipe.text)
+        return load_tokenizers(self.cache.get("tokenizers", identity, build).path)
+
+    def encode(self, split: Split, tokenizers: Tokenizers) -> PairStore:
+        """Encode the pairs to train on; the ids of a large corpus are memory-mapped files of the cache.
+
+        Raises:
+            UserError: No pair is short enough, or a file of the corpora was changed meanwhile.
+        """
+        identity = pairs_identity(self.identity, tokenizers, self.recipe.data, self.recipe.text)
+        shards = self.cache.path("shards", [identity, SHARD_PAIRS])
+
+        def build(directory: Path) -> dict[str, Any]:
+            paths = self._encode_shards(split, tokenizers, shards)
+            self.update(1.0, "joining the shards …")
+            number = join_shards(paths, directory)
+            if not number:
+                shutil.rmtree(shards)
+                limit = self.recipe.data.max_tokens
+                raise UserError(f"data.max_tokens = {limit}: no training pair is that short")
+            return {"pairs": number}
+
+        entry = self.cache.get("pairs", identity, build)
+        shutil.rmtree(shards, ignore_errors=True)
+        pairs = open_pairs(entry.path)
+        return pairs.in_memory() if self.in_memory else pairs
+
+    def _encode_shards(self, split: Split, tokenizers: Tokenizers, directory: Path) -> list[Path]:
+        """Encode all shards that an interrupted process has not encoded; return the files of all shards, in order."""
+        directory.mkdir(parents=True, exist_ok=True)
+        paths: list[Path] = []
+        meter = Meter(self.update, "encoding", split.at_most)
+
+        def missing() -> Iterator[Shard]:
+            for shard in _shards(split.training, directory):
+                paths.append(shard.path)
+                if self._is_encoded(shard.path):
+                    meter.advance(len(shard.sources), skipped=True)
+                else:
+                    yield shard
+
+        encoder = PairEncoder(*tokenizers, self.recipe.data.max_tokens)
+        processes = 1 if self.in_memory else self.recipe.training.threads or usable_cores()
+        try:
+            with closing(encode_shards(missing(), encoder, processes)) as encoded:
+                for number in encoded:
+                    meter.advance(number)
+        except CorpusChangedError:
+            shutil.rmtree(directory)  # its shards are of different contents
+            raise
+        return paths
+
+    def _is_encoded(self, path: Path) -> bool:
+        if not path.exists():
+            return False
+        intact = load_shard(path) is not None
+        if not intact:
+            self.cache.log(f"{path}: damaged; encoding it again")
+        return intact
+
+
+def _shards(pairs: Iterable[Pair], directory: Path) -> Iterator[Shard]:
+    remaining, number = iter(pairs), 0
+    while chunk := list(islice(remaining, SHARD_PAIRS)):
+        yield Shard(directory / f"{number:06}.npz", [pair.source for pair in chunk], [pair.target for pair in chunk])
+        number += 1

@@ -1,0 +1,53 @@
+"""What a prepared corpus depends on, as plain data: the names of entries in the build cache are digests of it.
+
+Two runs with the same identity share an entry; any change to it builds a new one.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from importlib import metadata
+from typing import Any
+
+from dragoman.dataset.tokenizer_training import Tokenizers
+from dragoman.settings import Data, Recipe, Text
+from dragoman.system.build_cache import digest
+
+FORMAT = 1
+"""To be raised when the same text would be prepared differently, so that older entries are not used."""
+
+
+def split_identity(recipe: Recipe, fingerprint: list[Any]) -> dict[str, Any]:
+    """What decides the split of the training corpora: their content, languages, filters and seed."""
+    data = recipe.data
+    return {
+        "format": FORMAT,
+        "languages": [data.source_language, data.target_language],
+        "corpora": fingerprint,
+        "max_characters": data.max_characters,
+        "held_out": None if data.validation else [data.validation_pairs, recipe.training.seed],
+    }
+
+
+def tokenizers_identity(split: dict[str, Any], text: Text) -> dict[str, Any]:
+    """What decides the tokenizers that are trained on a split."""
+    return {"split": split, "text": text.model_dump(), "library": tokenizer_library(text)}
+
+
+def pairs_identity(split: dict[str, Any], tokenizers: Tokenizers, data: Data, text: Text) -> dict[str, Any]:
+    """What decides the ids of the training pairs of a split."""
+    return {
+        "split": split,
+        "tokenizers": [digest(tokenizer.to_json()) for tokenizer in tokenizers],
+        "max_tokens": data.max_tokens,
+        "library": tokenizer_library(text),
+    }
+
+
+def tokenizer_library(text: Text) -> str:
+    """The library that splits text into tokens, with its version; for whitespace, the version of Unicode."""
+    name = {"spacy": "spacy", "whitespace": None}.get(text.tokenizer, "tokenizers")
+    try:
+        return f"{name} {metadata.version(name)}" if name else f"Unicode {unicodedata.unidata_version}"
+    except metadata.PackageNotFoundError:  # the tokenizer itself reports this, with how to install it
+        return f"no {name}"

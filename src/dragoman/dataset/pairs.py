@@ -1,0 +1,106 @@
+"""Pairs of corpora, streamed from their files or kept in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from dragoman import __version__
+from dragoman.corpus.corpus import find_corpora
+from dragoman.corpus.pair import Corpus, Pair
+from dragoman.errors import UserError
+from dragoman.settings import CorpusReference, Data
+
+EVALUATION_PAIRS = 1_000_000
+"""More pairs than this to validate or test on are refused: they are kept in memory, and take hours to translate."""
+
+
+class CorpusChangedError(UserError):
+    """A file of a training corpus was changed while it was read."""
+
+
+class CorpusPairs:
+    """The pairs of training corpora with text on both sides; each iteration reads the files again.
+
+    Attributes:
+        fingerprint: What identifies the content, as plain data: paths, sizes and modification times of the files.
+    """
+
+    def __init__(self, corpora: Sequence[Corpus]) -> None:
+        self._corpora = corpora
+        self.fingerprint = _fingerprint(corpora)
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Read all pairs.
+
+        Raises:
+            CorpusChangedError: A file is no longer the one that this object was made for.
+        """
+        yield from _read_complete(self._corpora)
+        if _fingerprint(self._corpora) != self.fingerprint:
+            raise CorpusChangedError("data.train: a file was changed while it was read")
+
+    def load(self, limit: int) -> list[Pair] | None:
+        """All pairs in memory, or None if there are more than `limit`. Pipes can be read too, but only once."""
+        return _load(self._corpora, limit)
+
+    def check_files(self) -> None:
+        """Check that all corpora can be read several times.
+
+        Raises:
+            UserError: One is a pipe or a device.
+        """
+        for file in (file for corpus in self._corpora for file in corpus.files):
+            if not file.is_file():
+                raise UserError(
+                    f"{file}: not a regular file; a corpus of this size is read several times, so it cannot come "
+                    "from a pipe"
+                )
+
+
+def find_training_corpora(data: Data, data_directory: Path | None) -> CorpusPairs:
+    """The training corpora of a recipe, looked up but not read.
+
+    Raises:
+        UserError: A corpus is missing.
+    """
+    return CorpusPairs(_find(data.train, data, data_directory))
+
+
+def read_pairs(references: Sequence[CorpusReference], data: Data, data_directory: Path | None) -> list[Pair]:
+    """All pairs of some corpora to validate or test on that have text on both sides.
+
+    Raises:
+        UserError: A corpus is missing or broken, or there are more than `EVALUATION_PAIRS`.
+    """
+    pairs = _load(_find(references, data, data_directory), EVALUATION_PAIRS)
+    if pairs is None:
+        names = ", ".join(map(str, references))
+        raise UserError(f"{names}: more than {EVALUATION_PAIRS:,} pairs, which are too many to validate or test on")
+    return pairs
+
+
+def _find(references: Sequence[CorpusReference], data: Data, data_directory: Path | None) -> list[Corpus]:
+    languages = {"source_language": data.source_language, "target_language": data.target_language}
+    return find_corpora(references, **languages, data_directory=data_directory)
+
+
+def _load(corpora: Sequence[Corpus], limit: int) -> list[Pair] | None:
+    pairs = list(islice(_read_complete(corpora), limit + 1))
+    return pairs if len(pairs) <= limit else None
+
+
+def _read_complete(corpora: Sequence[Corpus]) -> Iterator[Pair]:
+    return (pair for corpus in corpora for pair in corpus.read() if pair.complete)
+
+
+def _fingerprint(corpora: Sequence[Corpus]) -> list[Any]:
+    """Names and files of corpora; the text of a built-in corpus depends on the version of dragoman."""
+    return [[corpus.name, [_file_status(file) for file in corpus.files] or __version__] for corpus in corpora]
+
+
+def _file_status(file: Path) -> list[Any]:
+    status = file.stat()
+    return [str(file.resolve()), status.st_size, status.st_mtime_ns]

@@ -1,0 +1,46 @@
+"""The tokenizers of a recipe, trained on its training pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dragoman.corpus.pair import Pair
+from dragoman.dataset.split import Split
+from dragoman.settings import Recipe, Text
+from dragoman.system.progress import Meter, Update
+from dragoman.text.registry import train_tokenizers
+from dragoman.text.tokenizer import Tokenizer
+
+Tokenizers = tuple[Tokenizer, Tokenizer]
+"""Of source and target."""
+
+
+def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
+    """Train the tokenizers of a recipe on a sample of the training pairs; all sources are read before the targets.
+
+    Raises:
+        UserError: The vocabulary is too small for what it must hold.
+    """
+    data, size = recipe.data, sample_size(recipe.text, split.at_most)
+    meter = Meter(update, "reading text for the vocabulary", 2 * size)
+
+    def sample() -> Iterator[Pair]:
+        return meter.track(sample_evenly(split.training, split.at_most, size))
+
+    def targets() -> Iterator[str]:
+        yield from (pair.target for pair in sample())
+        update(1.0, "training the tokenizers …")
+
+    sources = (pair.source for pair in sample())
+    languages = {"source_language": data.source_language, "target_language": data.target_language}
+    return train_tokenizers(sources, targets(), recipe.text, **languages)
+
+
+def sample_size(text: Text, number: int) -> int:
+    """How many of a number of pairs the vocabulary is trained on: subwords need only a sample, words all."""
+    return min(number, text.subword_pairs) if text.tokenizer in ("bpe", "unigram") else number
+
+
+def sample_evenly(pairs: Iterable[Pair], number: int, size: int) -> Iterator[Pair]:
+    """`size` of a number of pairs, evenly spread; all if there are fewer."""
+    return (pair for index, pair in enumerate(pairs) if (index + 1) * size // number > index * size // number)

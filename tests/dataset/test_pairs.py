@@ -1,0 +1,91 @@
+"""Pairs of corpora: read again from files, or kept in memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dragoman.corpus.pair import Corpus, Pair
+from dragoman.dataset import pairs as module
+from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs, find_training_corpora, read_pairs
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from conftest import RecipeMaker
+
+PAIRS = [Pair("s" * (index % 5), "t" * (index % 7)) for index in range(97)]
+COMPLETE = [pair for pair in PAIRS if pair.source and pair.target]
+
+
+@pytest.fixture
+def corpora() -> CorpusPairs:
+    corpus = Corpus("numbers", lambda: iter(PAIRS))
+    return CorpusPairs([corpus, corpus])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "numbers.tsv"
+    path.write_text("eins\tone\nzwei\ttwo\n")
+    return path
+
+
+def from_file(file: Path) -> CorpusPairs:
+    return CorpusPairs([Corpus("numbers", lambda: iter(COMPLETE), (file,))])
+
+
+def test_pairs_with_text_on_both_sides_are_read_repeatedly(corpora: CorpusPairs) -> None:
+    assert 0 < len(COMPLETE) < len(PAIRS)
+    assert list(corpora) == list(corpora) == COMPLETE * 2
+
+
+def test_few_pairs_are_kept_in_memory(corpora: CorpusPairs) -> None:
+    assert corpora.load(2 * len(COMPLETE)) == COMPLETE * 2
+    assert corpora.load(2 * len(COMPLETE) - 1) is None
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(file: Path) -> None:
+    corpora = from_file(file)
+    assert list(corpora) == COMPLETE
+    file.write_text("eins\tone\nzwei\ttoo\n")
+    os.utime(file, (1, 1))
+    with pytest.raises(CorpusChangedError, match=r"data.train: a file was changed while it was read"):
+        list(corpora)
+    assert list(from_file(file)) == COMPLETE
+
+
+def test_the_fingerprint_depends_on_names_and_files(file: Path, tmp_path: Path) -> None:
+    before = from_file(file).fingerprint
+    assert from_file(file).fingerprint == before
+    seen = [before]
+    os.utime(file, (1, 1))
+    seen.append(from_file(file).fingerprint)
+    file.write_text("eins\tone\n")
+    os.utime(file, (1, 1))
+    seen.append(from_file(file).fingerprint)
+    seen.append(from_file(file.rename(tmp_path / "other.tsv")).fingerprint)
+    seen.append(CorpusPairs([Corpus("other", lambda: iter(PAIRS))]).fingerprint)
+    assert all(seen.count(fingerprint) == 1 for fingerprint in seen)
+
+
+def test_a_pipe_can_be_read_once(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.tsv"
+    os.mkfifo(pipe)
+    corpora = find_training_corpora(make_recipe(f'data.train=["{pipe}"]').data, None)
+    with subprocess.Popen(["sh", "-c", f"printf 'eins\\tone\\nzwei\\ttwo\\n' > '{pipe}'"]):
+        assert corpora.load(2) == [Pair("eins", "one"), Pair("zwei", "two")]
+    with pytest.raises(UserError, match=r"pipe.tsv: not a regular file"):
+        corpora.check_files()
+
+
+def test_too_many_pairs_to_validate_on_are_refused(make_recipe: RecipeMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = make_recipe().data
+    monkeypatch.setattr(module, "EVALUATION_PAIRS", 30)
+    assert len(read_pairs(data.validation, data, None)) == 30
+    monkeypatch.setattr(module, "EVALUATION_PAIRS", 29)
+    with pytest.raises(UserError, match=r"validation\.\{lang\}: more than 29 pairs"):
+        read_pairs(data.validation, data, None)

@@ -1,0 +1,42 @@
+"""What the tokenizers of a recipe are trained on."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dragoman.corpus.pair import Pair
+from dragoman.dataset.split import split_pairs
+from dragoman.dataset.tokenizer_training import sample_evenly, train_on_split
+from dragoman.system.progress import no_update
+
+if TYPE_CHECKING:
+    from conftest import RecipeMaker
+
+PAIRS = [Pair(f"wort{index} eins zwei", f"word{index} one two") for index in range(97)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 50, 96, 97])
+def test_a_sample_has_the_size_asked_for_and_is_evenly_spread(size: int) -> None:
+    sample = list(sample_evenly(PAIRS, len(PAIRS), size))
+    assert len(sample) == size
+    places = [PAIRS.index(pair) for pair in sample]
+    gaps = {after - before for before, after in pairwise([-1, *places])}
+    assert max(gaps) - min(gaps) <= 1
+
+
+@pytest.mark.parametrize("number", [97, 98, 1000])
+def test_a_sample_of_all_pairs_is_complete_though_their_number_is_an_upper_bound(number: int) -> None:
+    assert list(sample_evenly(PAIRS, number, number)) == PAIRS
+
+
+def test_subwords_are_trained_on_a_sample_and_words_on_all_pairs(make_recipe: RecipeMaker) -> None:
+    def vocabulary(*overrides: str) -> list[str]:
+        recipe = make_recipe("text.vocabulary_size=330", *overrides)
+        return train_on_split(recipe, split_pairs(PAIRS, recipe.data, 1, no_update), no_update)[0].vocabulary.tokens
+
+    assert vocabulary("text.subword_pairs=40") != vocabulary("text.subword_pairs=97") == vocabulary()
+    words = "text.tokenizer=whitespace"
+    assert vocabulary(words, "text.subword_pairs=40") == vocabulary(words)
