@@ -101,7 +101,10 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, x: Tensor, mask: Any, rotation: Tensor | None = None, memory: Tensor | None = None) -> Tensor:
         """Attend from x, (batch, target, d_model), to the memory, (batch, source, d_model), or to x if that is None."""
-        q, k, v = self._split(self.qkv(x)).chunk(3, dim=1) if memory is None else self._from_memory(x, memory)
+        if memory is None:
+            q, k, v = self._split(self.qkv(x)).chunk(3, dim=1)
+        else:
+            q, (k, v) = self._queries(x), self.keys_values(memory)
         return self._merge(self.core(q, k, v, mask, rotation))
 
     def step(self, x: Tensor, cache: LayerCache, rotation: Tensor | None) -> Tensor:
@@ -126,9 +129,6 @@ class MultiHeadAttention(nn.Module):
     def _queries(self, x: Tensor) -> Tensor:
         return self._split(self.qkv(x, slice(x.shape[-1])))
 
-    def _from_memory(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return self._queries(x), *self.keys_values(memory)
-
     def _split(self, x: Tensor) -> Tensor:
         """(batch, length, n * d_model) -> (batch, n * heads, length, d_head)."""
         d_head = self.qkv.in_features // self.heads
@@ -136,5 +136,4 @@ class MultiHeadAttention(nn.Module):
 
     def _merge(self, mixed: Tensor) -> Tensor:
         """(batch, heads, target, d_head) -> (batch, target, d_model)."""
-        output: Tensor = self.output(mixed.transpose(1, 2).flatten(2))
-        return output
+        return self.output(mixed.transpose(1, 2).flatten(2))

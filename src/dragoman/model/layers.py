@@ -36,8 +36,7 @@ class FeedForward(nn.Module):
             hidden = F.silu(gate) * value  # (batch, length, d_ff)
         else:
             hidden = ACTIVATIONS[self.activation](hidden)
-        output: Tensor = self.outer(self.dropout(hidden))
-        return output
+        return self.outer(self.dropout(hidden))
 
 
 class SublayerConnection(nn.Module):
@@ -52,9 +51,8 @@ class SublayerConnection(nn.Module):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """(batch, length, d_model) -> the same shape."""
         if self.pre_norm:
-            return x + self.dropout(sublayer(self.norm(x)))  # type: ignore[no-any-return]
-        normed: Tensor = self.norm(x + self.dropout(sublayer(x)))
-        return normed
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
 
 
 def _attention(settings: Model) -> MultiHeadAttention:
@@ -81,7 +79,7 @@ class EncoderLayer(nn.Module):
     def forward(self, x: Tensor, mask: Any, rotation: Tensor | None) -> Tensor:
         """(batch, source, d_model) -> the same shape; rotary frequencies (source, d_head / 2, 2) or None."""
         x = self.attention_residual(x, lambda y: self.attention(y, mask, rotation))
-        return self.feed_forward_residual(x, self.feed_forward)  # type: ignore[no-any-return]
+        return self.feed_forward_residual(x, self.feed_forward)
 
 
 class DecoderLayer(nn.Module):
@@ -100,10 +98,10 @@ class DecoderLayer(nn.Module):
         """(batch, target, d_model) and memory (batch, source, d_model) -> the shape of x."""
         x = self.attention_residual(x, lambda y: self.attention(y, mask, rotation))
         x = self.memory_attention_residual(x, lambda y: self.memory_attention(y, memory_mask, memory=memory))
-        return self.feed_forward_residual(x, self.feed_forward)  # type: ignore[no-any-return]
+        return self.feed_forward_residual(x, self.feed_forward)
 
     def step(self, x: Tensor, cache: LayerCache, memory_mask: Tensor, rotation: Tensor | None) -> Tensor:
         """One new position per row, (rows, 1, d_model) -> the same shape."""
         x = self.attention_residual(x, lambda y: self.attention.step(y, cache, rotation))
         x = self.memory_attention_residual(x, lambda y: self.memory_attention.step_memory(y, cache, memory_mask))
-        return self.feed_forward_residual(x, self.feed_forward)  # type: ignore[no-any-return]
+        return self.feed_forward_residual(x, self.feed_forward)

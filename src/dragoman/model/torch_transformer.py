@@ -62,19 +62,16 @@ class TorchTransformer(Transformer):
 
     def encode(self, source: Tensor, mask: Any, positions: Tensor) -> Tensor:
         """The encoder's output, (batch, source, d_model); the padding mask is made from the ids."""
-        x = self.embed_source(source, positions)
-        memory: Tensor = self.theirs.encoder(x, src_key_padding_mask=source == self.source_pad)
-        return memory
+        return self.theirs.encoder(self.embed_source(source, positions), src_key_padding_mask=source == self.source_pad)
 
     def decode(self, target: Tensor, memory: Tensor, mask: Any, memory_mask: Any, positions: Tensor) -> Tensor:
         """The decoder's output, (batch, target, d_model)."""
-        hidden: Tensor = self.theirs.decoder(
+        return self.theirs.decoder(
             self.embed_target(target, positions),
             memory,
             tgt_mask=~causal_mask(target.shape[1], target.device),  # torch's masks mark what is not attended to
             memory_key_padding_mask=~memory_mask[:, 0, 0],
         )
-        return hidden
 
 
 def _share_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
@@ -38,8 +39,8 @@ class Transformer(nn.Module):
         self.dropout = nn.Dropout(settings.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
-        self.encoder_norm = self._final_norm()
-        self.decoder_norm = self._final_norm()
+        final_norm = partial(nn.LayerNorm, d_model, settings.norm_epsilon) if settings.final_norm else nn.Identity
+        self.encoder_norm, self.decoder_norm = final_norm(), final_norm()
         self.output = nn.Linear(d_model, target_size, bias=settings.output_bias)
         if settings.tie == "all":
             assert source_size == target_size, "one vocabulary is shared"
@@ -47,11 +48,6 @@ class Transformer(nn.Module):
         if settings.tie != "none":
             self.output.weight = self.target_embedding.weight
         self.reset_parameters()
-
-    def _final_norm(self) -> nn.Module:
-        if not self.settings.final_norm:
-            return nn.Identity()
-        return nn.LayerNorm(self.settings.d_model, eps=self.settings.norm_epsilon)
 
     def reset_parameters(self) -> None:
         """Draw initial weights: matrices Xavier-uniform, embeddings as the settings say, biases zero."""
@@ -79,8 +75,7 @@ class Transformer(nn.Module):
         Returns:
             Logits, (batch, target, target vocabulary).
         """
-        logits: Tensor = self.output(self.hidden(source, target))
-        return logits
+        return self.output(self.hidden(source, target))
 
     def hidden(self, source: Tensor, target: Tensor) -> Tensor:
         """The decoder's output before the projection to logits, (batch, target, d_model)."""
@@ -97,8 +92,7 @@ class Transformer(nn.Module):
         x, rotation = self.embed_source(source, positions), self.source_positions.rotation(positions)
         for layer in self.encoder:
             x = layer(x, mask, rotation)
-        memory: Tensor = self.encoder_norm(x)
-        return memory
+        return self.encoder_norm(x)
 
     def decode(self, target: Tensor, memory: Tensor, mask: Any, memory_mask: Any, positions: Tensor) -> Tensor:
         """The decoder's output, (batch, target, d_model), for ids (batch, target) at positions (target,).
@@ -113,8 +107,7 @@ class Transformer(nn.Module):
         x, rotation = self.embed_target(target, positions), self.target_positions.rotation(positions)
         for layer in self.decoder:
             x = layer(x, memory, mask, memory_mask, rotation)
-        hidden: Tensor = self.decoder_norm(x)
-        return hidden
+        return self.decoder_norm(x)
 
     def start(self, source: Tensor) -> KVCache:
         """Encode source ids, (sentences, source), and prepare to decode one hypothesis of each."""
@@ -124,8 +117,7 @@ class Transformer(nn.Module):
 
     def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
         """Feed one more token to every row, (rows,); returns the logits of the next, (rows, target vocabulary)."""
-        logits: Tensor = self.output(self.step_hidden(tokens, cache))
-        return logits
+        return self.output(self.step_hidden(tokens, cache))
 
     def step_hidden(self, tokens: Tensor, cache: KVCache) -> Tensor:
         """The decoder's output for one more token of every row, (rows, d_model)."""
@@ -134,8 +126,7 @@ class Transformer(nn.Module):
         for layer, layer_cache in zip(self.decoder_layers, cache.layers, strict=True):
             x = layer.step(x, layer_cache, cache.memory_mask, rotation)  # (rows, 1, d_model)
         cache.length += 1
-        hidden: Tensor = self.decoder_norm(x[:, 0])
-        return hidden
+        return self.decoder_norm(x[:, 0])
 
     @property
     def encoder_layers(self) -> list[EncoderLayer]:
@@ -157,8 +148,7 @@ class Transformer(nn.Module):
 
     def _embed(self, embedding: nn.Embedding, add: Positions, ids: Tensor, positions: Tensor) -> Tensor:
         x = F.embedding(ids, embedding.weight) * math.sqrt(self.settings.d_model)  # (batch, length, d_model)
-        embedded: Tensor = self.dropout(add(x, positions))
-        return embedded
+        return self.dropout(add(x, positions))
 
 
 def _positions(ids: Tensor) -> Tensor:
