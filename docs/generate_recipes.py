@@ -10,7 +10,7 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from dragoman.settings import Recipe, Settings
-from dragoman.settings.recipe_errors import Place, describe_schema, section_at
+from dragoman.settings.recipe_errors import Location, describe_schema, section_at
 
 PREFACE = """\
 # Recipes
@@ -46,7 +46,7 @@ def render() -> str:
     return "\n".join([PREFACE, *_section(Recipe, ())])
 
 
-def _section(section: type[Settings], place: Place) -> Iterator[str]:
+def _section(section: type[Settings], place: Location) -> Iterator[str]:
     """The tables of a section, then those of the sections in it."""
     inner = {name: one for name in section.model_fields if (one := section_at((*place, name)))}
     fields = {name: field for name, field in section.model_fields.items() if name not in inner}
@@ -66,8 +66,8 @@ def _table(section: type[Settings], names: Iterable[str]) -> Iterator[str]:
     for name in names:
         field = section.model_fields[name]
         allowed = describe_schema(schema["properties"][name], schema.get("$defs", {}))
-        cells = (f"`{name}`", allowed, _default(field), str(field.description))
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+        columns = (f"`{name}`", allowed, _default(field), str(field.description))
+        yield f"| {' | '.join(column.replace('|', chr(92) + '|') for column in columns)} |"
     yield ""
 
 

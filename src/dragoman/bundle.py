@@ -98,7 +98,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
     usual = path.stat().st_mode
     try:
         save_file(tensors, path)
-    except SafetensorError as error:  # how the library tells of a full disk
+    except SafetensorError as error:  # raised if the disk is full
         raise OSError(str(error)) from error
     path.chmod(usual)  # the library's own lets nobody else read the file
 

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.corpus.catalog import CATALOG, CatalogFile
 from dragoman.corpus.corpus import aligned_files, read_corpus
-from dragoman.corpus.describe import describe
+from dragoman.corpus.describe import describe_corpus
 
 
 def files_of_splits() -> list[tuple[str, str, CatalogFile, CatalogFile]]:
@@ -41,15 +41,15 @@ def test_describe_shows_the_paths_of_the_files_and_the_first_pairs(
     data_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    found = describe("multi30k", data_directory=data_directory)
+    found = describe_corpus("multi30k", data_directory=data_directory)
     pairs = read_corpus("multi30k:train", source_language="en", target_language="de", data_directory=data_directory)
     assert list(found.examples) == list(islice(pairs, 3))
     assert all(path == data_directory / file.path for file, path in found.files)
-    absent = describe("multi30k", data_directory=tmp_path)
+    absent = describe_corpus("multi30k", data_directory=tmp_path)
     assert absent.examples == ()
     assert all(path is None for _, path in absent.files)
 
 
 def test_describe_shows_the_first_pairs_of_a_built_in_corpus() -> None:
     pairs = read_corpus("captions:train", source_language="de", target_language="en")
-    assert list(describe("captions").examples) == list(islice(pairs, 3))
+    assert list(describe_corpus("captions").examples) == list(islice(pairs, 3))

@@ -101,8 +101,8 @@ def words(path: Path) -> Indices:
 def test_little_of_multi30k_is_padding(data_directory: Path, budget: int, share: float) -> None:
     source, target = (words(data_directory / "multi30k" / name) for name in ("train.de.gz", "train.en.gz"))
     batches = plan_epoch(source, target, budget, seed=1, epoch=0)
-    cells = sum(padded(source, batch) + padded(target, batch) for batch in batches)
-    assert share < (source.sum() + target.sum()) / cells <= 1
+    padded_tokens = sum(padded(source, batch) + padded(target, batch) for batch in batches)
+    assert share < (source.sum() + target.sum()) / padded_tokens <= 1
 
 
 @pytest.mark.parametrize("most", [1, 3, 10**6])

@@ -150,7 +150,7 @@ def workers(process: subprocess.Popen[str]) -> list[Path]:
 
 
 def start_encoding(directory: Path) -> subprocess.Popen[str]:
-    """Encode without end in a process group of its own."""
+    """Encode without end in a new process group."""
     environment = os.environ | {"SHARDS": str(directory), "NUMBER": str(10**6)}
     return subprocess.Popen(
         [sys.executable, "-c", SCRIPT],

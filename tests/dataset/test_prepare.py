@@ -1,4 +1,4 @@
-"""From corpora to datasets: what is held out, what is left out, what is refused; small and large alike."""
+"""From corpora to datasets: which pairs are held out, filtered or rejected, for small and large corpora."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from dragoman.engines import EngineRequest, open_engine
 from dragoman.engines.step_engine import StepEngine
 from dragoman.errors import UserError
 from dragoman.explanation.attention_map import AttentionMap
-from dragoman.explanation.capture import KINDS, Kind, capture
+from dragoman.explanation.capture import KINDS, AttentionKind, capture
 from dragoman.explanation.explain import Explanation
 from dragoman.explanation.token_sequence import TokenSequence, Word
 from dragoman.model.transformer import Transformer
@@ -34,7 +34,7 @@ def word_sequence(*sizes: int) -> TokenSequence:
 def random_map(layers: int = 3, heads: int = 2) -> AttentionMap:
     """Four source words of six tokens, three target words of five."""
     generator = np.random.default_rng(1)
-    shapes: dict[Kind, tuple[int, int]] = {"encoder": (6, 6), "decoder": (5, 5), "cross": (5, 6)}
+    shapes: dict[AttentionKind, tuple[int, int]] = {"encoder": (6, 6), "decoder": (5, 5), "cross": (5, 6)}
     weights = {kind: generator.random((layers, heads, *shape), np.float32) for kind, shape in shapes.items()}
     weights["decoder"] = np.tril(weights["decoder"])
     weights = {kind: each / each.sum(axis=-1, keepdims=True) for kind, each in weights.items()}

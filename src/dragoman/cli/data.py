@@ -43,9 +43,9 @@ def data_show(name: str, data_dir: DataDirectory = None) -> None:
 
     Example: dragoman data show multi30k
     """
-    from dragoman.corpus.describe import describe
+    from dragoman.corpus.describe import describe_corpus
 
-    found = describe(name, data_directory=data_dir)
+    found = describe_corpus(name, data_directory=data_dir)
     entry = found.entry
     print(f"{entry.name}: {entry.description}")
     print(f"languages: {' '.join(entry.languages)}\nsplits: {' '.join(entry.splits)}")

@@ -16,14 +16,14 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What `describe` found: an entry, the path of each file (None if it is not on this machine), its first pairs."""
+    """An entry of the catalog, the path of each file (None if it is not on this machine), and its first pairs."""
 
     entry: CatalogEntry
     files: tuple[tuple[CatalogFile, Path | None], ...]
     examples: tuple[Pair, ...]
 
 
-def describe(name: str, *, data_directory: Path | None = None) -> Description:
+def describe_corpus(name: str, *, data_directory: Path | None = None) -> Description:
     """A catalog entry with its first pairs in its first two languages, if they are on this machine.
 
     Raises:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dragoman.system.files import atomic_file
 
-Ids = NDArray[np.int32] | NDArray[np.uint16]
+IdArray = NDArray[np.int32] | NDArray[np.uint16]
 
 SIDES, ARRAYS = ("source", "target"), ("ids", "offsets")
 
@@ -31,7 +31,7 @@ class IdStore:
     Shapes: `ids` (tokens,); `offsets` (sentences + 1,).
     """
 
-    ids: Ids
+    ids: IdArray
     offsets: NDArray[np.int64]
 
     @classmethod
@@ -46,7 +46,7 @@ class IdStore:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, index: int) -> Ids:
+    def __getitem__(self, index: int) -> IdArray:
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
     @property

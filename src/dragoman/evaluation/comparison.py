@@ -13,7 +13,7 @@ from dragoman.translator import Translator
 
 
 @dataclass(frozen=True)
-class Difference:
+class SentenceDifference:
     """A sentence pair that the two translators translate differently, with the chrF of both translations."""
 
     source: str
@@ -31,7 +31,7 @@ class Comparison:
     first: Report
     second: Report
     significance: list[Significance]
-    differences: list[Difference]
+    differences: list[SentenceDifference]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -58,11 +58,11 @@ def compare_translators(
 
 def _differences(
     sources: Sequence[str], references: Sequence[str], first: Sequence[str], second: Sequence[str]
-) -> list[Difference]:
+) -> list[SentenceDifference]:
     scores = zip(sentence_chrf(first, references), sentence_chrf(second, references), strict=True)
     rows = zip(sources, references, first, second, scores, strict=True)
     differences = [
-        Difference(source, reference, one, other, round(one_chrf, 2), round(other_chrf, 2))
+        SentenceDifference(source, reference, one, other, round(one_chrf, 2), round(other_chrf, 2))
         for source, reference, one, other, (one_chrf, other_chrf) in rows
         if one != other
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from dragoman.search.hypothesis import finish
+from dragoman.search.hypothesis import finished_hypothesis
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator
 
@@ -26,7 +26,7 @@ def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[
         targets = bundle.target.encode([target for _, target in window])
         scores = translator.engine.score([ids[:limit] for ids in sources], [ids[:limit] for ids in targets])
         for (_, text), source, target, values in zip(window, sources, targets, scores, strict=True):
-            hypothesis = finish(target[:limit], values, translator.decoding.length_penalty)
+            hypothesis = finished_hypothesis(target[:limit], values, translator.decoding.length_penalty)
             yield Translation(
                 text=text,
                 tokens=[bundle.target.vocabulary.tokens[token] for token in hypothesis.tokens],

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dragoman.bundle import Bundle
-from dragoman.explanation.capture import KINDS, Kind, capture
+from dragoman.explanation.capture import KINDS, AttentionKind, capture
 from dragoman.explanation.token_sequence import TokenSequence
 
 Weights = NDArray[np.float32]
@@ -34,25 +34,25 @@ class AttentionMap:
     source: TokenSequence
     target_input: TokenSequence
     target_output: TokenSequence
-    weights: dict[Kind, Weights]
+    weights: dict[AttentionKind, Weights]
 
-    def queries(self, kind: Kind) -> TokenSequence:
+    def queries(self, kind: AttentionKind) -> TokenSequence:
         """The tokens of the rows: for "cross" those that the decoder predicts, otherwise those that are read."""
         return {"encoder": self.source, "decoder": self.target_input, "cross": self.target_output}[kind]
 
-    def keys(self, kind: Kind) -> TokenSequence:
+    def keys(self, kind: AttentionKind) -> TokenSequence:
         """The tokens of the columns."""
         return self.target_input if kind == "decoder" else self.source
 
-    def mean(self, kind: Kind) -> Weights:
+    def mean(self, kind: AttentionKind) -> Weights:
         """The mean over the heads of each layer, (layers, query, key)."""
         return np.asarray(self.weights[kind].mean(axis=1))
 
-    def maximum(self, kind: Kind) -> Weights:
+    def maximum(self, kind: AttentionKind) -> Weights:
         """The largest weight among the heads of each layer, (layers, query, key); rows do not sum to 1."""
         return np.asarray(self.weights[kind].max(axis=1))
 
-    def rollout(self, kind: Kind) -> Weights:
+    def rollout(self, kind: AttentionKind) -> Weights:
         """Attention through all layers, (query, key); rows sum to 1.
 
         Each layer passes on half of its input through the residual connection and mixes the other half by the mean
@@ -67,7 +67,7 @@ class AttentionMap:
             read = (decoder @ read + cross @ encoder) / 2
         return np.asarray(read / read.sum(axis=-1, keepdims=True))
 
-    def merge(self, kind: Kind, weights: Weights) -> Weights:
+    def merge(self, kind: AttentionKind, weights: Weights) -> Weights:
         """Attention between tokens, (…, query, key), as attention between words.
 
         Attention to a word is the sum over its tokens; attention from a word is their mean (Clark et al. 2019, section

@@ -15,8 +15,8 @@ from dragoman.model.attention import MultiHeadAttention, Record
 from dragoman.model.torch_transformer import TorchTransformer
 from dragoman.model.transformer import Transformer
 
-Kind = Literal["encoder", "decoder", "cross"]
-KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+AttentionKind = Literal["encoder", "decoder", "cross"]
+KINDS: tuple[AttentionKind, ...] = ("encoder", "decoder", "cross")
 """Self-attention of the encoder, masked self-attention of the decoder, attention of the decoder to the encoder."""
 
 
@@ -25,13 +25,13 @@ class Recording:
 
     def __init__(self, model: Transformer) -> None:
         sizes = {"encoder": len(model.encoder), "decoder": len(model.decoder), "cross": len(model.decoder)}
-        self.calls: dict[Kind, list[list[Tensor]]] = {kind: [[] for _ in range(sizes[kind])] for kind in KINDS}
+        self.calls: dict[AttentionKind, list[list[Tensor]]] = {kind: [[] for _ in range(sizes[kind])] for kind in KINDS}
 
-    def add(self, kind: Kind, layer: int, weights: Tensor) -> None:
+    def add(self, kind: AttentionKind, layer: int, weights: Tensor) -> None:
         """Append the weights of one call."""
         self.calls[kind][layer].append(weights.detach())
 
-    def weights(self, kind: Kind) -> Tensor:
+    def weights(self, kind: AttentionKind) -> Tensor:
         """All weights of a kind, (layers, batch, heads, query, key), with the queries of all calls in order.
 
         So one forward pass and one hypothesis decoded step by step give the same result. Keys that did not exist
@@ -63,7 +63,7 @@ def capture(model: Transformer) -> Iterator[Recording]:
         yield recording
 
 
-def _attention_modules(model: Transformer) -> Iterator[tuple[Kind, int, nn.Module]]:
+def _attention_modules(model: Transformer) -> Iterator[tuple[AttentionKind, int, nn.Module]]:
     """Every attention module that may run, with its kind and layer."""
     for index, encoder_layer in enumerate(model.encoder_layers):
         yield "encoder", index, encoder_layer.attention

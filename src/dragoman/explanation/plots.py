@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from dragoman.errors import UserError
 from dragoman.explanation.attention_map import AttentionMap, Weights
-from dragoman.explanation.capture import KINDS, Kind
+from dragoman.explanation.capture import KINDS, AttentionKind
 from dragoman.explanation.fonts import choose_fonts
 from dragoman.explanation.labels import sequence_labels
 from dragoman.explanation.token_sequence import TokenSequence
@@ -108,7 +108,7 @@ def _add_axes(figure: Figure, box: tuple[float, float, float, float]) -> Axes:
     return figure.add_axes((left / width, bottom / height, columns / width, rows / height))
 
 
-def _draw(axes: Axes, attention: AttentionMap, kind: Kind, weights: Weights, title: str) -> AxesImage:
+def _draw(axes: Axes, attention: AttentionMap, kind: AttentionKind, weights: Weights, title: str) -> AxesImage:
     # the square root makes small weights visible
     image = axes.imshow(weights, cmap="Blues", norm=PowerNorm(0.5, 0.0, 1.0))
     keys, queries = sequence_labels(attention.keys(kind)), sequence_labels(attention.queries(kind))

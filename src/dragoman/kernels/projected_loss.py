@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -12,6 +13,36 @@ from dragoman.kernels.linear import matmul, matmul_nt, matmul_tn
 
 LOGITS_AT_ONCE, LOGITS_AT_ONCE_ON_CPU = 2**28, 2**24
 """Logits computed at a time: enough for an efficient matrix product, and never most of the memory."""
+
+
+class _Gradients:
+    """Gradients of the loss, added up chunk by chunk.
+
+    Attributes:
+        hidden: (tokens, d_model).
+        weight: (vocabulary, d_model), float32.
+        bias: (vocabulary,), float32, or None.
+    """
+
+    def __init__(self, hidden: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+        self.hidden = torch.empty_like(hidden)
+        self.weight = torch.zeros_like(weight, dtype=torch.float32)
+        self.bias = None if bias is None else torch.zeros_like(bias, dtype=torch.float32)
+
+    def add_chunk(self, chunk: slice, difference: Tensor, hidden: Tensor, weight: Tensor) -> None:
+        """Add the part of some tokens, given the gradient of their logits, (rows, vocabulary)."""
+        self.hidden[chunk] = matmul(difference, weight)
+        self.weight += matmul_tn(difference, hidden[chunk])
+        if self.bias is not None:
+            self.bias += difference.sum(0, dtype=torch.float32)
+
+    def add_smoothing(self, smoothing: float, real: Tensor, hidden: Tensor, mean_weight: Tensor) -> None:
+        """Add the uniform part of label smoothing, which is the same for every token with real = 1, (tokens,)."""
+        uniform = smoothing / len(self.weight)
+        self.hidden -= smoothing * real[:, None] * mean_weight
+        self.weight -= uniform * hidden.sum(0)
+        if self.bias is not None:
+            self.bias -= uniform * real.sum()
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
@@ -33,34 +64,19 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         smoothing: float,
         ignored: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        at_once = LOGITS_AT_ONCE_ON_CPU if hidden.device.type == "cpu" else LOGITS_AT_ONCE
-        rows = max(1, at_once // len(weight))
+        gradients = _Gradients(hidden, weight, bias)
         target_logits, probabilities = hidden.new_empty(2, len(targets), dtype=torch.float32)  # (tokens,) each
-        d_hidden = torch.empty_like(hidden)  # (tokens, d_model)
-        d_weight = torch.zeros_like(weight, dtype=torch.float32)  # (vocabulary, d_model)
-        d_bias = None if bias is None else torch.zeros_like(bias, dtype=torch.float32)  # (vocabulary,)
-        for start in range(0, len(targets), rows):
-            chunk = slice(start, start + rows)
-            column = targets[chunk, None]
+        for chunk in _chunks(hidden, weight):
             logits = matmul_nt(hidden[chunk], weight, bias)  # (rows, vocabulary)
-            target_logits[chunk] = logits.gather(1, column)[:, 0]
-            difference = torch.softmax(logits, dim=-1, out=logits)  # (rows, vocabulary)
-            probabilities[chunk] = difference.gather(1, column)[:, 0]
-            row = torch.arange(len(column), device=targets.device)  # on a CPU scatter_ would copy the whole matrix
-            difference[row, column[:, 0]] = (probabilities[chunk] - (1 - smoothing)).to(difference.dtype)
+            target_logits[chunk] = logits.gather(1, targets[chunk, None])[:, 0]
+            difference, probabilities[chunk] = _softmax_minus_target(logits, targets[chunk], smoothing)
             difference.index_fill_(0, ignored[chunk].nonzero()[:, 0], 0.0)
-            d_hidden[chunk] = matmul(difference, weight)
-            d_weight += matmul_tn(difference, hidden[chunk])
-            if d_bias is not None:
-                d_bias += difference.sum(0, dtype=torch.float32)
-        uniform, real = smoothing / len(weight), (~ignored).float()  # (tokens,)
-        mean_weight = weight.mean(0, dtype=torch.float32)  # (d_model,)
+            gradients.add_chunk(chunk, difference, hidden, weight)
+        real = (~ignored).float()  # (tokens,)
         hidden = hidden.float() * real[:, None]  # no matrix products with it: autocast would round them
-        d_hidden -= smoothing * real[:, None] * mean_weight
-        d_weight -= uniform * hidden.sum(0)
-        if d_bias is not None:
-            d_bias -= uniform * real.sum()
-        ctx.save_for_backward(d_hidden, d_weight, d_bias)
+        mean_weight = weight.mean(0, dtype=torch.float32)  # (d_model,)
+        gradients.add_smoothing(smoothing, real, hidden, mean_weight)
+        ctx.save_for_backward(gradients.hidden, gradients.weight, gradients.bias)
         ctx.dtype = weight.dtype
         mean_logits = (hidden * mean_weight).sum(-1)  # (tokens,)
         if bias is not None:
@@ -84,6 +100,25 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             None,
             None,
         )
+
+
+def _chunks(hidden: Tensor, weight: Tensor) -> Iterator[slice]:
+    at_once = LOGITS_AT_ONCE_ON_CPU if hidden.device.type == "cpu" else LOGITS_AT_ONCE
+    rows = max(1, at_once // len(weight))
+    return (slice(start, start + rows) for start in range(0, len(hidden), rows))
+
+
+def _softmax_minus_target(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """The gradient of the loss with respect to logits, written over them, except for the uniform part of smoothing.
+
+    Returns:
+        The gradient, (rows, vocabulary), and the probabilities of the targets, (rows,).
+    """
+    difference = torch.softmax(logits, dim=-1, out=logits)
+    probabilities = difference.gather(1, targets[:, None])[:, 0].float()
+    row = torch.arange(len(targets), device=targets.device)  # on a CPU scatter_ would copy the whole matrix
+    difference[row, targets] = (probabilities - (1 - smoothing)).to(difference.dtype)
+    return difference, probabilities
 
 
 def projected_cross_entropy(

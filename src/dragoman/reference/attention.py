@@ -166,7 +166,7 @@ def layer_norm(x: Array, gain: Array, bias: Array, epsilon: float) -> Array:
     """Layer normalisation over the last dimension (Ba et al. 2016, eq. 3 and 4).
 
     Each vector is shifted to mean 0 and scaled to variance 1 (epsilon, added to the variance, keeps constant
-    vectors finite), then multiplied by a learnt gain and moved by a learnt bias, dimension by dimension.
+    vectors finite), then multiplied by a learned gain and moved by a learned bias, dimension by dimension.
 
     Args:
         x: (..., d_model).

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dragoman.search.constraints import Constraints, apply_constraints
-from dragoman.search.hypothesis import Decoder, Hypothesis, finish, length_penalty
+from dragoman.search.hypothesis import Decoder, Hypothesis, finished_hypothesis, length_penalty
 from dragoman.search.log_probabilities import log_probabilities
 from dragoman.search.logits_processors import apply_processors, build_processors
 from dragoman.search.trace import BeamTrace
@@ -142,7 +142,7 @@ class _BeamSearch:
         last = candidates.log_probabilities[index, candidate]
         found = beams.tokens[index, origins].tolist(), beams.log_probabilities[index, origins].tolist(), last.tolist()
         for sentence, tokens, values, value in zip(index.tolist(), *found, strict=True):
-            hypothesis = finish(tokens, [*values, value], self.settings.length_penalty)
+            hypothesis = finished_hypothesis(tokens, [*values, value], self.settings.length_penalty)
             self.ended[beams.sentences[sentence]].hypotheses.append(hypothesis)
 
     def unfinished(self, beams: _Beams, candidates: _Candidates) -> list[int]:

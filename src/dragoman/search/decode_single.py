@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dragoman.search.constraints import Constraints, apply_constraints
-from dragoman.search.hypothesis import Decoder, Hypothesis, finish
+from dragoman.search.hypothesis import Decoder, Hypothesis, finished_hypothesis
 from dragoman.search.log_probabilities import log_probabilities
 from dragoman.search.logits_processors import apply_processors, build_processors, build_sampling_processors
 from dragoman.settings import Decoding
@@ -53,7 +53,7 @@ def decode_single(decoder: Decoder, cache: Any, settings: Decoding, constraints:
             tokens, history = tokens[rows], history[rows]
             cache.select(rows, rows)
     pairs = zip(chosen, values, strict=True)
-    return [finish(each[:-1], scores, settings.length_penalty) for each, scores in pairs]
+    return [finished_hypothesis(each[:-1], scores, settings.length_penalty) for each, scores in pairs]
 
 
 def _likeliest(logits: Tensor, tokens: Tensor) -> Tensor:

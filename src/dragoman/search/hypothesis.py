@@ -46,7 +46,7 @@ def length_penalty(length: int, alpha: float) -> float:
     return float(((5.0 + length) / 6.0) ** alpha)
 
 
-def finish(tokens: list[int], log_probabilities: list[float], alpha: float) -> Hypothesis:
+def finished_hypothesis(tokens: list[int], log_probabilities: list[float], alpha: float) -> Hypothesis:
     """A hypothesis that has just ended; its length counts eos."""
     penalty = length_penalty(len(log_probabilities), alpha)
     return Hypothesis(tokens, log_probabilities, sum(log_probabilities) / penalty)

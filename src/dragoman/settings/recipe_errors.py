@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from dragoman.errors import nearest
 from dragoman.settings import Recipe, Settings
 
-Place = tuple[str | int, ...]
+Location = tuple[str | int, ...]
 """The path of a value in a recipe: ``("data", "train", 0)``."""
 
 
@@ -24,32 +24,32 @@ def find_problems(error: ValidationError, document: Mapping[str, Any]) -> Iterat
         error: What validating the recipe raised; pydantic omits the rules of sections with invalid keys.
         document: The recipe as plain data, with every section.
     """
-    invalid: set[Place] = set()
+    invalid: set[Location] = set()
     for detail in error.errors():
-        place = _key_place(detail["loc"])
-        if detail["type"] == "value_error" or place in invalid:
+        location = _key_location(detail["loc"])
+        if detail["type"] == "value_error" or location in invalid:
             continue
-        invalid.add(place)
-        if detail["type"] == "extra_forbidden" and place == detail["loc"]:
-            yield f"{_dotted(place)}: unknown key{_hint(place)}"
-        elif detail["type"] == "missing" and place == detail["loc"]:
-            yield f"{_dotted(place)}: missing; must be {_allowed(place)}"
+        invalid.add(location)
+        if detail["type"] == "extra_forbidden" and location == detail["loc"]:
+            yield f"{_dotted(location)}: unknown key{_hint(location)}"
+        elif detail["type"] == "missing" and location == detail["loc"]:
+            yield f"{_dotted(location)}: missing; must be {_allowed(location)}"
         else:
-            yield f"{_dotted(place)} = {_shown(document, place)}: must be {_allowed(place)}"
+            yield f"{_dotted(location)} = {_shown(document, location)}: must be {_allowed(location)}"
     yield from _broken_rules(Recipe, document, invalid)
 
 
-def field_at(place: Place) -> FieldInfo | None:
-    """The declaration of the key at a place, if there is such a key."""
-    owner = section_at(place[:-1]) if place else None
-    return owner.model_fields.get(str(place[-1])) if owner else None
+def field_at(location: Location) -> FieldInfo | None:
+    """The declaration of the key at a location, if there is such a key."""
+    owner = section_at(location[:-1]) if location else None
+    return owner.model_fields.get(str(location[-1])) if owner else None
 
 
-def section_at(place: Place) -> type[Settings] | None:
-    """The section at a place, or None if there is no section; the empty place is the whole recipe."""
-    if not place:
+def section_at(location: Location) -> type[Settings] | None:
+    """The section at a location, or None if there is no section; the empty location is the whole recipe."""
+    if not location:
         return Recipe
-    field = field_at(place)
+    field = field_at(location)
     kind = field.annotation if field else None
     return kind if isinstance(kind, type) and issubclass(kind, Settings) else None
 
@@ -84,72 +84,76 @@ def _number(value: float) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
-def _allowed(place: Place) -> str:
-    """What the key, or the item of a list, at a place may be."""
-    if section_at(place):
+def _allowed(location: Location) -> str:
+    """What the key, or the item of a list, at a location may be."""
+    if section_at(location):
         return "a section"
-    key = place[:-1] if isinstance(place[-1], int) else place
+    key = location[:-1] if isinstance(location[-1], int) else location
     owner = section_at(key[:-1])
     assert owner is not None, "an invalid key belongs to a section"
     schema = owner.model_json_schema()
     allowed = schema["properties"][key[-1]]
-    if key != place:
-        allowed = allowed["prefixItems"][place[-1]] if "prefixItems" in allowed else allowed["items"]
+    if key != location:
+        allowed = allowed["prefixItems"][location[-1]] if "prefixItems" in allowed else allowed["items"]
     return describe_schema(allowed, schema.get("$defs", {}))
 
 
-def _hint(place: Place) -> str:
+def _hint(location: Location) -> str:
     """The same key in another section, else the nearest key of this one, else all keys of this one."""
-    key = str(place[-1])
+    key = str(location[-1])
     elsewhere = [
         f"{name}.{key}" for name in Recipe.model_fields if (other := section_at((name,))) and key in other.model_fields
     ]
-    section = section_at(place[:-1])
+    section = section_at(location[:-1])
     assert section is not None, "pydantic reports unknown keys in sections only"
     if elsewhere:
         return f"; did you mean {' or '.join(map(repr, elsewhere))}?"
     return nearest(key, section.model_fields) or f"; allowed: {', '.join(section.model_fields)}"
 
 
-def _key_place(place: Place) -> Place:
-    """The place of the recipe's key or list item, without pydantic's path through unions and tables below it."""
-    for length in range(1, len(place)):
-        if not section_at(place[:length]):
-            return place[: length + 1] if isinstance(place[length], int) else place[:length]
-    return place
+def _key_location(location: Location) -> Location:
+    """The location of the recipe's key or list item, without pydantic's path through unions and tables below it."""
+    for length in range(1, len(location)):
+        if not section_at(location[:length]):
+            return location[: length + 1] if isinstance(location[length], int) else location[:length]
+    return location
 
 
-def _dotted(place: Place) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).removeprefix(".")
+def _dotted(location: Location) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location).removeprefix(".")
 
 
-def _shown(document: Any, place: Place) -> str:
-    for step in place:
+def _shown(document: Any, location: Location) -> str:
+    for step in location:
         document = document[step]
     shown = json.dumps(document, ensure_ascii=False, default=str)
     return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
-def _broken_rules(section: type[Settings], document: Any, invalid: set[Place], place: Place = ()) -> Iterator[str]:
+def _broken_rules(
+    section: type[Settings], document: Any, invalid: set[Location], location: Location = ()
+) -> Iterator[str]:
     """Check the rules of a section, after those of the sections in it, if the values that they read are valid."""
     for name in section.model_fields:
-        if (inner := section_at((*place, name))) and isinstance(document.get(name), dict):
-            yield from _broken_rules(inner, document[name], invalid, (*place, name))
-    values = _valid_values(section, document, invalid, place)
+        if (inner := section_at((*location, name))) and isinstance(document.get(name), dict):
+            yield from _broken_rules(inner, document[name], invalid, (*location, name))
+    values = _valid_values(section, document, invalid, location)
     for rule in section.rules:
         try:
             problem = rule(values)
         except AttributeError:  # the rule reads an invalid value, which has its own message
             continue
         if problem:
-            yield f"{_dotted(place)}: {problem}" if place else problem
+            yield f"{_dotted(location)}: {problem}" if location else problem
 
 
-def _valid_values(section: type[Settings], document: Any, invalid: set[Place], place: Place) -> SimpleNamespace:
+def _valid_values(
+    section: type[Settings], document: Any, invalid: set[Location], location: Location
+) -> SimpleNamespace:
     """The values of a section, given or default, without missing and invalid ones."""
     values = SimpleNamespace()
     for name, field in section.model_fields.items():
-        here = (*place, name)
+        here = (*location, name)
         inner = section_at(here)
         if inner and here not in invalid:
             setattr(values, name, _valid_values(inner, document.get(name, {}), invalid, here))

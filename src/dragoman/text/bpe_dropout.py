@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dragoman.text.normalization import METASPACE
 from dragoman.text.subword import SubwordTokenizer
 
-Ids = Sequence[int] | NDArray[np.integer[Any]]
+TokenIds = Sequence[int] | NDArray[np.integer[Any]]
 
 VARIANTS = 16
 """Segmentations drawn per word; each occurrence of the word uses one of them."""
@@ -41,7 +41,7 @@ class BPEDropout:
         self._merged = {"".join(merge) for merge in self._ranks}
         self._variants = lru_cache(maxsize=2**17)(self._draw)
 
-    def __call__(self, ids: Ids, generator: np.random.Generator) -> Ids:
+    def __call__(self, ids: TokenIds, generator: np.random.Generator) -> TokenIds:
         """The ids of the same sentence in other subwords."""
         words: list[list[int]] = []
         for index in ids:

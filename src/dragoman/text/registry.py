@@ -22,7 +22,7 @@ from dragoman.text.words import load_words, train_words
 
 SOURCE_FILE, TARGET_FILE = "source.tokenizer.json", "target.tokenizer.json"
 
-Side = tuple[str, Iterable[str]]
+LanguageTexts = tuple[str, Iterable[str]]
 """A language and its sentences."""
 
 
@@ -32,7 +32,7 @@ class TokenizerType:
 
     load: Callable[[dict[str, Any]], Tokenizer]
     """From the data of `Tokenizer.to_json`; raises ValidationError or UserError if it is broken."""
-    train: Callable[[Sequence[Side], Text], Sequence[Tokenizer]] | None
+    train: Callable[[Sequence[LanguageTexts], Text], Sequence[Tokenizer]] | None
     """One tokenizer for each side, with a joint vocabulary; None if this type can only be imported."""
 
 

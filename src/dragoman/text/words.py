@@ -15,7 +15,7 @@ from dragoman.text.detokenizer import join_words
 from dragoman.text.normalization import collapse_spaces, replace_surrogates
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
-Split = Callable[[str], list[str]]
+SplitFunction = Callable[[str], list[str]]
 
 
 class WordRules(Settings):
@@ -26,7 +26,7 @@ class WordRules(Settings):
     lowercase: bool
     normalization: Literal["none", "nfc", "nfkc"]
 
-    def splitter(self) -> Split:
+    def splitter(self) -> SplitFunction:
         """The function that splits a sentence into its words, known or not."""
         if self.type == "whitespace":
             return lambda text: collapse_spaces(text).split()
@@ -55,7 +55,7 @@ class WordTokenizer:
         self._hidden = {vocabulary.pad, vocabulary.bos, vocabulary.eos}
 
     @cached_property
-    def _split(self) -> Split:
+    def _split(self) -> SplitFunction:
         return self.rules.splitter()  # late: the target side of a translator only decodes, and needs no spaCy
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
@@ -133,7 +133,7 @@ def _rules(language: str, settings: Text) -> WordRules:
     )
 
 
-def _spacy_splitter(language: str) -> Split:
+def _spacy_splitter(language: str) -> SplitFunction:
     try:
         import spacy
     except ImportError:

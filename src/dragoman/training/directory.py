@@ -14,7 +14,7 @@ from dragoman.text.registry import TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
 HARMLESS = ("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every", "training.threads")
-"""Settings that may differ on resuming: they change nothing that is learnt."""
+"""Settings that may differ on resuming: they do not affect the weights."""
 
 
 def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:

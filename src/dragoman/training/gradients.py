@@ -53,16 +53,16 @@ class GradientComputer:
         """The losses; None if the memory did not suffice."""
         (tokens,) = self.ranks.sum((sum(group.target_tokens for batch in batches for group in batch),))
         microbatches = [
-            (part, forcing)
-            for batch, forcing in zip(batches, teacher_forcing, strict=True)
+            (part, probability)
+            for batch, probability in zip(batches, teacher_forcing, strict=True)
             for part in self._split(batch)
         ]
         losses: Losses = []
         self.state.optimizer.zero_grad()
         try:
-            for number, (part, forcing) in enumerate(microbatches, start=1):
+            for number, (part, probability) in enumerate(microbatches, start=1):
                 with gradient_exchange(self.state.loss, number == len(microbatches)):
-                    loss, nll = self.state.loss(part, forcing)
+                    loss, nll = self.state.loss(part, probability)
                     mean = loss / tokens * self.ranks.size  # the gradients of the processes are averaged
                     self.state.scaler.scale(mean).backward()
                 losses.append((part, torch.stack((loss.detach(), nll))))

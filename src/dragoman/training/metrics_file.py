@@ -11,7 +11,7 @@ from typing import Any, Literal
 from dragoman.errors import UserError
 from dragoman.system.files import write_text
 
-Kind = Literal["train", "validation", "test", "event"]
+RecordKind = Literal["train", "validation", "test", "event"]
 Metrics = Sequence[dict[str, Any]]
 """Lines of metrics.jsonl."""
 
@@ -26,7 +26,7 @@ class MetricsFile:
         self._path = path
         self._file = path.open("a", encoding="utf-8")
 
-    def write(self, kind: Kind, values: Mapping[str, Any]) -> None:
+    def write(self, kind: RecordKind, values: Mapping[str, Any]) -> None:
         """Append one line.
 
         Raises:
@@ -67,7 +67,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     return metrics
 
 
-def current_lines(metrics: Metrics, kind: Kind) -> list[dict[str, Any]]:
+def current_lines(metrics: Metrics, kind: RecordKind) -> list[dict[str, Any]]:
     """The lines of one kind in order of their steps; a step repeated after a resume replaces its first attempt."""
     current: list[dict[str, Any]] = []
     for line in metrics:

@@ -77,8 +77,8 @@ class Trainer:
         for parameters in state.optimizer.param_groups:
             parameters["lr"] = rate
         state.model.train()
-        forcing = draw_teacher_forcing(self.settings, progress, len(batches))
-        losses = self.gradients.compute(batches, forcing)
+        teacher_forcing = draw_teacher_forcing(self.settings, progress, len(batches))
+        losses = self.gradients.compute(batches, teacher_forcing)
         state.scaler.unscale_(state.optimizer)
         norm = full_tensor(nn.utils.clip_grad_norm_(state.model.parameters(), self.settings.clip_norm or math.inf))
         state.scaler.step(state.optimizer)
@@ -88,7 +88,8 @@ class Trainer:
         self.data.train.release_pages()
         self._statistics.add(losses, norm, rate)
         progress.step, progress.epoch, progress.group = self.batches.step, self.batches.epoch, self.batches.group
-        progress.batches, progress.forced = progress.batches + len(forcing), progress.forced + forcing.count(1.0)
+        progress.batches += len(teacher_forcing)
+        progress.forced += teacher_forcing.count(1.0)
 
     def validate(self) -> None:
         """Score the model; note whether it is the best so far, and whether to stop early."""

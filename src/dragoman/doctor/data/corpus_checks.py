@@ -89,7 +89,7 @@ def check_languages(
 
 
 def _has_stopwords_of(word_counts: Counter[str], other: str, language: str) -> bool:
-    """Whether words have far more stopwords of another language than of their own."""
+    """Whether words have far more stopwords of another language than of the expected one."""
     own_share, other_share = stopword_share(word_counts, language), stopword_share(word_counts, other)
     if own_share is None or other_share is None:
         return False

@@ -15,7 +15,7 @@ from dragoman.doctor.data.line_statistics import (
     Flags,
     LineStatistics,
     compute_line_statistics,
-    concatenate,
+    join_statistics,
     normalize,
 )
 
@@ -75,7 +75,7 @@ def collect_statistics(reader: ChunkedReader) -> CorpusStatistics:
         source_parts.append(_add_lines(chunk.sources, source_words, counted))
         target_parts.append(_add_lines(chunk.targets, target_words, counted))
         invalid_parts.append(np.isin(np.arange(len(chunk)), list(chunk.invalid_utf8)))
-    source, target = concatenate(source_parts), concatenate(target_parts)
+    source, target = join_statistics(source_parts), join_statistics(target_parts)
     return CorpusStatistics(
         SideStatistics(source.lengths, source.digests, source.scripts, source_words),
         SideStatistics(target.lengths, target.digests, target.scripts, target_words),

@@ -76,7 +76,7 @@ def compute_line_statistics(texts: Sequence[str], normalized: Sequence[str]) -> 
     )
 
 
-def concatenate(parts: Sequence[LineStatistics]) -> LineStatistics:
+def join_statistics(parts: Sequence[LineStatistics]) -> LineStatistics:
     """The statistics of consecutive parts of a corpus as one."""
     empty = compute_line_statistics([], [])
     columns = (np.concatenate([getattr(part, field.name) for part in (empty, *parts)]) for field in fields(empty))

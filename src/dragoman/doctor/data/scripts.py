@@ -49,5 +49,5 @@ def count_letters(texts: Sequence[str]) -> NDArray[np.int64]:
         return np.zeros((0, len(SCRIPTS)), np.int64)
     code_points = np.frombuffer("\n".join(texts).encode("utf-32-le", errors="replace"), dtype=np.uint32)
     text_index = np.cumsum(code_points == ord("\n"))
-    cells = text_index * len(SCRIPTS) + _script_of_code_points()[code_points]
-    return np.bincount(cells, minlength=len(texts) * len(SCRIPTS)).reshape(len(texts), len(SCRIPTS))
+    bins = text_index * len(SCRIPTS) + _script_of_code_points()[code_points]
+    return np.bincount(bins, minlength=len(texts) * len(SCRIPTS)).reshape(len(texts), len(SCRIPTS))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Difference:
+class PredictionDifference:
     """How much predictions differ.
 
     Attributes:
@@ -29,7 +29,7 @@ class Tolerance:
     relative: float
     probability: float
 
-    def exceeded_by(self, difference: Difference) -> bool:
+    def exceeded_by(self, difference: PredictionDifference) -> bool:
         """Whether a difference is more than rounding."""
         return difference.relative > self.relative or difference.probability > self.probability
 
@@ -46,15 +46,15 @@ TOLERANCES = {
 """For inputs of different shapes, by the precision of the model."""
 
 
-def measure_difference(log_probabilities: Tensor, others: Tensor) -> Difference:
+def measure_difference(log_probabilities: Tensor, others: Tensor) -> PredictionDifference:
     """The difference of log-probabilities of the same shape, (…, vocabulary)."""
     if not log_probabilities.numel():
-        return Difference(0.0, 0.0)
+        return PredictionDifference(0.0, 0.0)
     spread = max(float(log_probabilities.std(dim=-1).mean()), 1e-12)
     rms = float((log_probabilities - others).square().mean().sqrt())
-    return Difference(rms / spread, float((log_probabilities.exp() - others.exp()).abs().max()))
+    return PredictionDifference(rms / spread, float((log_probabilities.exp() - others.exp()).abs().max()))
 
 
-def largest(differences: list[Difference]) -> Difference:
+def largest(differences: list[PredictionDifference]) -> PredictionDifference:
     """The difference with the largest relative value."""
     return max(differences, key=lambda difference: difference.relative)

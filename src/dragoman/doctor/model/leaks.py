@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
-from dragoman.doctor.model.differences import SAME_SHAPE, Difference, Tolerance, largest, measure_difference
+from dragoman.doctor.model.differences import SAME_SHAPE, PredictionDifference, Tolerance, largest, measure_difference
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, Probe
 
 MAX_PADDING = 24  # ids of padding that are added to a sentence
@@ -74,7 +74,7 @@ def check_source_padding_leak(probe: Probe, tolerance: Tolerance) -> Iterator[Fi
     """Add padding to sources, as in a batch with a longer sentence."""
     source, target = probe.random_sources(3, SOURCE_LENGTH), probe.random_targets(3, TARGET_LENGTH)
     before = probe.predict(source, target)
-    leaks: dict[int, Difference] = {0: Difference(0.0, 0.0)}
+    leaks: dict[int, PredictionDifference] = {0: PredictionDifference(0.0, 0.0)}
     for padding in (1, MAX_PADDING):
         padding = min(padding, probe.max_lengths["source"] - SOURCE_LENGTH)
         if padding <= 0:

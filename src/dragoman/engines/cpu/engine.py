@@ -13,7 +13,7 @@ from dragoman.engines.step_engine import StepEngine
 from dragoman.kernels import accelerated
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 
-POSITIONS = ("sinusoidal", "learned", "rotary")
+SUPPORTED_POSITIONS = ("sinusoidal", "learned", "rotary")
 
 
 def unsupported(request: EngineRequest) -> list[str]:
@@ -25,7 +25,7 @@ def unsupported(request: EngineRequest) -> list[str]:
         f"--compute-type {request.compute_type}": request.compute_type != "float32",
         "decoding.cache = false": not request.decoding.cache,
         f"model.implementation = {model.implementation!r}": model.implementation != "dragoman",
-        f"model.positions = {model.positions!r}": model.positions not in POSITIONS,
+        f"model.positions = {model.positions!r}": model.positions not in SUPPORTED_POSITIONS,
         "weights in another type than float32": any(
             weight.dtype != torch.float32 for weight in request.bundle.model.parameters()
         ),

@@ -16,7 +16,7 @@ from dragoman.engines.ctranslate2.convert import conversion_directory, convert, 
 from dragoman.engines.protocol import Engine, EngineRequest, Ids
 from dragoman.errors import UserError
 from dragoman.search.constraints import max_target_length
-from dragoman.search.hypothesis import Hypothesis, finish, length_penalty
+from dragoman.search.hypothesis import Hypothesis, finished_hypothesis, length_penalty
 from dragoman.search.trace import BeamTrace
 from dragoman.system.cpu import usable_cores
 
@@ -189,7 +189,9 @@ class CTranslate2Engine:
         scores, alpha = iter(results), self.request.decoding.length_penalty
         for index in batch:
             if any(map(self._needs_scores, found[index])):
-                scored = [finish(each.tokens, next(scores).result().log_probs, alpha) for each in found[index]]
+                scored = [
+                    finished_hypothesis(each.tokens, next(scores).result().log_probs, alpha) for each in found[index]
+                ]
                 found[index] = sorted(scored, key=lambda hypothesis: -hypothesis.score)
 
     def _search_unfinished(self, sources: Sequence[Ids], found: list[list[Hypothesis]]) -> None:

@@ -21,7 +21,7 @@ from dragoman.settings import Model
 FORBIDDEN = -1e4
 """Added to the logits of tokens that no translation may have: e^-10000 is 0 in float32, and float16 can hold it."""
 
-POSITIONS = 1024
+MIN_POSITIONS = 1024
 """Positions that a table of sinusoids has at least, as CTranslate2 cuts sources there unless told otherwise."""
 
 _ACTIVATIONS = {
@@ -33,7 +33,7 @@ _ACTIVATIONS = {
 
 
 def specify(bundle: Bundle) -> specs.TransformerSpec:
-    """The specification of a bundle's model, complete and valid, with weights of its own."""
+    """The specification of a bundle's model, complete and valid, with copies of the weights."""
     model, settings = bundle.model, bundle.model.settings
     spec = specs.TransformerSpec(_encoder(settings), _decoder(settings))
     for stack, embedding, positions, norm in (
@@ -77,7 +77,7 @@ def _encodings(positions: nn.Module, settings: Model) -> NDArray[np.float32]:
     """The table of positions, (positions, d_model); sinusoids go on beyond the model's own limit."""
     if isinstance(positions, LearnedPositions):
         return _array(positions.table)
-    return _array(sinusoids(max(settings.max_length, POSITIONS), settings.d_model))
+    return _array(sinusoids(max(settings.max_length, MIN_POSITIONS), settings.d_model))
 
 
 def _set_final_norm(stack: Any, norm: nn.LayerNorm) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.attention_map import AttentionMap, Weights
-from dragoman.explanation.capture import KINDS, Kind
+from dragoman.explanation.capture import KINDS, AttentionKind
 from dragoman.explanation.explain import Explanation
 from dragoman.explanation.labels import sequence_labels, token_label
 from dragoman.search.trace import Candidate
@@ -40,7 +40,7 @@ def _views(attention: AttentionMap) -> dict[str, Any]:
     return views
 
 
-def _view(attention: AttentionMap, rollouts: dict[Kind, Weights]) -> dict[str, Any]:
+def _view(attention: AttentionMap, rollouts: dict[AttentionKind, Weights]) -> dict[str, Any]:
     """Labels and weights of all kinds of attention."""
     return {
         "maps": {
@@ -57,7 +57,7 @@ def _view(attention: AttentionMap, rollouts: dict[Kind, Weights]) -> dict[str, A
     }
 
 
-def _stack_maps(attention: AttentionMap, kind: Kind, rollout: Weights) -> Weights:
+def _stack_maps(attention: AttentionMap, kind: AttentionKind, rollout: Weights) -> Weights:
     """All maps of a kind, (layers * (heads + 2) + 3, query, key).
 
     For each layer its heads, their mean and their maximum; then mean, maximum and rollout over all layers.

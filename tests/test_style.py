@@ -1,0 +1,137 @@
+"""Small files and functions, one meaning per name, standard terms and plain English.
+
+The table of retired names is exact: each was used by an earlier version for something that has a standard term.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "dragoman"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+CODE = sorted(
+    path for part in ("src", "tests", "benchmarks", "docs", "examples") for path in (ROOT / part).rglob("*.py")
+)
+TABLES = {"corpus/synthetic/captions/tables.py", "corpus/synthetic/captions/phrases.py"}
+"""Files that are data."""
+
+MODEL_LINES = 700
+MANY_PARAMETERS = {"doctor/model/examine.py:examine"}
+"""Public functions that describe a user's model, all of whose parameters are passed by name."""
+
+RETIRED_NAMES = {
+    *("PackedTransformer", "PackedCache", "Residual", "Tongues"),
+    *("products", "transposed_times", "packed_hidden", "block_attention", "sealed", "cells", "turns", "turn"),
+    *("forcing", "keep_going", "temper", "telling", "survey", "judging", "little_words", "break_down"),
+}
+RETIRED_FUNCTIONS = {"times", "whole", "like", "spread", "tell", "force", "follow", "watch"}
+RETIRED_MODULES = {
+    *("products", "packed", "block_attention", "sealed", "machine", "information", "breakdown", "problems"),
+    *("training/large", "training/text", "text/training", "text/pieces", "export/pieces"),
+    *("search/run", "search/scores", "search/forcing", "search/filters"),
+    *("doctor/telling", "doctor/survey", "doctor/judging", "doctor/reading", "doctor/watch"),
+    *("export/graph", "export/specification", "export/marian", "export/engine", "export/converted"),
+}
+RETIRED_PHRASES = (
+    *("anew", "whoever", "whomever", "mends?", "mended", "in vain", "be it", "beside", "lies", "hitherto", "thereof"),
+    *("does the like", "for it is", "of its own", "of their own", "nothing of", "whence", "wherein", "is worth"),
+    *("comes apart", "came apart", "what is (?:left|kept|said|read)", "tells (?:which|what|how|the|of|why)", "surer"),
+    *("is told", "are told", "tells of", "is at fault", "which is to be", "that is to be", "the house", "licence"),
+    *("learnt", "spelt", "parametrised", "normalise[ds]?", "initialise[ds]?", "synchronised"),
+)
+SHARED_NAMES = {"unsupported", "open_engine", "open_corpus", "recognizes", "refusals", "reopen", "write"}
+"""Functions that every module of a table of extensions has."""
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_files_are_short() -> None:
+    lengths = [lines_of(path) for path in SOURCES if name_of(path) not in TABLES]
+    assert np.median(lengths) <= 95
+    assert np.percentile(lengths, 90) <= 200
+    assert max(lengths) <= 280
+    assert sum(lines_of(path) for path in (PACKAGE / "model").glob("*.py")) <= MODEL_LINES
+
+
+def test_functions_are_short() -> None:
+    lengths = [node.end_lineno - node.lineno + 1 for path in SOURCES for node in functions(path) if node.end_lineno]
+    assert np.percentile(lengths, 90) <= 20
+
+
+def test_functions_have_few_parameters() -> None:
+    for path in SOURCES:
+        for node in functions(path):
+            parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            count = len([each for each in parameters if each.arg not in ("self", "cls", "ctx")])
+            exempt = name_of(path).startswith("cli/") or f"{name_of(path)}:{node.name}" in MANY_PARAMETERS
+            assert exempt or count <= 6, f"{path}:{node.lineno}: {node.name} has {count} parameters"
+
+
+def test_model_names_no_machine() -> None:
+    for path in (PACKAGE / "model").glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"(?i)onednn|mkldnn|cuda|\bcpu\b|packed|varlen|device\.type", text), path
+
+
+def test_public_names_have_one_meaning() -> None:
+    """No class or function of one name is defined twice; a command of the command line may share one."""
+    places = defaultdict(list)
+    for path in SOURCES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(name_of(path))
+    for name, paths in places.items():
+        outside = [path for path in paths if not path.startswith(("cli/", "reference/"))]
+        assert len(outside) <= 1 or name in SHARED_NAMES, f"{name}: {outside}"
+
+
+@pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_retired_names_do_not_return(path: Path) -> None:
+    module = path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else ROOT).with_suffix("").as_posix()
+    tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
+    names = {token.string for token in tokens if token.type == tokenize.NAME}
+    assert not {module, path.stem} & RETIRED_MODULES
+    assert not names & RETIRED_NAMES
+    assert not {node.name for node in functions(path)} & RETIRED_FUNCTIONS
+
+
+def written_texts() -> list[Path]:
+    """All files of the project that people read, except data and this one."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = [ROOT / name for name in listed.splitlines()]
+    data = {PACKAGE / name for name in TABLES} | {Path(__file__), ROOT / "LICENSE"}
+    return [path for path in paths if path not in data and path.suffix not in (".png", ".svg") and path.is_file()]
+
+
+def test_retired_phrases_do_not_return() -> None:
+    pattern = re.compile(rf"\b(?:{'|'.join(RETIRED_PHRASES)})\b", re.IGNORECASE)
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in written_texts()
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1)
+        if pattern.search(line)
+    ]
+    assert not found, "\n".join(found)
