@@ -18,7 +18,7 @@ test: check
 check: .venv/extras
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/mypy src tests docs $(wildcard benchmarks/*.py)
+	$(BIN)/mypy src tests docs benchmarks/*.py
 
 bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart

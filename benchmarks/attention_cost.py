@@ -1,8 +1,8 @@
-"""The cost table of the paper (Vaswani et al. 2017, table 1), measured: time and memory of four kinds of layer.
+"""Measure the costs in table 1 of the paper (Vaswani et al. 2017): time and memory of four kinds of layer.
 
 Self-attention, attention restricted to a window of r neighbours, convolution of width k and recurrence, each over a
 sequence of n vectors of d dimensions, forward only, float32. For each, the exponents of n and d are fitted to the
-measurements, printed beside those of the paper, and drawn.
+measurements, printed next to those of the paper, and plotted.
 
 python benchmarks/attention_cost.py --plot attention-cost.svg
 """
@@ -28,7 +28,7 @@ FIXED_LENGTH, FIXED_DIMENSION = 512, 256
 
 
 class Kind(NamedTuple):
-    """A kind of layer: what makes one for d dimensions, and the exponents of n and d that the paper gives."""
+    """A kind of layer: a function that creates one for d dimensions, and the exponents of n and d in the paper."""
 
     make: Callable[[int], Callable[[Tensor], Tensor]]
     formula: str
@@ -37,7 +37,7 @@ class Kind(NamedTuple):
 
 
 def self_attention(d: int) -> Callable[[Tensor], Tensor]:
-    """softmax(X X^T / sqrt(d)) X: what the paper counts, without the projections."""
+    """softmax(X X^T / sqrt(d)) X, without the projections, as the paper counts."""
     return lambda x: (x @ x.mT / math.sqrt(d)).softmax(dim=-1) @ x
 
 
@@ -76,7 +76,7 @@ KINDS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--plot", type=Path, help="where to draw the measurements (.svg or .png)")
+    parser.add_argument("--plot", type=Path, help="plot the measurements to this file (.svg or .png)")
     arguments = parser.parse_args()
     torch.manual_seed(1)
     curves: dict[str, list[tuple[str, tuple[int, ...], list[float]]]] = {"time (ms)": [], "memory (MiB)": []}
@@ -98,7 +98,7 @@ def main() -> None:
 
 @torch.inference_mode()
 def measure(kind: Kind, n: int, d: int, repeats: int) -> tuple[float, float]:
-    """Milliseconds (median) and MiB (peak of what is allocated meanwhile) of one sequence."""
+    """Milliseconds (median) and peak of allocated MiB for one sequence."""
     layer, x = kind.make(d), torch.randn(1, n, d)
     layer(x)
     seconds = []
@@ -110,8 +110,8 @@ def measure(kind: Kind, n: int, d: int, repeats: int) -> tuple[float, float]:
 
 
 def peak_bytes(run: Callable[[], object]) -> int:
-    """Most bytes of tensors alive at once that running allocated."""
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler tells of each start and stop
+    """Peak of the bytes that a function allocates for tensors."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # otherwise the profiler logs each start and stop
     with torch.profiler.profile(profile_memory=True) as profiler:
         run()
     alive = most = 0
@@ -130,7 +130,7 @@ def exponent(sizes: tuple[int, ...], values: list[float]) -> float:
 
 
 def draw(curves: dict[str, list[tuple[str, tuple[int, ...], list[float]]]], path: Path) -> None:
-    """Measurements over n, on logarithmic axes, where an exponent is a slope."""
+    """Plot measurements over n on logarithmic axes, where an exponent is a slope."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4), layout="constrained")

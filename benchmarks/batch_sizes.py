@@ -1,6 +1,6 @@
-"""Whether batch and order ever change a translation, and how speed depends on the batch.
+"""Check that batch size and order never change a translation, and measure how speed depends on the batch size.
 
-The corpus is translated as a whole, batched by tokens, and then in random order, a few sentences at a time.
+The corpus is translated at once, in batches of similar length, and then in random order, a few sentences at a time.
 
 python benchmarks/batch_sizes.py runs/quickstart
 python benchmarks/batch_sizes.py runs/multi30k-de-en --corpus multi30k:test_2016_flickr --engine ctranslate2
@@ -15,14 +15,16 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.corpus import read_corpus
-from dragoman.engines.choose import open_translator
+from dragoman.engines import EngineRequest, open_engine
+from dragoman.engines.choose import ENGINES
+from dragoman.translator import Translator
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", type=Path, nargs="?", default=Path("runs/quickstart"), help="or a run directory")
     parser.add_argument("--corpus", default="captions:test", help="pairs to translate, as recipes name them")
-    parser.add_argument("--engine", choices=("torch", "ctranslate2"), default="torch")
+    parser.add_argument("--engine", choices=ENGINES, default="cpu")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
     parser.add_argument("--sizes", type=int, nargs="+", default=[64, 8, 1])
     arguments = parser.parse_args()
@@ -30,10 +32,11 @@ def main() -> None:
     data = bundle.recipe.data
     corpus = read_corpus(arguments.corpus, source_language=data.source_language, target_language=data.target_language)
     sources = [pair.source for pair in corpus]
-    print("beam  batch      sentences/s  translated otherwise")
+    print("beam  batch      sentences/s  different translations")
     for beam in arguments.beams:
         decoding = bundle.recipe.decoding.model_copy(update={"beam_size": beam, "n_best": 1})
-        translator = open_translator(bundle, find_bundle(arguments.bundle), decoding, arguments.engine, None)
+        request = EngineRequest(bundle, decoding, path=find_bundle(arguments.bundle), token_scores=False)
+        translator = Translator(bundle, decoding, engine=open_engine(request, arguments.engine))
         expected: list[str] = []
         for size in (len(sources), *arguments.sizes):
             order = list(range(len(sources)))
@@ -48,7 +51,7 @@ def main() -> None:
             seconds = time.perf_counter() - started
             expected = expected or texts
             changed = sum(one != other for one, other in zip(texts, expected, strict=True))
-            batch = str(size) if size < len(sources) else "by tokens"
+            batch = str(size) if size < len(sources) else "all"
             print(f"{beam:4}  {batch:9}  {len(sources) / seconds:11.1f}  {changed}")
 
 

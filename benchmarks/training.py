@@ -1,8 +1,9 @@
-"""How fast dragoman trains beside its peers, on one machine and in one run.
+"""Compare the training speed of dragoman and other toolkits, on one machine and in one run.
 
 Multi30k German to English, joint BPE of 10,000, 3+3 layers of 256 (4 heads, feed-forward 1,024), tied embeddings, label
-smoothing 0.1, dropout 0.1, Adam, 4,096 target tokens a batch. Counted are target tokens that are no padding, a second;
-memory is the largest resident size of the process. The peers read the same subwords, each in an environment of its own.
+smoothing 0.1, dropout 0.1, Adam, 4,096 target tokens per batch. Speed is target tokens per second without padding;
+memory is the peak resident size of the process. The other toolkits read the same subwords, each in a separate virtual
+environment.
 
 make bench-training
 python benchmarks/training.py --peers dragoman marian tutorial --steps 40
@@ -31,17 +32,17 @@ from dragoman.settings import Recipe
 HERE = Path(__file__).parent
 PEERS = ("dragoman", "tutorial", "marian", "joeynmt", "eole")
 HALF = {"dragoman", "tutorial", "marian", "eole"}
-"""Those that train in bfloat16 on a CPU."""
+"""Toolkits that can train in bfloat16 on a CPU."""
 
-SOURCE_LAYER = 4 * 256**2 + 2 * 256 * 1024  # multiplications a token: four projections of attention, feed-forward
-TARGET_LAYER = 6 * 256**2 + 2 * 256 * 1024  # and the queries and outputs of attention to the source
-MEMORY_LAYER = 2 * 256**2  # keys and values of the source, once in each decoder layer
+SOURCE_LAYER = 4 * 256**2 + 2 * 256 * 1024  # multiplications per token: four projections of attention, and feed-forward
+TARGET_LAYER = 6 * 256**2 + 2 * 256 * 1024  # in addition, queries and outputs of attention to the source
+MEMORY_LAYER = 2 * 256**2  # keys and values of the source, in each decoder layer
 LAYERS, D_MODEL = 3, 256
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did: target tokens a second, megabytes, and the share of tokens that are no padding (if it tells)."""
+    """Target tokens per second, memory in MB, and the fraction of tokens that are not padding, if known."""
 
     tokens_per_second: float
     memory: float
@@ -52,36 +53,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", nargs="+", choices=PEERS, help="default: all that are installed")
     parser.add_argument("--precisions", nargs="+", choices=("float32", "bfloat16"), default=("float32", "bfloat16"))
-    parser.add_argument("--steps", type=int, default=60, help="of a run; the first third warms up")
+    parser.add_argument("--steps", type=int, default=60, help="steps of a run; the first third is not measured")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--environments", type=Path, default=Path(".venv-peers"), help="one for each foreign peer")
+    parser.add_argument("--environments", type=Path, default=Path(".venv-peers"), help="of other toolkits")
     arguments = parser.parse_args()
     arguments.peers = arguments.peers or [peer for peer in PEERS if installed(peer, arguments.environments)]
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as directory:
         recipe = make_recipe(arguments.steps)
         data = prepare(recipe, None, None, lambda text: None)
-        write_data(data, Path(place))
-        save_recipe(recipe, Path(place) / "recipe.toml")
+        write_data(data, Path(directory))
+        save_recipe(recipe, Path(directory) / "recipe.toml")
         for precision in arguments.precisions:
             peers = [peer for peer in arguments.peers if precision == "float32" or peer in HALF]
             outcomes: dict[str, list[Outcome]] = {peer: [] for peer in peers}
-            products = []
-            for _ in range(arguments.repeats):  # in turn, so that a slow minute hits them all
-                products.append(large_product(precision))
+            matrix_products = []
+            for _ in range(arguments.repeats):  # in turn, so that changes in the speed of the machine affect all alike
+                matrix_products.append(large_product(precision))
                 for peer in peers:
-                    outcomes[peer].append(run(peer, precision, Path(place), arguments))
-            tell(precision, outcomes, statistics.median(products), arithmetic(data))
+                    outcomes[peer].append(run(peer, precision, Path(directory), arguments))
+            report(precision, outcomes, statistics.median(matrix_products), arithmetic(data))
 
 
 def installed(peer: str, environments: Path) -> bool:
-    """Whether a peer is here; those of other environments are installed by make bench-training."""
+    """Whether a toolkit is installed; make bench-training installs those with separate environments."""
     if peer == "marian":
         return find_spec("transformers") is not None
     return peer in ("dragoman", "tutorial") or (environments / peer).is_dir()
 
 
 def make_recipe(steps: int) -> Recipe:
-    """The configuration above."""
+    """The recipe of the configuration above."""
     return build_recipe(
         {
             "name": "benchmark",
@@ -112,11 +113,11 @@ def make_recipe(steps: int) -> Recipe:
     )
 
 
-def write_data(data: Dataset, place: Path) -> None:
-    """Ids for peers that read arrays, subwords for those that read text."""
+def write_data(data: Dataset, directory: Path) -> None:
+    """Write ids for toolkits that read arrays, and subwords for those that read text."""
     vocabulary = data.source.vocabulary
     np.savez(
-        place / "ids.npz",
+        directory / "ids.npz",
         source=data.train.source.ids,
         source_offsets=data.train.source.offsets,
         target=data.train.target.ids,
@@ -126,31 +127,31 @@ def write_data(data: Dataset, place: Path) -> None:
     )
     for language, store in (("de", data.train.source), ("en", data.train.target)):
         lines = (" ".join(vocabulary.tokens[index] for index in store[number]) for number in range(len(store)))
-        place.joinpath(f"train.{language}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    place.joinpath("vocabulary.txt").write_text("\n".join(vocabulary.tokens[4:]) + "\n", encoding="utf-8")
+        directory.joinpath(f"train.{language}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    directory.joinpath("vocabulary.txt").write_text("\n".join(vocabulary.tokens[4:]) + "\n", encoding="utf-8")
 
 
-def run(peer: str, precision: str, place: Path, arguments: argparse.Namespace) -> Outcome:
-    """Train with a peer in a process of its own."""
+def run(peer: str, precision: str, directory: Path, arguments: argparse.Namespace) -> Outcome:
+    """Train with a toolkit in a new process."""
     foreign = arguments.environments / peer / "bin" / "python"
     python = str(foreign) if foreign.exists() else sys.executable
-    command = [python, str(HERE / "peers" / f"{peer}_training.py"), str(place), precision, str(arguments.steps)]
+    command = [python, str(HERE / "peers" / f"{peer}_training.py"), str(directory), precision, str(arguments.steps)]
     read, write = os.pipe()
     with open(os.devnull, "w") as nowhere:
         actions = [(os.POSIX_SPAWN_DUP2, write, 1), (os.POSIX_SPAWN_DUP2, nowhere.fileno(), 2)]
         process = os.posix_spawn(python, command, os.environ, file_actions=actions)
     os.close(write)
     with os.fdopen(read) as output:
-        said = output.read().strip().splitlines()
+        lines = output.read().strip().splitlines()
     _, status, usage = os.wait4(process, 0)
-    if status or not said:
-        sys.exit(f"{' '.join(command)} failed; run it by hand to see why")
-    result = json.loads(said[-1])
+    if status or not lines:
+        sys.exit(f"{' '.join(command)} failed; run this command to see why")
+    result = json.loads(lines[-1])
     return Outcome(result["tokens_per_second"], usage.ru_maxrss / 1024, result.get("real"))
 
 
 def large_product(precision: str) -> float:
-    """Arithmetic of the machine's product of two large matrices, GFLOP/s."""
+    """GFLOP/s of a product of two large matrices."""
     size = 4096
     a, b = (torch.randn(size, size, dtype=getattr(torch, precision)) for _ in range(2))
     seconds = []
@@ -162,18 +163,18 @@ def large_product(precision: str) -> float:
 
 
 def arithmetic(data: Dataset) -> float:
-    """Floating-point operations of training on one target token, attention's own products left out."""
-    ratio = len(data.train.source.ids) / len(data.train.target.ids)  # source tokens for each target token
+    """Floating-point operations of training on one target token, without the products inside attention."""
+    ratio = len(data.train.source.ids) / len(data.train.target.ids)  # source tokens per target token
     source = LAYERS * (SOURCE_LAYER + MEMORY_LAYER) * ratio
     target = LAYERS * TARGET_LAYER + D_MODEL * len(data.target.vocabulary)
     return 3 * 2 * (source + target)  # forward, and twice as much backward; a multiplication and an addition
 
 
-def tell(precision: str, outcomes: dict[str, list[Outcome]], product: float, operations: float) -> None:
-    """Medians, and ratios to the fastest of the others."""
+def report(precision: str, outcomes: dict[str, list[Outcome]], product: float, operations: float) -> None:
+    """Print medians, and the ratio of our speed to each."""
     speeds = {peer: statistics.median(one.tokens_per_second for one in runs) for peer, runs in outcomes.items()}
-    print(f"\n{precision}: a large matrix product makes {product:.0f} GFLOP/s")
-    print(f"{'':10} tokens/s  ours is  of the product  memory  no padding")
+    print(f"\n{precision}: a large matrix product computes {product:.0f} GFLOP/s")
+    print(f"{'':10} tokens/s  ours is  of the product  memory  not padding")
     for peer, speed in speeds.items():
         memory = statistics.median(one.memory for one in outcomes[peer]) / 1024
         real = outcomes[peer][0].real

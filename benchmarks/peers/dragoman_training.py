@@ -1,4 +1,4 @@
-"""Trains the benchmark's configuration with dragoman and prints its speed: DIRECTORY PRECISION STEPS."""
+"""Train the benchmark's model with dragoman and print its speed. Arguments: DIRECTORY PRECISION STEPS."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import tempfile
 from pathlib import Path
 
 from dragoman.recipe import load_recipe
+from dragoman.system.memory import keep_freed_memory
 from dragoman.training.run import train
 
 
-def main(place: Path, precision: str) -> None:
-    recipe = load_recipe(place / "recipe.toml", [f"training.precision={precision}"])
+def main(directory: Path, precision: str) -> None:
+    keep_freed_memory()
+    recipe = load_recipe(directory / "recipe.toml", [f"training.precision={precision}"])
     with tempfile.TemporaryDirectory() as runs:
         train(recipe, Path(runs) / "run")
         lines = [json.loads(line) for line in (Path(runs) / "run" / "metrics.jsonl").read_text().splitlines()]

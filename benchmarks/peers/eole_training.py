@@ -1,4 +1,4 @@
-"""Eole 0.6: DIRECTORY PRECISION STEPS."""
+"""Train with Eole 0.6. Arguments: DIRECTORY PRECISION STEPS."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import yaml
 from loop import arguments
 
 
-def configuration(place: Path, output: Path, precision: str, steps: int) -> dict[str, object]:
-    """As its documentation explains the keys."""
+def configuration(directory: Path, output: Path, precision: str, steps: int) -> dict[str, object]:
+    """The settings of the benchmark with the keys of its documentation."""
     return {
         "seed": 1,
         "share_vocab": True,
-        "src_vocab": str(place / "vocabulary.txt"),
-        "tgt_vocab": str(place / "vocabulary.txt"),
+        "src_vocab": str(directory / "vocabulary.txt"),
+        "tgt_vocab": str(directory / "vocabulary.txt"),
         "src_vocab_size": 10_000,
         "tgt_vocab_size": 10_000,
         "report_every": 5,
-        "data": {"corpus": {"path_src": str(place / "train.de"), "path_tgt": str(place / "train.en")}},
+        "data": {"corpus": {"path_src": str(directory / "train.de"), "path_tgt": str(directory / "train.en")}},
         "training": {
             "model_path": str(output),
             "world_size": 0,
@@ -64,10 +64,10 @@ def configuration(place: Path, output: Path, precision: str, steps: int) -> dict
 
 
 if __name__ == "__main__":
-    place, precision, steps = arguments()
+    directory, precision, steps = arguments()
     with tempfile.TemporaryDirectory() as runs:
         settings = Path(runs) / "settings.yaml"
-        settings.write_text(yaml.safe_dump(configuration(place, Path(runs) / "run", precision, steps)))
+        settings.write_text(yaml.safe_dump(configuration(directory, Path(runs) / "run", precision, steps)))
         command = [sys.executable, "-m", "eole.bin.main", "train", "-config", str(settings)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""JoeyNMT 2.3, which trains in float32 on a CPU: DIRECTORY PRECISION STEPS."""
+"""Train with JoeyNMT 2.3, which trains in float32 on a CPU. Arguments: DIRECTORY PRECISION STEPS."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from joeynmt.__main__ import main as joeynmt
 from loop import arguments
 
 
-def configuration(place: Path, output: Path, steps: int) -> dict[str, object]:
-    """As its documentation explains the keys."""
-    side = {"level": "word", "lowercase": False, "max_length": 256, "voc_file": str(place / "vocabulary.txt")}
+def configuration(directory: Path, output: Path, steps: int) -> dict[str, object]:
+    """The settings of the benchmark with the keys of its documentation."""
+    side = {"level": "word", "lowercase": False, "max_length": 256, "voc_file": str(directory / "vocabulary.txt")}
     layers = {
         "type": "transformer",
         "num_layers": 3,
@@ -32,8 +32,8 @@ def configuration(place: Path, output: Path, steps: int) -> dict[str, object]:
         "model_dir": str(output),
         "use_cuda": False,
         "data": {
-            "train": str(place / "train"),
-            "dev": str(place / "few"),
+            "train": str(directory / "train"),
+            "dev": str(directory / "few"),
             "dataset_type": "plain",
             "src": {"lang": "de", **side},
             "trg": {"lang": "en", **side},
@@ -66,14 +66,14 @@ def configuration(place: Path, output: Path, steps: int) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    place, precision, steps = arguments()
+    directory, precision, steps = arguments()
     assert precision == "float32"
     for language in ("de", "en"):
-        lines = place.joinpath(f"train.{language}").read_text(encoding="utf-8").splitlines(keepends=True)
-        place.joinpath(f"few.{language}").write_text("".join(lines[:10]), encoding="utf-8")
+        lines = directory.joinpath(f"train.{language}").read_text(encoding="utf-8").splitlines(keepends=True)
+        directory.joinpath(f"few.{language}").write_text("".join(lines[:10]), encoding="utf-8")
     with tempfile.TemporaryDirectory() as runs:
         output, settings = Path(runs) / "run", Path(runs) / "settings.yaml"
-        settings.write_text(yaml.safe_dump(configuration(place, output, steps)), encoding="utf-8")
+        settings.write_text(yaml.safe_dump(configuration(directory, output, steps)), encoding="utf-8")
         sys.argv = ["joeynmt", "train", str(settings), "--skip-test"]
         joeynmt()
         log = (output / "train.log").read_text(encoding="utf-8")

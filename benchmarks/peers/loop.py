@@ -1,4 +1,4 @@
-"""The loop that peers without one share: batches of ids in, target tokens a second out. Needs torch and numpy only."""
+"""The training loop of toolkits without one; prints target tokens per second. Needs only torch and numpy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Logits = Callable[[Tensor, Tensor], Tensor]  # of source (batch, source) and tar
 
 
 class Ids(NamedTuple):
-    """Sentences as ids, and what is special."""
+    """Sentences as ids, special ids, and the size of the vocabulary."""
 
     sources: list[np.ndarray]
     targets: list[np.ndarray]
@@ -29,25 +29,25 @@ class Ids(NamedTuple):
     size: int
 
 
-def read_ids(place: Path) -> Ids:
-    """What benchmarks/training.py wrote."""
-    data = np.load(place / "ids.npz")
+def read_ids(directory: Path) -> Ids:
+    """Read the ids that benchmarks/training.py wrote."""
+    data = np.load(directory / "ids.npz")
     sides = []
     for side in ("source", "target"):
-        ids = data[side]  # read once: each look into the file reads the whole array again
+        ids = data[side]  # read once: each access to the file would read the whole array
         sides.append([ids[start:end] for start, end in pairwise(data[f"{side}_offsets"])])
     _, pad, bos, eos = data["specials"].tolist()
     return Ids(sides[0], sides[1], pad, bos, eos, int(data["size"]))
 
 
 def random_batches(ids: Ids, sentences: int) -> list[np.ndarray]:
-    """So many sentences a batch, whatever their length."""
+    """Random batches of a number of sentences of any length."""
     order = np.random.default_rng(1).permutation(len(ids.sources))
     return np.array_split(order, len(order) // sentences)
 
 
 def bucketed_batches(ids: Ids, tokens: int) -> list[np.ndarray]:
-    """Sentences of like length, so many target tokens a batch, in random order."""
+    """Batches of sentences of similar length with a number of target tokens, in random order."""
     lengths = (
         np.array([[len(target), len(source)] for source, target in zip(ids.sources, ids.targets, strict=True)]) + 1
     )
@@ -64,9 +64,9 @@ def bucketed_batches(ids: Ids, tokens: int) -> list[np.ndarray]:
 def train(
     ids: Ids, model: nn.Module, logits: Logits, batches: Sequence[np.ndarray], precision: str, steps: int
 ) -> None:
-    """Adam steps on label-smoothed cross-entropy; prints the median speed of all but the first third."""
+    """Train with Adam and label smoothing; print the median speed after the first third of the steps."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
-    speeds, real, cells = [], 0, 0
+    speeds, real, padded = [], 0, 0
     model.train()
     for step in range(steps):
         started = time.perf_counter()
@@ -82,9 +82,9 @@ def train(
         loss.backward()
         optimizer.step()
         tokens = int((target[:, 1:] != ids.pad).sum())
-        real, cells = real + tokens + int((source != ids.pad).sum()), cells + target[:, 1:].numel() + source.numel()
+        real, padded = real + tokens + int((source != ids.pad).sum()), padded + target[:, 1:].numel() + source.numel()
         speeds.append(tokens / (time.perf_counter() - started))
-    print(json.dumps({"tokens_per_second": statistics.median(speeds[steps // 3 :]), "real": real / cells}))
+    print(json.dumps({"tokens_per_second": statistics.median(speeds[steps // 3 :]), "real": real / padded}))
 
 
 def _pad(sentences: list[np.ndarray], pad: int) -> Tensor:

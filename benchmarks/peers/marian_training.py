@@ -1,4 +1,4 @@
-"""Hugging Face's Marian, in batches bucketed for it: DIRECTORY PRECISION STEPS."""
+"""Train Hugging Face's Marian in batches of similar length. Arguments: DIRECTORY PRECISION STEPS."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from torch import Tensor
 from transformers import MarianConfig, MarianMTModel
 
 if __name__ == "__main__":
-    place, precision, steps = arguments()
-    ids = read_ids(place)
+    directory, precision, steps = arguments()
+    ids = read_ids(directory)
     config = MarianConfig(
         vocab_size=ids.size,
         decoder_vocab_size=ids.size,

@@ -1,4 +1,4 @@
-"""The usual tutorial: nn.Transformer, 128 random sentences a batch, logits everywhere: DIRECTORY PRECISION STEPS."""
+"""Train as in most tutorials: nn.Transformer, batches of 128 random sentences. Arguments: DIRECTORY PRECISION STEPS."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Tutorial(nn.Module):
 
 
 if __name__ == "__main__":
-    place, precision, steps = arguments()
-    ids = read_ids(place)
+    directory, precision, steps = arguments()
+    ids = read_ids(directory)
     model = Tutorial(ids.size, ids.pad)
     train(ids, model, model, random_batches(ids, 128), precision, steps)
