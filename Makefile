@@ -13,7 +13,7 @@ quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 check: .venv/extras
 	$(BIN)/ruff format --check
@@ -42,10 +42,10 @@ bench-training: .venv/extras .venv-peers/installed
 docs: .venv/installed
 	$(BIN)/python docs/generate_recipes.py
 
-# Tests of pages in a real browser skip without these.
-browser: .venv/installed
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[browser]'
-	command -v chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
+# Installs Chromium and a font for Devanagari on Debian; without them, the tests of pages are skipped.
+browser:
+	command -v chromium >/dev/null && fc-list :lang=hi | grep -q . || { \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-lohit-deva fontconfig; }
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -56,7 +56,7 @@ clean:
 	  echo "dragoman needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) --version 2>&1); try: make PYTHON=python3.11" >&2; \
 	  exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,spacy]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,browser,spacy]'
 	@touch $@
 
 # What exports and engines need.
