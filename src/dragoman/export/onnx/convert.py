@@ -89,7 +89,6 @@ def _without_metadata(model: onnx.ModelProto) -> onnx.ModelProto:
     """Remove the stack traces of torch, which contain paths, and the shapes of intermediate results."""
     graph = model.graph
     for part in (model, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
-        pass
         part.ClearField("doc_string")
     graph.ClearField("value_info")
     model.producer_name, model.producer_version = "dragoman", __version__
