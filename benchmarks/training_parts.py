@@ -60,7 +60,9 @@ DISABLE: dict[str, Callable[[], object]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--precisions", nargs="+", choices=("float32", "bfloat16"), default=("float32", "bfloat16"))
-    parser.add_argument("--steps", type=int, default=30, help="steps of a run, at least 15; the first third is not measured")
+    parser.add_argument(
+        "--steps", type=int, default=30, help="steps of a run, at least 15; the first third is not measured"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--disable", choices=DISABLE, help=argparse.SUPPRESS)  # measure only this, in this process
     arguments = parser.parse_args()

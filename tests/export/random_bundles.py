@@ -1,4 +1,4 @@
-"""Bundles of random weights in every variant that an exporter may meet."""
+"""Bundles with random weights, in all model variants and with all kinds of tokenizers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "unigram, silu": {"text.tokenizer": "unigram", "model.activation": "silu"},
     "split words": {"text.pre_tokenizer": "whitespace", "text.lowercase": True},
 }
-"""Settings that differ from the tiny recipe's, by what they are."""
+"""Settings that differ from those of DOCUMENT, by name of the variant."""
 
 DOCUMENT: dict[str, Any] = {
     "name": "random",
@@ -67,10 +67,7 @@ def tokenizers(text: Text) -> tuple[Tokenizer, Tokenizer]:
 
 
 def make_bundle(variant: str = "pre-norm, tied", **options: Any) -> Bundle:
-    """A bundle of a variant, with further settings (``model__heads=2``) changed, whose every weight matters.
-
-    Biases and gains differ from their initial zeros and ones.
-    """
+    """A bundle of a variant, with more settings if given (``model__heads=2``); no bias is 0, no gain of a norm is 1."""
     changes = VARIANTS[variant] | {name.replace("__", "."): value for name, value in options.items()}
     recipe = build_recipe(DOCUMENT, [f"{key}={str(value).lower()}" for key, value in changes.items()])
     source, target = tokenizers(recipe.text)
@@ -80,12 +77,12 @@ def make_bundle(variant: str = "pre-norm, tied", **options: Any) -> Bundle:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.empty_like(parameter).normal_(std=0.15, generator=generator))
-        _let_sentences_end(model, target.vocabulary.eos)
+        _make_eos_likely(model, target.vocabulary.eos)
     return Bundle(recipe, model, source, target)
 
 
-def _let_sentences_end(model: Transformer, eos: int) -> None:
-    """Make eos likelier by a factor of e^3: random weights alone seldom end a sentence before its limit."""
+def _make_eos_likely(model: Transformer, eos: int) -> None:
+    """Multiply the odds of eos by about e^3: with random weights, few translations would end before their limit."""
     last = model.decoder[-1]
     assert isinstance(last, DecoderLayer)
     norm = last.feed_forward_residual.norm if isinstance(model.decoder_norm, Identity) else model.decoder_norm
@@ -95,6 +92,6 @@ def _let_sentences_end(model: Transformer, eos: int) -> None:
 
 @cache
 def sentences() -> list[str]:
-    """Sentences to translate, of all lengths."""
+    """Sentences of various lengths to translate."""
     german = [source for source, _ in islice(captions("test"), 12)]
     return [*german, " ".join(german[:3]), "Hund", "Ein 7 ßÄ Œ"]

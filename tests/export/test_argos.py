@@ -1,4 +1,4 @@
-"""Argos packages: SentencePiece splits every text as our subwords do, and what it cannot do is refused."""
+"""Export to Argos: SentencePiece splits every text as our tokenizers do, or the export is refused."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from random_bundles import make_bundle, sentences, tokenizers
 
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
-from dragoman.export.argos.sentencepiece import refusals, sentencepiece_model
-from dragoman.export.parity import Sample
+from dragoman.export.argos.sentencepiece_model import sentencepiece_model, unsupported_tokenizer
 from dragoman.export.run import export
+from dragoman.export.sample import Sample
 from dragoman.settings import Text
 from dragoman.text.subword import SubwordTokenizer, load_subwords
 
@@ -43,17 +43,17 @@ ODD = [
 def pair(request: pytest.FixtureRequest) -> tuple[SubwordTokenizer, sentencepiece.SentencePieceProcessor]:
     tokenizer, _ = tokenizers(KINDS[request.param])
     assert isinstance(tokenizer, SubwordTokenizer)
-    assert refusals(tokenizer) == []
+    assert unsupported_tokenizer(tokenizer) == []
     return tokenizer, sentencepiece.SentencePieceProcessor(model_proto=sentencepiece_model(tokenizer))
 
 
-def test_ids_are_ours(pair: tuple[SubwordTokenizer, sentencepiece.SentencePieceProcessor]) -> None:
+def test_ids_are_the_same(pair: tuple[SubwordTokenizer, sentencepiece.SentencePieceProcessor]) -> None:
     ours, theirs = pair
     texts = [text for both in islice(captions("test"), 200) for text in both] + ODD
     assert theirs.encode(texts) == ours.encode(texts)
 
 
-def test_ids_of_any_text_are_ours(pair: tuple[SubwordTokenizer, sentencepiece.SentencePieceProcessor]) -> None:
+def test_ids_of_any_text_are_the_same(pair: tuple[SubwordTokenizer, sentencepiece.SentencePieceProcessor]) -> None:
     ours, theirs = pair
 
     @settings(max_examples=60, deadline=None, database=None)
@@ -64,8 +64,11 @@ def test_ids_of_any_text_are_ours(pair: tuple[SubwordTokenizer, sentencepiece.Se
     check()
 
 
-def test_merges_of_other_parts_are_found_and_refused() -> None:
-    """With "bc" before "ab", and "abc" made of "ab" and "c", our BPE leaves "a bc" alone; SentencePiece would not."""
+def test_tokens_that_sentencepiece_would_also_build_from_other_tokens_are_refused() -> None:
+    """The merges are "bc", "ab" and then "ab" + "c". Our BPE splits the text "abc" into "a" and "bc".
+
+    SentencePiece would merge these to "abc", because that is in the vocabulary.
+    """
     tokenizer, _ = tokenizers(KINDS["bpe"])
     data = tokenizer.to_json()
     model = data["tokenizer"]["model"]
@@ -75,23 +78,23 @@ def test_merges_of_other_parts_are_found_and_refused() -> None:
     model["merges"] = [["b", "c"], ["a", "b"], ["ab", "c"]]
     broken = load_subwords(data)
     assert [broken.vocabulary.tokens[index] for index in broken.encode(["abc"])[0]] == ["▁", "a", "bc"]
-    (reason,) = refusals(broken)
+    (reason,) = unsupported_tokenizer(broken)
     assert "'abc'" in reason
     assert "'ab'" not in reason
 
 
 @pytest.mark.parametrize("variant", ["pre-norm, rotary", "unigram, silu", "post-norm, two vocabularies"])
-def test_a_package_is_the_same_translator(variant: str, tmp_path: Path) -> None:
+def test_a_package_computes_the_same(variant: str, tmp_path: Path) -> None:
     bundle = make_bundle(variant, model__output_bias=True)
-    spelled = [index for token, index in bundle.target.vocabulary.ids.items() if token.startswith("<0x")]
+    byte_tokens = [index for token, index in bundle.target.vocabulary.ids.items() if token.startswith("<0x")]
     with torch.no_grad():
-        bundle.model.output.bias[spelled] -= 50  # Argos shows bytes as they are spelled
-    measured = export(bundle, "argos", tmp_path / "out", sample=Sample(sentences()))
-    assert measured.largest_difference < 1e-4
-    assert measured.same_text > 0.9
+        bundle.model.output.bias[byte_tokens] -= 50  # Argos does not decode them
+    parity = export(bundle, "argos", tmp_path / "out", sample=Sample(sentences()))
+    assert parity.largest_difference < 1e-4
+    assert parity.same_text > 0.9
 
 
-def test_a_package_holds_what_argos_looks_for(tmp_path: Path) -> None:
+def test_a_package_contains_the_files_that_argos_expects(tmp_path: Path) -> None:
     export(make_bundle(), "argos", tmp_path / "out")
     with zipfile.ZipFile(tmp_path / "out" / "random.argosmodel") as package:
         names = package.namelist()
@@ -103,14 +106,14 @@ def test_a_package_holds_what_argos_looks_for(tmp_path: Path) -> None:
     assert (metadata["from_code"], metadata["to_code"]) == ("de", "en")
 
 
-def test_subwords_without_bytes_are_refused() -> None:
+def test_subwords_without_byte_fallback_are_refused() -> None:
     tokenizer, _ = tokenizers(Text(vocabulary_size=300, byte_fallback=False))
-    assert "text.byte_fallback = false" in refusals(tokenizer)[0]
+    assert "text.byte_fallback = false" in unsupported_tokenizer(tokenizer)[0]
 
 
 @pytest.mark.parametrize(
     ("variant", "reason"), [("words", "text.tokenizer"), ("split words", "text.pre_tokenizer = 'whitespace'")]
 )
-def test_words_are_refused(variant: str, reason: str, tmp_path: Path) -> None:
+def test_other_tokenizers_are_refused(variant: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=reason):
         export(make_bundle(variant), "argos", tmp_path / "out")

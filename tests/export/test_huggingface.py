@@ -1,24 +1,25 @@
-"""Hugging Face's format: Marian and Pegasus with our logits, our tokens and our greedy translations."""
+"""Export to Hugging Face: Marian and Pegasus models with the same logits, tokens and greedy translations."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from random_bundles import make_bundle, sentences
+from readme_program import run_readme_program
 
 from dragoman.errors import UserError
-from dragoman.export.parity import Sample
+from dragoman.export.formats import load_exporter
 from dragoman.export.run import export
+from dragoman.export.sample import Sample
+from dragoman.settings import Decoding
+from dragoman.translator import Translator
 
 transformers = pytest.importorskip("transformers")
 
 MARIAN = {"model__norm": "post", "model__final_norm": False}
-EXPRESSED: dict[str, dict[str, Any]] = {
+SUPPORTED: dict[str, dict[str, Any]] = {
     "Pegasus": {},
     "Pegasus, untied, bias": {"model__tie": "none", "model__output_bias": True, "model__activation": "gelu"},
     "Pegasus, unigram, no biases": {"text__tokenizer": "unigram", "model__tie": "target", "model__qkv_bias": False},
@@ -26,7 +27,7 @@ EXPRESSED: dict[str, dict[str, Any]] = {
     "Marian, untied, bias": {**MARIAN, "model__tie": "none", "model__output_bias": True, "model__encoder_layers": 1},
     "Marian, target tied": {**MARIAN, "model__tie": "target", "model__activation": "gelu", "model__decoder_layers": 3},
 }
-REFUSED = {
+UNSUPPORTED = {
     "pre-norm, rotary": ["model.positions = 'rotary'"],
     "pre-norm, no final norm": ["model.final_norm = false"],
     "post-norm, final norm": ["model.final_norm = true", "model.norm_epsilon = 1e-06"],
@@ -37,25 +38,25 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("variant", EXPRESSED)
-def test_logits_and_greedy_translations_are_ours(variant: str, tmp_path: Path) -> None:
-    bundle = make_bundle(**EXPRESSED[variant])
-    measured = export(bundle, "huggingface", tmp_path / "out", sample=Sample(sentences()))
-    assert measured.compared == "logits"
-    assert measured.largest_difference < 1e-4
-    assert measured.values > 300 * len(bundle.target.vocabulary)
-    assert measured.same_text > 0.9
+@pytest.mark.parametrize("variant", SUPPORTED)
+def test_logits_and_greedy_translations_are_the_same(variant: str, tmp_path: Path) -> None:
+    bundle = make_bundle(**SUPPORTED[variant])
+    parity = export(bundle, "huggingface", tmp_path / "out", sample=Sample(sentences()))
+    assert parity.compared == "logits"
+    assert parity.largest_difference < 1e-4
+    assert parity.values > 300 * len(bundle.target.vocabulary)
+    assert parity.same_text > 0.9
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")
     assert type(model).__name__.startswith(variant[:6])
 
 
-@pytest.mark.parametrize("variant", REFUSED)
-def test_what_it_cannot_express_is_refused_by_name_and_together(variant: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("variant", UNSUPPORTED)
+def test_all_unsupported_settings_are_named_together(variant: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         export(make_bundle(variant), "huggingface", tmp_path / "out")
-    for reason in REFUSED[variant]:
+    for reason in UNSUPPORTED[variant]:
         assert reason in str(caught.value)
-    assert len(str(caught.value).splitlines()) == 1 + len(REFUSED[variant])
+    assert len(str(caught.value).splitlines()) == 1 + len(UNSUPPORTED[variant])
     assert not (tmp_path / "out").exists()
 
 
@@ -64,23 +65,59 @@ def test_int8_is_refused(tmp_path: Path) -> None:
         export(make_bundle(), "huggingface", tmp_path / "out", "int8")
 
 
-def test_tokens_are_ours_even_of_text_like_specials(tmp_path: Path) -> None:
+def test_tokens_are_the_same_even_for_text_like_special_tokens(tmp_path: Path) -> None:
     bundle = make_bundle()
-    export(bundle, "huggingface", tmp_path / "out")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    load_exporter("huggingface").write(bundle, tmp_path, "float32")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
     texts = [*sentences(), "</s> Hund <pad>", "Ａ\u00a0b  c", "e\u0301 <0x41>", "\u2581 x"]
     eos = bundle.source.vocabulary.eos
-    ours = [[*ids, eos] for ids in bundle.source.encode(texts)]
-    assert tokenizer(texts)["input_ids"] == ours
-    decoded = [" ".join(text.split()) for text in tokenizer.batch_decode(ours, skip_special_tokens=True)]
-    assert decoded == [bundle.source.decode(ids) for ids in ours]
+    ids = [[*tokens, eos] for tokens in bundle.source.encode(texts)]
+    assert tokenizer(texts)["input_ids"] == ids
+    decoded = [" ".join(text.split()) for text in tokenizer.batch_decode(ids, skip_special_tokens=True)]
+    assert decoded == [bundle.source.decode(tokens) for tokens in ids]
 
 
-def test_the_model_card_s_program_works_without_dragoman(tmp_path: Path) -> None:
-    export(make_bundle(), "huggingface", tmp_path / "out")
-    program = re.findall(r"```python\n(.*?)```", (tmp_path / "out" / "README.md").read_text("utf-8"), re.DOTALL)[0]
-    program += "\nimport sys\nassert 'dragoman' not in sys.modules"
-    command = [sys.executable, "-c", program.replace("…", sentences()[0])]
-    done = subprocess.run(command, cwd=tmp_path / "out", capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("['")
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ({"decoding__max_length": 7}, 7),
+        ({"decoding__max_length": 999}, 150),
+        ({"decoding__max_length": 100, "decoding__max_length_ratio": 0.1, "decoding__max_length_offset": 2}, 17),
+    ],
+)
+def test_the_generation_config_has_the_limit_of_the_longest_source(
+    options: dict[str, Any], limit: int, tmp_path: Path
+) -> None:
+    """Both programs force eos at the limit, and transformers counts bos too."""
+    bundle = make_bundle(**options)
+    exporter = load_exporter("huggingface")
+    exporter.write(bundle, tmp_path, "float32")
+    exported = exporter.load(bundle, tmp_path, "float32")
+    assert exported.decoding.max_length == limit
+    greedy = Decoding(beam_size=1, max_length=limit, max_length_offset=limit)
+    expected = Translator(bundle, greedy)(sentences())
+    assert max(len(translation.tokens) for translation in expected) == limit - 1
+    assert exported.translate(sentences()) == [str(translation) for translation in expected]
+
+
+def test_the_program_in_the_model_card_needs_no_dragoman(tmp_path: Path) -> None:
+    bundle = make_bundle(decoding__beam_size=1, decoding__max_length_offset=30)
+    load_exporter("huggingface").write(bundle, tmp_path, "float32")
+    generate = 'model.generate(**tokenizer([text], return_tensors="pt"))'
+    texts = sentences()[:4]
+    translations = run_readme_program(
+        tmp_path, texts, f"' '.join(tokenizer.decode({generate}[0], skip_special_tokens=True).split())"
+    )
+    assert translations == [str(translation) for translation in Translator(bundle).stream(texts)]
+
+
+def test_exporting_leaves_the_progress_bars_of_transformers_enabled(tmp_path: Path) -> None:
+    logging = transformers.utils.logging
+    before = logging.is_progress_bar_enabled()
+    logging.enable_progress_bar()
+    try:
+        load_exporter("huggingface").write(make_bundle(), tmp_path, "float32")
+        assert logging.is_progress_bar_enabled()
+    finally:
+        if not before:
+            logging.disable_progress_bar()

@@ -14,7 +14,8 @@ from dragoman.cli.compare import compare
 from dragoman.cli.data import data_app
 from dragoman.cli.doctor import doctor_app
 from dragoman.cli.evaluate import evaluate
-from dragoman.cli.exporting import export_bundle, import_app
+from dragoman.cli.export import export_bundle
+from dragoman.cli.importing import import_app
 from dragoman.cli.info import info, settings
 from dragoman.cli.inspect import inspect
 from dragoman.cli.score import score

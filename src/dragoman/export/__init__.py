@@ -1,1 +1,1 @@
-"""Bundles in the formats of other programs, each checked against the original, and those programs as engines."""
+"""Export to the formats of other programs, with a check that the export computes the same."""

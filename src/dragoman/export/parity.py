@@ -1,212 +1,154 @@
-"""Is an export the same translator? What it computes, and what it says, against the original."""
+"""Parity check: does an exported model compute the same as its bundle, and does it translate alike?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Literal, Protocol
+from itertools import cycle, islice
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.corpus import read_texts
-from dragoman.corpus.lines import read_lines
-from dragoman.dataset.batch import pad
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import corpus_scores
+from dragoman.export.model_outputs import model_outputs, random_pairs
+from dragoman.export.protocol import ExportedModel, OutputKind
+from dragoman.export.sample import Sample
 from dragoman.search.description import describe_decoding
-from dragoman.settings import Decoding
 from dragoman.translator import Translator
 
-Values = NDArray[np.float32]
-Compared = Literal["logits", "log-probabilities"]
-
 TOLERANCE = 1e-4
-"""Largest difference of logits or log-probabilities that rounding in float32 may make."""
+"""Largest difference of logits or log-probabilities that rounding in float32 may cause."""
 
 SAME_TEXT = 0.995
-"""Least share of equal translations; the rest are near ties that rounding decides."""
+"""Smallest allowed share of equal translations: rounding decides between hypotheses with nearly equal scores."""
 
 BLEU_DIFFERENCE = {"float32": 0.05, "int8": 0.3}
-"""Largest difference in BLEU by arithmetic."""
+"""Largest allowed difference in BLEU by compute type."""
 
-_SAMPLES, _LONGEST = 32, 20
-
-
-class Exported(Protocol):
-    """An export, opened by the program that it is for."""
-
-    compares: Compared
-    decoding: Decoding  # of the translations to compare
-
-    def values(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Values]:
-        """For each pair of ids, without bos and eos: what `compares` says, at every target position and the end.
-
-        Logits are (target + 1, vocabulary). Log-probabilities are those of the target tokens, (target + 1,), among
-        the tokens that a translation may have.
-        """
-        ...
-
-    def translate(self, texts: Sequence[str]) -> list[str]:
-        """Translations, tokenized and decoded by the export's own files where it has any."""
-        ...
-
-
-@dataclass(frozen=True)
-class Sample:
-    """What to compare on: sentences, and if there are any, their right translations."""
-
-    texts: Sequence[str] = ()
-    references: Sequence[str] = ()
-
-    def without_blanks(self) -> Sample:
-        """The sample without empty sentences, which nobody need translate."""
-        kept = [index for index, text in enumerate(self.texts) if text.strip()]
-        references = [self.references[index] for index in kept] if self.references else []
-        return Sample([self.texts[index] for index in kept], references)
+COMPARED_SENTENCES = 32
+"""Sentences of the sample whose outputs are compared, in addition to random ones."""
 
 
 @dataclass(frozen=True)
 class Parity:
-    """How an export differs from its bundle. `same_text` is a share; BLEU is there if references were given."""
+    """The differences between an export and its bundle.
+
+    Attributes:
+        format: The format's name.
+        compute_type: The arithmetic of the export.
+        compared: Which outputs of the models were compared.
+        largest_difference: Between two outputs.
+        mean_difference: Of all outputs.
+        values: Number of outputs compared.
+        decoding: The search, in a few words.
+        sentences: Number of sentences translated.
+        own_sentences: Whether the user provided them; otherwise they consist of random tokens.
+        same_text: Share of equal translations, 0 to 1.
+        bleu: Of the export's translations; None without references.
+        bleu_of_bundle: Of the bundle's translations; None without references.
+    """
 
     format: str
     compute_type: str
-    compared: Compared
+    compared: OutputKind
     largest_difference: float
     mean_difference: float
     values: int
     decoding: str
     sentences: int
-    own_sentences: bool  # given by the user, not made of random tokens
+    own_sentences: bool
     same_text: float
     bleu: float | None = None
     bleu_of_bundle: float | None = None
 
     @property
     def problems(self) -> list[str]:
-        """What keeps the export from being the same translator."""
-        found, exact = [], self.compute_type == "float32"
-        if exact and not self.largest_difference <= TOLERANCE:
-            found.append(f"{self.compared} differ by up to {self.largest_difference:.2g}, not {TOLERANCE:g}")
-        differing = round((1 - self.same_text) * self.sentences)
-        if exact and self.own_sentences and differing > max(1, (1 - SAME_TEXT) * self.sentences):
-            found.append(f"{differing} of {self.sentences} translations differ")
+        """The differences that are larger than allowed."""
+        problems, exact = [], self.compute_type == "float32"
+        if exact and not self.largest_difference <= TOLERANCE:  # NaN is a problem too
+            problems.append(f"{self.compared} differ by up to {self.largest_difference:.2g}; {TOLERANCE:g} are allowed")
+        different = round((1 - self.same_text) * self.sentences)
+        if exact and self.own_sentences and different > max(1, (1 - SAME_TEXT) * self.sentences):
+            problems.append(f"{different} of {self.sentences} translations differ")
         if self.bleu is not None and self.bleu_of_bundle is not None:
             allowed = BLEU_DIFFERENCE[self.compute_type]
             if abs(self.bleu - self.bleu_of_bundle) > allowed:
-                found.append(f"BLEU is {self.bleu:.2f}, not {self.bleu_of_bundle:.2f} as before")
-        return found
+                problems.append(f"BLEU is {self.bleu:.2f}, {self.bleu_of_bundle:.2f} before the export")
+        return problems
+
+    def require(self) -> None:
+        """Raise UserError if a difference is larger than allowed."""
+        if self.problems:
+            raise UserError(f"the export to {self.format} failed its parity check: {'; '.join(self.problems)}")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
-        kind = "" if self.own_sentences else " (of random tokens)"
+        kind = "" if self.own_sentences else " of random tokens"
         lines = [
             f"{self.compared}: largest difference {self.largest_difference:.2g}, mean {self.mean_difference:.2g} "
             f"({self.values:,} values, {self.compute_type})",
-            f"translations: {self.same_text:.1%} of {self.sentences:,} sentences{kind} the same ({self.decoding})",
+            f"translations: {self.same_text:.1%} of {self.sentences:,} sentences{kind} are equal ({self.decoding})",
         ]
         if self.bleu is not None and self.bleu_of_bundle is not None:
-            lines.append(f"BLEU: {self.bleu:.2f}, that of the bundle {self.bleu_of_bundle:.2f}")
+            lines.append(f"BLEU: {self.bleu:.2f} (bundle: {self.bleu_of_bundle:.2f})")
         return "\n".join(lines)
 
 
-def read_sample(source: Path | None, reference: Path | None) -> Sample:
-    """The sample in a file of sentences, and one of their translations if it is given.
-
-    Raises:
-        UserError: They are of different length, cannot be read, or there are translations without sentences.
-    """
-    if source is None:
-        if reference:
-            raise UserError(f"--reference {reference}: give the sentences too, with --source")
-        return Sample()
-    if reference is None:
-        return Sample(list(read_lines(source)))
-    return Sample(*read_texts(source, reference))
-
-
-def compare(name: str, bundle: Bundle, exported: Exported, sample: Sample, compute_type: str = "float32") -> Parity:
-    """Measure how an export differs from its bundle.
+def measure_parity(
+    name: str, bundle: Bundle, exported: ExportedModel, sample: Sample, compute_type: str = "float32"
+) -> Parity:
+    """Measure the differences between an exported model and its bundle.
 
     Args:
-        name: Its format.
+        name: The format's name.
         bundle: The original.
-        exported: The export, opened.
-        sample: Sentences; without any, sentences of random tokens are compared.
-        compute_type: The export's arithmetic.
+        exported: The exported model.
+        sample: Sentences to translate; if there are none, sentences of random tokens are translated.
+        compute_type: The arithmetic of the export.
     """
-    random_sources, targets = _random_pairs(bundle)
+    sources, targets = random_pairs(bundle)
     sample = sample.without_blanks()
-    texts = sample.texts or [text for text in map(bundle.source.decode, random_sources) if text.strip()]
-    sources = [*random_sources, *_some(bundle, texts)]
-    targets = [*targets, *(targets[index % len(targets)] for index in range(len(sources) - len(targets)))]
-    expected = values_of(bundle, sources, targets, exported.compares)
-    differences = [
-        np.abs(ours - theirs) for ours, theirs in zip(expected, exported.values(sources, targets), strict=True)
-    ]
-    own = [str(translation) for translation in Translator(bundle, exported.decoding).stream(texts)]
-    theirs = exported.translate(texts)
-    references = list(sample.references)
+    texts = sample.texts or [text for text in map(bundle.source.decode, sources) if text.strip()]
+    sources = [*sources, *_encode_some(bundle, texts)]
+    differences = _output_differences(bundle, exported, sources, list(islice(cycle(targets), len(sources))))
+    expected = [str(translation) for translation in Translator(bundle, exported.decoding).stream(texts)]
+    translated = exported.translate(texts)
     return Parity(
         format=name,
         compute_type=compute_type,
-        compared=exported.compares,
-        largest_difference=float(max(difference.max() for difference in differences)),
-        mean_difference=float(np.mean(np.concatenate([difference.ravel() for difference in differences]))),
-        values=sum(difference.size for difference in differences),
+        compared=exported.output_kind,
+        largest_difference=float(differences.max()),
+        mean_difference=float(differences.mean()),
+        values=differences.size,
         decoding=describe_decoding(exported.decoding),
         sentences=len(texts),
         own_sentences=bool(sample.texts),
-        same_text=sum(map(str.__eq__, own, theirs)) / max(1, len(texts)),
-        bleu=corpus_scores(theirs, references)["bleu"] if references else None,
-        bleu_of_bundle=corpus_scores(own, references)["bleu"] if references else None,
+        same_text=sum(map(str.__eq__, expected, translated)) / max(1, len(texts)),
+        bleu=_bleu(translated, sample.references),
+        bleu_of_bundle=_bleu(expected, sample.references),
     )
 
 
-def require(parity: Parity) -> None:
-    """Raise UserError if the export is not the same translator."""
-    if parity.problems:
-        raise UserError(f"the export to {parity.format} failed its parity check: {'; '.join(parity.problems)}")
-
-
-@torch.inference_mode()
-def values_of(
-    bundle: Bundle, sources: Sequence[list[int]], targets: Sequence[list[int]], compares: Compared
-) -> list[Values]:
-    """What the bundle's own model says of pairs, as `Exported.values` returns it."""
-    source, target = bundle.source.vocabulary, bundle.target.vocabulary
-    values = []
-    for start in range(0, len(sources), _SAMPLES):
-        group, answers = sources[start : start + _SAMPLES], targets[start : start + _SAMPLES]
-        ids = pad(group, first=None, last=source.eos, pad=source.pad)
-        logits = bundle.model(ids, pad(answers, first=target.bos, last=None, pad=target.pad)).float()
-        if compares == "log-probabilities":
-            logits[:, :, [target.unk, target.pad, target.bos]] = -torch.inf
-            wanted = pad(answers, first=None, last=target.eos, pad=target.pad)
-            logits = logits.log_softmax(dim=-1).gather(2, wanted[:, :, None])[:, :, 0]
-        values += [row[: len(answer) + 1].numpy() for row, answer in zip(logits, answers, strict=True)]
-    return values
-
-
-def _random_pairs(bundle: Bundle) -> tuple[list[list[int]], list[list[int]]]:
-    """Sentences of random tokens, the same ones each time: any wrong weight shows in some."""
-    generator = np.random.default_rng(1)
-    longest = min(_LONGEST, bundle.model.settings.max_length - 1)
-
-    def sentences(size: int) -> list[list[int]]:
-        return [generator.integers(4, size, 1 + index % longest).tolist() for index in range(_SAMPLES)]
-
-    return sentences(len(bundle.source.vocabulary)), sentences(len(bundle.target.vocabulary))
-
-
-def _some(bundle: Bundle, texts: Sequence[str]) -> list[list[int]]:
-    """Ids of the first sentences, no longer than the model can read."""
+def _encode_some(bundle: Bundle, texts: Sequence[str]) -> list[list[int]]:
+    """The ids of the first texts, cut where the model's limit is."""
     limit = bundle.model.settings.max_length - 1
-    return [ids[:limit] for ids in bundle.source.encode(texts[:_SAMPLES]) if ids]
+    return [ids[:limit] for ids in bundle.source.encode(texts[:COMPARED_SENTENCES]) if ids]
+
+
+def _output_differences(
+    bundle: Bundle, exported: ExportedModel, sources: Sequence[list[int]], targets: Sequence[list[int]]
+) -> NDArray[np.float32]:
+    """The absolute differences of all outputs for these pairs, (outputs,)."""
+    expected = model_outputs(bundle, sources, targets, exported.output_kind)
+    pairs = zip(expected, exported.outputs(sources, targets), strict=True)
+    return np.concatenate([np.abs(ours - theirs).ravel() for ours, theirs in pairs])
+
+
+def _bleu(translations: Sequence[str], references: Sequence[str]) -> float | None:
+    return corpus_scores(translations, references)["bleu"] if references else None

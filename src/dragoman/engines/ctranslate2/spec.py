@@ -1,4 +1,4 @@
-"""A bundle's model as CTranslate2 describes Transformers: the same weights under its names."""
+"""A bundle's model as a CTranslate2 specification: the same weights under the names of CTranslate2."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dragoman.bundle import Bundle
+from dragoman.errors import UserError
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.layers import DecoderLayer, EncoderLayer, FeedForward, SublayerConnection
 from dragoman.model.positions import LearnedPositions, sinusoids
 from dragoman.settings import Model
 
 FORBIDDEN = -1e4
-"""Added to the logits of tokens that no translation may have: e^-10000 is 0 in float32, and float16 can hold it."""
+"""Bias of tokens that must not occur in translations: e^-10000 is 0 in float32, and -10000 is finite in float16."""
 
 MIN_POSITIONS = 1024
-"""Positions that a table of sinusoids has at least, as CTranslate2 cuts sources there unless told otherwise."""
+"""Smallest length of the table of sinusoids: by default, CTranslate2 reads sources of up to 1024 tokens."""
 
 _ACTIVATIONS = {
     "relu": specs.Activation.RELU,
@@ -33,55 +34,59 @@ _ACTIVATIONS = {
 
 
 def specify(bundle: Bundle) -> specs.TransformerSpec:
-    """The specification of a bundle's model, complete and valid, with copies of the weights."""
+    """The complete specification of a bundle's model, with copies of its weights.
+
+    Raises:
+        UserError: CTranslate2 does not have the model's position encoding.
+    """
     model, settings = bundle.model, bundle.model.settings
-    spec = specs.TransformerSpec(_encoder(settings), _decoder(settings))
-    for stack, embedding, positions, norm in (
-        (spec.encoder, model.source_embedding, model.source_positions, model.encoder_norm),
-        (spec.decoder, model.target_embedding, model.target_positions, model.decoder_norm),
-    ):
-        (stack.embeddings[0] if stack is spec.encoder else stack.embeddings).weight = _array(embedding.weight)
-        if settings.positions != "rotary":
-            stack.position_encodings.encodings = _encodings(positions, settings)
-        if isinstance(norm, nn.LayerNorm):
-            _set_final_norm(stack, norm)
-    layers = (*model.encoder, *model.decoder)
-    for layer_spec, layer in zip((*spec.encoder.layer, *spec.decoder.layer), layers, strict=True):
+    options = _options(settings)
+    encoder = TransformerEncoderSpec(settings.encoder_layers, settings.heads, **options)
+    decoder = TransformerDecoderSpec(settings.decoder_layers, settings.heads, **options)
+    encoder.embeddings[0].weight = _array(model.source_embedding.weight)
+    decoder.embeddings.weight = _array(model.target_embedding.weight)
+    _set_positions(encoder, model.source_positions, settings)
+    _set_positions(decoder, model.target_positions, settings)
+    _set_final_norm(encoder, model.encoder_norm)
+    _set_final_norm(decoder, model.decoder_norm)
+    for layer_spec, layer in zip((*encoder.layer, *decoder.layer), (*model.encoder, *model.decoder), strict=True):
         assert isinstance(layer, EncoderLayer | DecoderLayer)
         _set_layer(layer_spec, layer)
-    _set_output(spec.decoder.projection, bundle)
+    _set_output(decoder.projection, bundle)
+    spec = specs.TransformerSpec(encoder, decoder)
     _set_vocabularies(spec, bundle)
     spec.validate()
     return spec
 
 
-def _encoder(settings: Model) -> TransformerEncoderSpec:
-    return TransformerEncoderSpec(settings.encoder_layers, settings.heads, **_variant(settings))
-
-
-def _decoder(settings: Model) -> TransformerDecoderSpec:
-    return TransformerDecoderSpec(settings.decoder_layers, settings.heads, **_variant(settings))
-
-
-def _variant(settings: Model) -> dict[str, Any]:
+def _options(settings: Model) -> dict[str, Any]:
+    """The variant of encoder and decoder, as arguments of their specifications."""
     return {
         "pre_norm": settings.norm == "pre",
         "no_final_norm": not settings.final_norm,
         "activation": _ACTIVATIONS[settings.activation],
         "ffn_glu": settings.activation == "swiglu",
-        "rotary_dim": 0 if settings.positions == "rotary" else None,  # 0: all dimensions of a head, in pairs
+        "rotary_dim": 0 if settings.positions == "rotary" else None,  # 0: all dimensions of a head, interleaved
     }
 
 
-def _encodings(positions: nn.Module, settings: Model) -> NDArray[np.float32]:
-    """The table of positions, (positions, d_model); sinusoids go on beyond the model's own limit."""
-    if isinstance(positions, LearnedPositions):
-        return _array(positions.table)
-    return _array(sinusoids(max(settings.max_length, MIN_POSITIONS), settings.d_model))
+def _set_positions(stack: Any, positions: nn.Module, settings: Model) -> None:
+    """Set the table that is added to the embeddings, (positions, d_model); rotary frequencies need no table."""
+    if settings.positions == "sinusoidal":
+        table = sinusoids(max(settings.max_length, MIN_POSITIONS), settings.d_model)
+        stack.position_encodings.encodings = _array(table)
+    elif settings.positions == "learned":
+        assert isinstance(positions, LearnedPositions)
+        stack.position_encodings.encodings = _array(positions.table)
+    elif settings.positions != "rotary":
+        raise UserError(f"CTranslate2 does not support model.positions = {settings.positions!r}")
 
 
-def _set_final_norm(stack: Any, norm: nn.LayerNorm) -> None:
-    if not hasattr(stack, "layer_norm"):  # post-norm: the class has no such field, but the engine reads it
+def _set_final_norm(stack: Any, norm: nn.Module) -> None:
+    """Set the norm at the end of the encoder or decoder, if there is one."""
+    if not isinstance(norm, nn.LayerNorm):
+        return
+    if not hasattr(stack, "layer_norm"):  # post-norm: the specification lacks this field, but the engine reads it
         object.__setattr__(stack, "layer_norm", LayerNormSpec())
     _set_norm(stack.layer_norm, norm)
 
@@ -94,12 +99,12 @@ def _set_layer(spec: Any, layer: EncoderLayer | DecoderLayer) -> None:
 
 
 def _set_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention, residual: SublayerConnection) -> None:
-    """Self-attention has one matrix for q, k and v; attention to the memory has one for q, and one for k and v."""
+    """Set the weights: self-attention has one matrix for q, k and v; memory attention one for q, one for k and v."""
     weight = _array(attention.qkv.weight)  # (3 * d_model, d_model)
     d_model = weight.shape[1]
     bias = np.zeros(3 * d_model, np.float32) if attention.qkv.bias is None else _array(attention.qkv.bias)
-    cuts = [] if len(spec.linear) == 2 else [d_model]
-    parts = zip(np.split(weight, cuts), np.split(bias, cuts), strict=True)
+    splits = [] if len(spec.linear) == 2 else [d_model]  # the last linear map is the output
+    parts = zip(np.split(weight, splits), np.split(bias, splits), strict=True)
     for linear, (linear_weight, linear_bias) in zip(spec.linear[:-1], parts, strict=True):
         linear.weight, linear.bias = linear_weight, linear_bias
     _set_linear(spec.linear[-1], attention.output)
@@ -107,7 +112,7 @@ def _set_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention, 
 
 
 def _set_feed_forward(spec: FeedForwardSpec, layer: FeedForward, residual: SublayerConnection) -> None:
-    if layer.activation == "swiglu":  # one matrix here, two there
+    if layer.activation == "swiglu":  # our matrix contains both of theirs
         weights, biases = _array(layer.inner.weight), _array(layer.inner.bias)
         spec.linear_0.weight, spec.linear_0_noact.weight = np.split(weights, 2)
         spec.linear_0.bias, spec.linear_0_noact.bias = np.split(biases, 2)
@@ -118,7 +123,7 @@ def _set_feed_forward(spec: FeedForwardSpec, layer: FeedForward, residual: Subla
 
 
 def _set_output(spec: LinearSpec, bundle: Bundle) -> None:
-    """The projection to the vocabulary, with a bias that keeps unk, pad and bos out of translations, as ours does."""
+    """Set the projection to the vocabulary, with a bias that excludes unk, pad and bos, as our search does."""
     output, vocabulary = bundle.model.output, bundle.target.vocabulary
     spec.weight = _array(output.weight)
     spec.bias = np.zeros(len(vocabulary), np.float32) if output.bias is None else _array(output.bias)
@@ -145,6 +150,6 @@ def _set_vocabularies(spec: specs.TransformerSpec, bundle: Bundle) -> None:
 
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:
-    """A copy: quantizing works in place."""
+    """A copy of a tensor in float32: quantization changes arrays in place."""
     array: NDArray[np.float32] = tensor.detach().float().cpu().numpy().copy()
     return array

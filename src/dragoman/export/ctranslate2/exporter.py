@@ -1,7 +1,8 @@
-"""CTranslate2's format: the model for its engine, beside our tokenizers."""
+"""Export to CTranslate2: the model in its format, the tokenizers, and a README with a complete program."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,63 +12,69 @@ from dragoman.bundle import Bundle
 from dragoman.engines import EngineRequest
 from dragoman.engines.ctranslate2.convert import COMPUTE_TYPES, refusals, write_model
 from dragoman.engines.ctranslate2.engine import CTranslate2Engine
-from dragoman.export.parity import Compared, Exported, Values
-from dragoman.settings import Decoding
+from dragoman.export.decoding import list_other_settings, select_settings
+from dragoman.export.protocol import ExportedModel, OutputKind, Outputs
+from dragoman.export.readme import write_readme
+from dragoman.text.subword import SubwordTokenizer
 from dragoman.translator import Translator
 
-__all__ = ["COMPUTE_TYPES", "refusals", "reopen", "write"]
+__all__ = ["COMPUTE_TYPES", "DECODING_SETTINGS", "load", "unsupported", "write"]
+
+README = Path(__file__).with_name("README.md.j2")
+
+DECODING_SETTINGS = ("beam_size", "length_penalty", "max_length", "max_length_ratio", "max_length_offset")
+"""The decoding settings that the program in the README follows."""
+
+
+def unsupported(bundle: Bundle) -> list[str]:
+    """What CTranslate2 cannot express, see `Exporter.unsupported`."""
+    return refusals(bundle)
 
 
 def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
-    """Write model, vocabularies, tokenizers and a page on how to use them into an existing directory."""
+    """Write model, vocabularies, tokenizers and README into an existing directory."""
     write_model(bundle, directory, compute_type)
-    (directory / "README.md").write_text(_PAGE.format(name=bundle.recipe.name), encoding="utf-8")
+    decoding = bundle.recipe.decoding
+    values = {
+        "name": bundle.recipe.name,
+        "decoding": decoding,
+        "max_length": bundle.model.settings.max_length,
+        "eos": json.dumps(bundle.target.vocabulary.specials.eos, ensure_ascii=False),
+        "needs_dragoman": not _tokenizers_suffice(bundle),
+        "other_settings": list_other_settings(decoding, DECODING_SETTINGS),
+    }
+    write_readme(directory, README, values)
 
 
-def reopen(bundle: Bundle, directory: Path, compute_type: str) -> Exported:
-    """What was written, opened by CTranslate2."""
-    return _Reopened(bundle, directory, compute_type)
+def load(bundle: Bundle, directory: Path, compute_type: str) -> ExportedModel:
+    """Load what `write` wrote with CTranslate2."""
+    return _CTranslate2Model(bundle, directory, compute_type)
 
 
-class _Reopened:
-    compares: Compared = "log-probabilities"
+def _tokenizers_suffice(bundle: Bundle) -> bool:
+    """Whether the library `tokenizers` can encode the source and decode the target."""
+    source, target = bundle.source, bundle.target
+    return (
+        isinstance(source, SubwordTokenizer)
+        and isinstance(target, SubwordTokenizer)
+        and target.pre_tokenizer == "metaspace"  # the library cannot put words and punctuation together
+    )
+
+
+class _CTranslate2Model:
+    """An exported model in CTranslate2, searched by the engine of `dragoman translate`."""
+
+    output_kind: OutputKind = "log-probabilities"
 
     def __init__(self, bundle: Bundle, directory: Path, compute_type: str) -> None:
-        plain = {"sampling": False, "top_k": None, "top_p": None, "temperature": 1.0, "cache": True, "n_best": 1}
-        self.decoding: Decoding = bundle.recipe.decoding.model_copy(update=plain)
+        self.decoding = select_settings(bundle.recipe.decoding, DECODING_SETTINGS)
         request = EngineRequest(bundle, self.decoding, compute_type="int8" if compute_type == "int8" else "float32")
         self._translator = Translator(bundle, self.decoding, engine=CTranslate2Engine(request, directory))
 
-    def values(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Values]:
-        """Log-probabilities of the target tokens and the ends."""
+    def outputs(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Outputs]:
+        """Log-probabilities of the target tokens and eos."""
         return [np.asarray(scores, dtype=np.float32) for scores in self._translator.engine.score(sources, targets)]
 
     def translate(self, texts: Sequence[str]) -> list[str]:
-        """Translations by the engine of `dragoman translate`."""
+        """Translations, with the bundle's tokenizers."""
         return [str(translation) for translation in self._translator.stream(texts)]
-
-
-_PAGE = """# {name} for CTranslate2
-
-Translate with `ctranslate2.Translator`. The tokenizers are dragoman's; those of subwords hold a description that the
-library `tokenizers` reads:
-
-```python
-import json
-
-import ctranslate2
-import tokenizers
-
-source, target = (
-    tokenizers.Tokenizer.from_str(json.dumps(json.load(open(f"{{side}}.tokenizer.json"))["tokenizer"]))
-    for side in ("source", "target")
-)
-translator = ctranslate2.Translator(".", inter_threads=2, intra_threads=1)
-tokens = source.encode("…", add_special_tokens=False).tokens
-result = translator.translate_batch([tokens], beam_size=5, min_decoding_length=0)[0]
-print(target.decode([target.token_to_id(token) for token in result.hypotheses[0]]))
-```
-
-The end of the source is added by itself (`add_source_eos`). A bias of -10,000 keeps unk, padding and the start of
-sentence out of translations, as dragoman does.
-"""

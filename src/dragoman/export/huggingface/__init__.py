@@ -1,1 +1,1 @@
-"""Hugging Face models: export and import."""
+"""Export to Hugging Face transformers, and import of Marian models."""

@@ -1,4 +1,4 @@
-"""Marian models as bundles: the same logits, the same tokens, and what cannot be expressed is refused."""
+"""Import of Marian models: the same logits, the same tokens, and unsupported models are refused."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
 from dragoman.export.huggingface.importer import import_marian
-from dragoman.export.parity import Sample
 from dragoman.export.run import export
+from dragoman.export.sample import Sample
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ CONFIG: dict[str, Any] = {
     "activation_function": "swish",
 }
 VARIANTS: dict[str, dict[str, Any]] = {
-    "as OPUS-MT": {},
+    "like OPUS-MT": {},
     "untied": {"share_encoder_decoder_embeddings": False, "tie_word_embeddings": False, "activation_function": "gelu"},
     "target tied": {"share_encoder_decoder_embeddings": False, "activation_function": "relu"},
-    "output of its own": {"tie_word_embeddings": False},
+    "separate output": {"tie_word_embeddings": False},
 }
 
 
@@ -56,7 +56,10 @@ def spm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def save_marian(directory: Path, spm: tuple[Path, Path], **options: Any) -> None:
-    """A Marian model of random weights, as OPUS-MT's are saved: one vocabulary, padding last and to start with."""
+    """Save a Marian model with random weights in the form of OPUS-MT models.
+
+    They have one vocabulary, whose last token is padding, and the decoder starts with padding.
+    """
     directory.mkdir()
     pieces: dict[str, int] = {}
     for path, side in zip(spm, ("source", "target"), strict=True):
@@ -98,10 +101,9 @@ def test_tokens_and_texts_are_the_same(spm: tuple[Path, Path], tmp_path: Path) -
     tokens = ours.source.vocabulary.tokens
     for text, ids in zip(texts, ours.source.encode(texts), strict=True):
         assert [tokens[index] for index in ids] == theirs.convert_ids_to_tokens(theirs(text)["input_ids"])[:-1]
-    reloaded = Translator(ours)(texts[:3])
-    assert all(translation.tokens for translation in reloaded)
-    spelled = ours.target.encode(["A small dog runs."])[0]
-    assert ours.target.decode(spelled) == "A small dog runs."
+    assert all(translation.tokens for translation in Translator(ours)(texts[:3]))
+    english = ours.target.encode(["A small dog runs."])[0]
+    assert ours.target.decode(english) == "A small dog runs."
 
 
 def test_an_imported_bundle_can_be_exported(spm: tuple[Path, Path], tmp_path: Path) -> None:
@@ -112,9 +114,7 @@ def test_an_imported_bundle_can_be_exported(spm: tuple[Path, Path], tmp_path: Pa
         assert export(bundle, name, tmp_path / name, sample=Sample(sentences()[:3])).largest_difference < 1e-4
 
 
-def test_what_cannot_be_expressed_is_refused_by_name_and_together(
-    spm: tuple[Path, Path], tmp_path: Path, command: Command
-) -> None:
+def test_all_unsupported_settings_are_named_together(spm: tuple[Path, Path], tmp_path: Path, command: Command) -> None:
     save_marian(tmp_path / "marian", spm, scale_embedding=False, decoder_ffn_dim=8, activation_function="tanh")
     outcome = command("import", "huggingface", tmp_path / "marian", tmp_path / "bundle")
     assert outcome.code == 2

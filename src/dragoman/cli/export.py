@@ -1,0 +1,37 @@
+"""dragoman export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.options import BundlePath, ComputeType
+
+
+def export_bundle(
+    bundle: BundlePath,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIRECTORY", help="Where to write; created, or replaced if it is an export.")
+    ],
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="ctranslate2, huggingface, onnx or argos.")],
+    compute_type: ComputeType = "float32",
+    source: Annotated[
+        Path | None,
+        typer.Option(help="A file of sentences whose translations are compared (default: sentences of random tokens)."),
+    ] = None,
+    reference: Annotated[
+        Path | None, typer.Option(help="A file with reference translations of the sentences, to compare BLEU.")
+    ] = None,
+) -> None:
+    """Export a translator to the format of another program, and check that it computes the same.
+
+    Example: dragoman export runs/multi30k-de-en exported --to ctranslate2 --source test.de --reference test.en
+    """
+    from dragoman.bundle import Bundle
+    from dragoman.export.run import export
+    from dragoman.export.sample import read_sample
+
+    parity = export(Bundle.load(bundle), to, directory, compute_type, read_sample(source, reference))
+    print(f"{parity}\n{directory}: exported to {to}; parity check passed")

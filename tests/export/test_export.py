@@ -1,0 +1,119 @@
+"""Exporting: every format of the table, a new format, and what is refused or must not be overwritten."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import fake_exporter
+import pytest
+from random_bundles import make_bundle, sentences
+
+from dragoman.bundle import Bundle
+from dragoman.errors import UserError
+from dragoman.export.formats import FORMATS, load_exporter
+from dragoman.export.protocol import Outputs
+from dragoman.export.run import export
+from dragoman.export.sample import Sample
+
+
+@pytest.fixture
+def fake_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more line in the table."""
+    monkeypatch.setitem(FORMATS, "fake", "fake_exporter")
+
+
+@pytest.mark.usefixtures("fake_format")
+def test_a_new_format_needs_one_module_and_one_line(tmp_path: Path) -> None:
+    parity = export(make_bundle(), "fake", tmp_path / "out", sample=Sample(sentences()))
+    assert (parity.largest_difference, parity.same_text) == (0.0, 1.0)
+    assert parity.own_sentences
+    assert json.loads((tmp_path / "out" / "parity.json").read_text()) == parity.to_dict()
+    Bundle.load(tmp_path / "out" / "copy")
+
+
+@pytest.mark.usefixtures("fake_format")
+def test_all_reasons_against_an_export_are_reported_together(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="fake does not support this bundle") as caught:
+        export(make_bundle("pre-norm, rotary"), "fake", tmp_path / "out", "int8")
+    assert str(caught.value).splitlines()[1:] == [
+        "  --compute-type int8: must be float32",
+        "  model.positions = 'rotary'",
+    ]
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.usefixtures("fake_format")
+def test_nothing_is_written_if_the_parity_check_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    correct = fake_exporter.FakeModel.outputs
+
+    def wrong(
+        self: fake_exporter.FakeModel, sources: Sequence[list[int]], targets: Sequence[list[int]]
+    ) -> list[Outputs]:
+        return [values + 1e-3 for values in correct(self, sources, targets)]
+
+    monkeypatch.setattr(fake_exporter.FakeModel, "outputs", wrong)
+    with pytest.raises(UserError, match=r"export to fake failed its parity check: logits differ by up to 0\.001"):
+        export(make_bundle(), "fake", tmp_path / "out")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.usefixtures("fake_format")
+def test_a_directory_with_other_files_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("precious")
+    with pytest.raises(UserError, match="already exists and is not an earlier export"):
+        export(make_bundle(), "fake", tmp_path)
+    assert os.listdir(tmp_path) == ["mine"]
+
+
+@pytest.mark.usefixtures("fake_format")
+def test_an_earlier_export_is_replaced(tmp_path: Path) -> None:
+    export(make_bundle(), "fake", tmp_path / "out")
+    (tmp_path / "out" / "old").touch()
+    export(make_bundle(), "fake", tmp_path / "out")
+    assert not (tmp_path / "out" / "old").exists()
+
+
+def test_unknown_formats_are_refused_with_the_nearest() -> None:
+    with pytest.raises(UserError, match="did you mean 'ctranslate2'"):
+        export(make_bundle(), "ctranslate", Path("nowhere"))
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FORMATS, "fake", "package_that_does_not_exist")
+    with pytest.raises(
+        UserError, match=r"export to fake needs package_that_does_not_exist: pip install dragoman\[fake\]"
+    ):
+        load_exporter("fake")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_decoding_settings_that_are_not_exported_are_listed(name: str, tmp_path: Path) -> None:
+    """The parity check ignores them: the exported program searches without them."""
+    exporter = load_exporter(name)
+    bundle = make_bundle(
+        decoding__min_length=6, decoding__no_repeat_ngram=2, decoding__mbr_samples=8, decoding__temperature=1.5
+    )
+    exporter.write(bundle, tmp_path, "float32")
+    decoding = exporter.load(bundle, tmp_path, "float32").decoding
+    assert (decoding.min_length, decoding.no_repeat_ngram, decoding.mbr_samples, decoding.temperature) == (0, 0, 0, 1)
+    readme = (tmp_path / "README.md").read_text("utf-8")
+    for setting in ("min_length = 6", "no_repeat_ngram = 2", "mbr_samples = 8", "temperature = 1.5"):
+        assert f"`{setting}`" in readme
+
+
+def test_settings_of_the_search_do_not_fail_the_parity_check(tmp_path: Path) -> None:
+    bundle = make_bundle(decoding__min_length=25, decoding__no_repeat_ngram=1, decoding__mbr_samples=8)
+    assert export(bundle, "ctranslate2", tmp_path / "out", sample=Sample(sentences())).same_text == 1.0
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_unknown_position_encodings_are_refused_by_name(name: str) -> None:
+    bundle = make_bundle()
+    model = bundle.recipe.model.model_copy(update={"positions": "unheard-of"})
+    unknown = Bundle(bundle.recipe.model_copy(update={"model": model}), bundle.model, bundle.source, bundle.target)
+    reasons = load_exporter(name).unsupported(unknown)
+    assert len(reasons) == 1
+    assert "model.positions = 'unheard-of'" in reasons[0]
