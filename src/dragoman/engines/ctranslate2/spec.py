@@ -1,4 +1,4 @@
-"""A bundle's model as CTranslate2 describes Transformers: the same weights under its names."""
+"""The specification of a bundle's model for CTranslate2: the same weights under CTranslate2's names."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from dragoman.model.positions import LearnedPositions, sinusoids
 from dragoman.settings import Model
 
 FORBIDDEN = -1e4
-"""Added to the logits of tokens that no translation may have: e^-10000 is 0 in float32, and float16 can hold it."""
+"""Added to the logits of tokens that no translation may contain: e^-10000 is 0 in float32, and float16 can store it."""
 
 POSITIONS = 1024
-"""Positions that a table of sinusoids has at least, as CTranslate2 cuts sources there unless told otherwise."""
+"""Minimum length of a table of sinusoids, because CTranslate2 truncates sources to this length by default."""
 
 _ACTIVATIONS = {
     "relu": specs.Activation.RELU,
@@ -33,7 +33,7 @@ _ACTIVATIONS = {
 
 
 def specify(bundle: Bundle) -> specs.TransformerSpec:
-    """The specification of a bundle's model, complete and valid, with weights of its own."""
+    """The complete and validated specification of a bundle's model, with copies of its weights."""
     model, settings = bundle.model, bundle.model.settings
     spec = specs.TransformerSpec(_encoder(settings), _decoder(settings))
     for stack, embedding, positions, norm in (
@@ -74,7 +74,7 @@ def _variant(settings: Model) -> dict[str, Any]:
 
 
 def _encodings(positions: nn.Module, settings: Model) -> NDArray[np.float32]:
-    """The table of positions, (positions, d_model); sinusoids go on beyond the model's own limit."""
+    """The table of positions, (positions, d_model); sinusoids continue beyond the model's limit."""
     if isinstance(positions, LearnedPositions):
         return _array(positions.table)
     return _array(sinusoids(max(settings.max_length, POSITIONS), settings.d_model))
@@ -107,7 +107,7 @@ def _set_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention, 
 
 
 def _set_feed_forward(spec: FeedForwardSpec, layer: FeedForward, residual: SublayerConnection) -> None:
-    if layer.activation == "swiglu":  # one matrix here, two there
+    if layer.activation == "swiglu":  # CTranslate2 has two matrices instead of one
         weights, biases = _array(layer.inner.weight), _array(layer.inner.bias)
         spec.linear_0.weight, spec.linear_0_noact.weight = np.split(weights, 2)
         spec.linear_0.bias, spec.linear_0_noact.bias = np.split(biases, 2)
@@ -118,7 +118,7 @@ def _set_feed_forward(spec: FeedForwardSpec, layer: FeedForward, residual: Subla
 
 
 def _set_output(spec: LinearSpec, bundle: Bundle) -> None:
-    """The projection to the vocabulary, with a bias that keeps unk, pad and bos out of translations, as ours does."""
+    """The projection to the vocabulary, with a bias that keeps unk, pad and bos out of translations."""
     output, vocabulary = bundle.model.output, bundle.target.vocabulary
     spec.weight = _array(output.weight)
     spec.bias = np.zeros(len(vocabulary), np.float32) if output.bias is None else _array(output.bias)
@@ -145,6 +145,6 @@ def _set_vocabularies(spec: specs.TransformerSpec, bundle: Bundle) -> None:
 
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:
-    """A copy: quantizing works in place."""
+    """A copy, because quantization changes weights in place."""
     array: NDArray[np.float32] = tensor.detach().float().cpu().numpy().copy()
     return array
