@@ -1,4 +1,4 @@
-"""Fixtures that every room's tests share."""
+"""Fixtures that the tests of several packages share."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from copy import deepcopy
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pytest
 
@@ -27,21 +25,21 @@ if TYPE_CHECKING:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of `make crash-test`."""
     parser.addoption("--kills", type=int, default=20, help="how often test_crashes kills a run")
-    parser.addoption("--kill-seed", type=int, default=1, help="seed of the moments at which it does")
+    parser.addoption("--kill-seed", type=int, default=1, help="seed of the random times at which it kills")
 
 
 @pytest.fixture(scope="session")
 def data_directory() -> Path:
-    """The local mirror of the named corpora; tests that need it are skipped where there is none."""
+    """The local mirror of the corpora in the catalog; tests that need it are skipped if there is none."""
     directory = Path(os.environ.get("DRAGOMAN_DATA", Path(__file__).parents[2] / "shared" / "data"))
     if not directory.is_dir():
-        pytest.skip(f"no corpora in {directory}; DRAGOMAN_DATA names their directory")
+        pytest.skip(f"no corpora in {directory}; set DRAGOMAN_DATA to their directory")
     return directory.resolve()
 
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with captions as line-aligned files: train.de and .en of 400 lines, validation and test of 30."""
+    """A directory with captions in line-aligned files: 400 lines for training, 30 each for validation and test."""
     from dragoman.corpus.synthetic.captions import captions
 
     directory = tmp_path_factory.mktemp("corpus")
@@ -74,23 +72,22 @@ TINY: dict[str, Any] = {
     },
     "decoding": {"beam_size": 3, "max_length": 40},
 }
-"""Settings, but for the corpora, of a run of a few seconds."""
+"""The tiny recipe without corpora; training it takes a few seconds."""
 
 
 class RecipeMaker(Protocol):
     """Makes tiny recipes."""
 
     def __call__(self, *overrides: str) -> Recipe:
-        """The tiny recipe with these settings, ``SECTION.KEY=VALUE``, changed."""
+        """The tiny recipe with overrides, ``SECTION.KEY=VALUE`` each."""
         ...
 
 
 @pytest.fixture(scope="session")
 def recipe_document(corpus: Path) -> dict[str, Any]:
-    """The tiny recipe as plain data; train on it, and a bundle is there in a few seconds."""
-    document = deepcopy(TINY)
-    document["data"] |= {split: [f"{corpus}/{split}.{{lang}}"] for split in ("train", "validation", "test")}
-    return document
+    """The tiny recipe as plain data, with the corpora of `corpus`."""
+    corpora = {split: [f"{corpus}/{split}.{{lang}}"] for split in ("train", "validation", "test")}
+    return TINY | {"data": TINY["data"] | corpora}
 
 
 @pytest.fixture(scope="session")
@@ -106,7 +103,7 @@ def make_recipe(recipe_document: dict[str, Any]) -> RecipeMaker:
 
 @pytest.fixture(scope="session")
 def finished_run(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of a finished run of the tiny recipe. Read it, but never write to it."""
+    """The directory of a finished run of the tiny recipe. Tests must not change it."""
     from dragoman.training.run import train
 
     directory = tmp_path_factory.mktemp("runs") / "tiny"
@@ -122,9 +119,8 @@ def translator(finished_run: Path) -> Translator:
     return dragoman.load(finished_run)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a command ended."""
+class Outcome(NamedTuple):
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -132,74 +128,72 @@ class Outcome:
 
 
 class Command(Protocol):
-    """The command line."""
+    """Runs the command line."""
 
     def __call__(self, *arguments: str | Path, stdin: bytes = b"") -> Outcome:
-        """Run ``dragoman ARGUMENTS`` to its end."""
+        """Run ``dragoman ARGUMENTS``."""
         ...
 
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The command line in this process, which is quick: what it prints, and the code it would exit with."""
+    """Runs the command line in this process, which is faster than in a new one."""
     from dragoman.cli import main
 
     def run(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
         monkeypatch.setattr(sys, "argv", ["dragoman", *map(str, arguments)])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             main()
         printed = capsys.readouterr()
-        return Outcome(int(ended.value.code or 0), printed.out, printed.err)
+        return Outcome(int(exit_info.value.code or 0), printed.out, printed.err)
 
     return run
 
 
 @pytest.fixture(scope="session")
 def process() -> Command:
-    """The command line as a process of its own."""
+    """Runs the command line in a new process."""
 
     def run(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", "dragoman", *map(str, arguments)], input=stdin, capture_output=True
         )
-        return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return Outcome(completed.returncode, completed.stdout.decode(), completed.stderr.decode())
 
     return run
 
 
 @pytest.fixture(scope="session")
 def digests() -> Callable[[Path], dict[str, str]]:
-    """The SHA-256 of every file below a directory, by its path in it."""
+    """Computes the SHA-256 of every file below a directory, by its relative path."""
     from dragoman.system.files import sha256
 
     def compute(directory: Path) -> dict[str, str]:
-        paths = (path for path in directory.rglob("*") if path.is_file())
-        return {str(path.relative_to(directory)): sha256(path) for path in paths}
+        return {str(path.relative_to(directory)): sha256(path) for path in directory.rglob("*") if path.is_file()}
 
     return compute
 
 
-@dataclass(frozen=True)
-class SmallDisk:
-    """A disk that is soon full."""
+class SmallDisk(NamedTuple):
+    """A small file system."""
 
     path: Path
 
     def resize(self, kilobytes: int) -> None:
-        """Let the disk hold this much."""
+        """Change the size of the file system."""
         subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", self.path], check=True)
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    """A real file system of its own; tests that need it are skipped where none may be mounted."""
+    """A small file system in memory; tests that need it are skipped if it cannot be mounted."""
     path = tmp_path / "disk"
     path.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "small", str(path)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small disk cannot be mounted here: that takes Linux and root")
+        pytest.skip("mounting a file system needs Linux and root")
     yield SmallDisk(path)
     subprocess.run(["umount", "--lazy", path], check=True)
 
@@ -209,9 +203,9 @@ FileLimit = Callable[[int], AbstractContextManager[None]]
 
 @pytest.fixture
 def files_limited_to() -> FileLimit:
-    """Lets no file grow beyond so many bytes: what a full disk does, where none can be mounted.
+    """A context in which no file can become larger than a number of bytes, to imitate a full disk without root.
 
-    Only as long as needed: whatever else this process writes, such as pytest's own output, is limited too.
+    Keep the context short: it limits all files that this process writes, also those of pytest.
     """
     resource = pytest.importorskip("resource")
 
@@ -231,13 +225,13 @@ class TrainerMaker(Protocol):
     """Makes trainers of the tiny recipe."""
 
     def __call__(self, *overrides: str, run: Path | None = None) -> Trainer:
-        """A trainer at its start; its run directory, if none is given, is a new one."""
+        """A trainer before its first step; by default it has a new run directory."""
         ...
 
 
 @pytest.fixture(scope="session")
 def prepared(make_recipe: RecipeMaker) -> Dataset:
-    """What the tiny recipe trains on."""
+    """The dataset of the tiny recipe."""
     from dragoman.dataset.prepare import prepare
 
     return prepare(make_recipe(), None, None, print)
@@ -273,7 +267,7 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Dataset, tmp_path: Path) ->
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium, driven by playwright; tests that need it are skipped if either is not installed."""
+    """Chromium, controlled by playwright; tests that need it are skipped if either is not installed."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if executable is None:

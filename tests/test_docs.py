@@ -1,4 +1,4 @@
-"""What README and docs/ say is so: commands parse, settings and files exist, Python runs, and a walk is walked."""
+"""README.md and docs/ are correct: commands parse, settings and files exist, Python code and the walkthrough run."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ from dragoman.settings.recipe_errors import field_at
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 OTHER_COMMANDS = {".", "cp", "echo", "head"}
-STAND_INS = {"my-recipe": "own-data"}
+COPIED_RECIPES = {"my-recipe": "own-data"}
+"""Recipes that the reader makes -> the built-in recipe to copy."""
+
 SMALL = "training.steps=60 training.validations=2 training.log_every=10 training.warmup_steps=10 decoding.max_length=20"
 SMALL += " text.vocabulary_size=600 model.d_model=32 model.heads=2 model.d_ff=64 model.encoder_layers=1"
 SMALL += " model.decoder_layers=1"
 
 
 class Block(NamedTuple):
-    """A fenced block, or a command of one."""
+    """A fenced block of a page, or one command in it."""
 
     page: Path
     line: int
@@ -44,17 +46,17 @@ class Block(NamedTuple):
         return f"{self.page.name}:{self.line}"
 
 
-def blocks(kind: str) -> list[Block]:
+def blocks(language: str) -> list[Block]:
     found = []
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        for match in re.finditer(rf"^```{kind}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        for match in re.finditer(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
             found.append(Block(page, text[: match.start()].count("\n") + 2, match[1]))
     return found
 
 
 def commands() -> list[Block]:
-    """Every command of the sh blocks and every dragoman command between backticks, pipes taken apart."""
+    """Every command of the sh blocks, pipelines split into commands, and every dragoman command between backticks."""
     found = []
     for page, first, text in blocks("sh"):
         for number, line in enumerate(text.splitlines(), start=first):
@@ -71,35 +73,35 @@ def commands() -> list[Block]:
 
 
 def parse(arguments: list[str]) -> tuple[str, dict[str, Any]]:
-    """Verb and parameters, by the real command line; nothing is run."""
+    """The name and the parameters of a command, parsed by the command line but not run."""
     command: Any = typer.main.get_command(app)
-    verb = "dragoman"
+    name = "dragoman"
     while hasattr(command, "commands") and arguments != ["--help"]:
-        verb, *arguments = arguments
-        command = command.commands[verb]
+        name, *arguments = arguments
+        command = command.commands[name]
     if arguments == ["--help"]:
-        return verb, {}
-    return verb, command.make_context(verb, arguments).params
+        return name, {}
+    return name, command.make_context(name, arguments).params
 
 
-def recipe_of(path: Path, overrides: list[str]) -> Recipe:
-    """The recipe that a page names: a file, a built-in one, that of a run, or a reader's copy of own-data."""
+def find_recipe(path: Path, overrides: list[str]) -> Recipe:
+    """The recipe that a page names: a file, a built-in recipe, the recipe of a run, or a copy of a built-in recipe."""
     name = path.parent.name if path.name == "recipe.toml" else path.stem
     if path.parts[0] == "recipes":
         assert (ROOT / path).is_file()
-    return load_recipe(Path(STAND_INS.get(name, name)), overrides)
+    return load_recipe(Path(COPIED_RECIPES.get(name, name)), overrides)
 
 
 @pytest.mark.parametrize("command", commands(), ids=str)
-def test_commands_are_real(command: Block) -> None:
+def test_commands_parse(command: Block) -> None:
     name, *arguments = shlex.split(command.text)
     if name == "dragoman":
-        verb, parameters = parse(arguments)
+        name, parameters = parse(arguments)
         overrides = parameters.get("overrides") or []
         if "recipe" in parameters:
-            recipe_of(parameters["recipe"], overrides)
-        elif verb == "info" and parameters["path"].suffix == ".toml":
-            recipe_of(parameters["path"], overrides)
+            find_recipe(parameters["recipe"], overrides)
+        elif name == "info" and parameters["path"].suffix == ".toml":
+            find_recipe(parameters["path"], overrides)
         else:
             assert all(override.startswith("decoding.") for override in overrides)
             load_recipe(Path("quickstart"), overrides)
@@ -114,7 +116,7 @@ def test_commands_are_real(command: Block) -> None:
             assert (ROOT / word).exists()
 
 
-def test_settings_named_in_the_text_exist() -> None:
+def test_settings_in_the_text_exist() -> None:
     sections = "|".join(Recipe.model_fields)
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
@@ -125,7 +127,7 @@ def test_settings_named_in_the_text_exist() -> None:
 
 
 @pytest.mark.parametrize("block", blocks("toml"), ids=str)
-def test_toml_is_a_recipe_or_part_of_one(block: Block) -> None:
+def test_toml_blocks_are_recipes_or_parts_of_recipes(block: Block) -> None:
     part = tomllib.loads(block.text)
     whole = tomllib.loads(builtin_recipes()["own-data"].read_text(encoding="utf-8"))
     if not set(part) >= {"name", "data", "training"}:
@@ -137,13 +139,13 @@ def test_toml_is_a_recipe_or_part_of_one(block: Block) -> None:
 
 
 def headings(page: Path) -> set[str]:
-    """Anchors as GitHub makes them."""
+    """The anchors that GitHub creates for the headings of a page."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_link_targets_exist(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if not link.startswith("https://"):
             path, _, anchor = link.partition("#")
@@ -152,7 +154,7 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert not anchor or anchor in headings(target), link
 
 
-BAD: dict[str, dict[str, bytes]] = {
+INVALID_FILES: dict[str, dict[str, bytes]] = {
     "files of different length": {"train.de": b"a\nb\n", "train.en": b"a\nb\nc\n"},
     "not UTF-8": {"train.de": "gut\nschön\n".encode("latin-1"), "train.en": b"a\nb\n"},
     "nothing in it": {"train.de": b"", "train.en": b""},
@@ -166,39 +168,42 @@ BAD: dict[str, dict[str, bytes]] = {
 }
 
 
-def refusals() -> dict[str, str]:
-    """What own-data.md's table says is refused -> the message it gives for it."""
+def documented_errors() -> dict[str, str]:
+    """The table of errors in own-data.md: each problem with its message."""
     section = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8").partition("## What is refused")[2]
     return dict(re.findall(r"^\| ([^|`]+) \| `(.+?)` \|", section, re.MULTILINE))
 
 
-@pytest.mark.parametrize("what", refusals())
-def test_bad_input_is_refused_in_the_words_of_the_page(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documented_errors_are_those_of_the_tests() -> None:
+    assert documented_errors().keys() == INVALID_FILES.keys()
+
+
+@pytest.mark.parametrize("problem", INVALID_FILES)
+def test_errors_in_corpora_are_documented(problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my").mkdir()
-    for name, content in BAD[what].items():
+    files = INVALID_FILES[problem]
+    for name, content in files.items():
         (tmp_path / "my" / name).write_bytes(content)
-    reference = next((f"my/{name}" for name in BAD[what] if name.startswith("pairs")), "my/train.{lang}")
-    with pytest.raises(UserError) as caught:
+    reference = next((f"my/{name}" for name in files if name.startswith("pairs")), "my/train.{lang}")
+    with pytest.raises(UserError) as error:
         list(read_corpus(reference, source_language="de", target_language="en"))
-    assert str(caught.value) == refusals()[what]
+    assert str(error.value) == documented_errors()[problem]
 
 
-def test_a_recipe_is_refused_in_the_words_of_the_page() -> None:
+def test_errors_in_recipes_are_documented() -> None:
     (example,) = (block.text for block in blocks("text") if "3 problems" in block.text)
     wrong = ["model.d_modle=256", "model.heads=3", "training.learning_rate=-1"]
     document = tomllib.loads(builtin_recipes()["own-data"].read_text(encoding="utf-8"))
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         build_recipe(document, wrong, origin="my-recipe.toml")
-    assert f"dragoman: {caught.value}\n" == example
+    assert f"dragoman: {error.value}\n" == example
 
 
 @pytest.fixture(scope="module")
-def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory in which own-data.md's walk was walked with 300 pairs and a tiny model."""
-    directory = tmp_path_factory.mktemp("walk")
+def walkthrough(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory in which the walkthrough of own-data.md was run with 300 pairs and a tiny model."""
+    directory = tmp_path_factory.mktemp("walkthrough")
     (directory / "my").mkdir()
     (directory / "recipes").symlink_to(ROOT / "recipes")
     for split, count in (("train", 300), ("test", 12)):
@@ -206,52 +211,59 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
             text = "".join(sentence + "\n" for sentence in sentences)
             (directory / "my" / f"{split}.{language}").write_text(text, encoding="utf-8")
     page = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
-    walk = page.partition("## The walk")[2].partition("\n## ")[0]
-    script = "".join(re.findall(r"^```sh\n(.*?)^```$", walk, re.DOTALL | re.MULTILINE))
+    first_section = page.split("\n## ")[1]
+    script = "".join(re.findall(r"^```sh\n(.*?)^```$", first_section, re.DOTALL | re.MULTILINE))
+    assert "dragoman train" in script
     small = " ".join(f"--set {setting}" for setting in SMALL.split())
     script = re.sub(r"^(dragoman train .*)$", rf"\1 {small}", script, flags=re.MULTILINE)
     run(directory, "bash", "-euo", "pipefail", "-c", script)
-    (directory / "runs" / "quickstart").symlink_to("own-data")  # what other pages call their run
+    (directory / "runs" / "quickstart").symlink_to("own-data")  # the run of other pages
     return directory
 
 
 def run(directory: Path, *command: str) -> str:
-    """Standard output of a command that must succeed, with this environment's dragoman, on one core."""
+    """The standard output of a command that must succeed, with this environment's dragoman, on one core."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    completed = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=100)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="the walk needs bash")
-def test_the_walk_ends_where_the_page_says(walked: Path) -> None:
-    lines = [(walked / "my" / name).read_text(encoding="utf-8").splitlines() for name in ("test.de", "translated.en")]
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the walkthrough needs bash")
+
+
+@needs_bash
+def test_walkthrough_writes_the_files_that_the_page_describes(walkthrough: Path) -> None:
+    lines = [(walkthrough / "my" / name).read_text("utf-8").splitlines() for name in ("test.de", "translated.en")]
     assert len(lines[0]) == len(lines[1])
-    scores = json.loads((walked / "my" / "scores.json").read_text(encoding="utf-8"))
+    scores = json.loads((walkthrough / "my" / "scores.json").read_text(encoding="utf-8"))
     assert scores["sentences"] == len(lines[0])
-    assert "BLEU" in (walked / "runs" / "own-data" / "report.html").read_text(encoding="utf-8")
-    metrics = (walked / "runs" / "own-data" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    assert "BLEU" in (walkthrough / "runs" / "own-data" / "report.html").read_text(encoding="utf-8")
+    metrics = (walkthrough / "runs" / "own-data" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     losses = [line["loss"] for line in map(json.loads, metrics) if line["kind"] == "train"]
     assert losses[-1] < losses[0]
 
 
+@needs_bash
 @pytest.mark.parametrize("page", {block.page: None for block in blocks("python")}, ids=lambda page: page.name)
-def test_python_runs(page: Path, walked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(walked)
+def test_python_blocks_run(page: Path, walkthrough: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(walkthrough)
     namespace: dict[str, Any] = {}
     for block in blocks("python"):
         if block.page == page:
             exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
 
 
-def test_example_translates(walked: Path) -> None:
-    printed = run(walked, sys.executable, str(ROOT / "examples" / "translate.py"), "runs/quickstart", "Ein Hund.", "")
-    assert printed.count("(end)") == 1  # nothing was searched for in the empty text
+@needs_bash
+def test_translate_example_runs(walkthrough: Path) -> None:
+    script = str(ROOT / "examples" / "translate.py")
+    printed = run(walkthrough, sys.executable, script, "runs/quickstart", "Ein Hund.", "")
+    assert printed.count("(end)") == 1, "the empty text has an empty translation"
     assert printed.endswith("\n\n")
 
 
-def test_example_trains(tmp_path: Path) -> None:
+def test_train_example_runs(tmp_path: Path) -> None:
     overrides = [*SMALL.split(), "training.steps=4", "training.validation_sentences=4"]
     run(tmp_path, sys.executable, str(ROOT / "examples" / "train.py"), "run", *overrides)
     assert (tmp_path / "run" / "bundle" / "bundle.json").is_file()

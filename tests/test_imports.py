@@ -38,11 +38,14 @@ ORDER = (
 """Packages by rank: a package imports only from packages of lower rank."""
 
 FORBIDDEN = {("model", name) for name in ("text", "corpus", "dataset")} | {("search", "model"), ("search", "kernels")}
+"""Imports that the order would allow."""
+
 LARGE = {"torch", "spacy", "matplotlib", "tokenizers", "sacrebleu", "numpy", "datasets", "jinja2"}
+UNPICKLING = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "shelve"}
 
 
 def imported_modules(source: str) -> Iterator[str]:
-    """The dotted name of every import, with what is imported from it as its last part."""
+    """The dotted name of everything that is imported."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -57,7 +60,7 @@ def imported_packages(source: str) -> set[str]:
     return {name[1] for name in parts if name[0] == "dragoman" and len(name) > 1} - {"__version__"}
 
 
-def rank(name: str) -> int:
+def rank_of(name: str) -> int:
     ranks = [index for index, names in enumerate(ORDER) if name in names]
     assert ranks, f"{name} is not in ORDER"
     return ranks[0]
@@ -65,25 +68,17 @@ def rank(name: str) -> int:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_go_one_way(path: Path) -> None:
-    here = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    here_rank = rank(here)
-    for there in imported_packages(path.read_text(encoding="utf-8")) - {here}:
-        assert rank(there) < here_rank, f"{here} imports {there}"
-        assert (here, there) not in FORBIDDEN, f"{here} imports {there}"
+    package = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    for imported in imported_packages(path.read_text(encoding="utf-8")) - {package}:
+        assert rank_of(imported) < rank_of(package), f"{package} imports {imported}"
+        assert (package, imported) not in FORBIDDEN, f"{package} imports {imported}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_nothing_is_unpickled(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     names = set(imported_modules(source))
-    assert not {name.partition(".")[0] for name in names} & {
-        "pickle",
-        "cPickle",
-        "cloudpickle",
-        "dill",
-        "joblib",
-        "shelve",
-    }
+    assert not {name.partition(".")[0] for name in names} & UNPICKLING
     assert "torch.load" not in names
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -99,7 +94,7 @@ def test_import_loads_no_large_library(module: str) -> None:
     assert not LARGE & set(loaded)
 
 
-def test_order_lists_exactly_what_exists() -> None:
+def test_order_lists_exactly_the_existing_packages() -> None:
     existing = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
     assert existing - {"__pycache__", "recipes"} == set.union(*ORDER)
 
@@ -109,12 +104,12 @@ def test_top_level_has_four_modules() -> None:
     assert modules == {"errors.py", "recipe.py", "bundle.py", "translator.py", "__init__.py", "__main__.py", "py.typed"}
 
 
-def test_translator_imports_without_onednn() -> None:
+def test_translator_can_be_imported_without_onednn() -> None:
     """torch has no oneDNN operators on processors other than x86."""
-    without = "import torch\nfrom types import SimpleNamespace\ntorch.ops.mkldnn = SimpleNamespace()\n"
-    subprocess.run([sys.executable, "-c", without + "import dragoman.translator"], check=True)
+    remove = "import torch\nfrom types import SimpleNamespace\ntorch.ops.mkldnn = SimpleNamespace()\n"
+    subprocess.run([sys.executable, "-c", remove + "import dragoman.translator"], check=True)
 
 
-def test_dir_lists_what_is_loaded_on_demand() -> None:
+def test_dir_lists_names_that_are_imported_on_demand() -> None:
     code = "import dragoman; assert {'load', '__version__'} <= set(dir(dragoman)); dragoman.load"
     subprocess.run([sys.executable, "-c", code], check=True)

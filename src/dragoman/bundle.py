@@ -1,4 +1,4 @@
-"""The deployable directory: weights, tokenizers and settings of one translator."""
+"""Bundles: directories with everything needed to translate, which are weights, tokenizers and settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WEIGHTS = "model.safetensors"
 
 @dataclass(frozen=True)
 class Bundle:
-    """A trained model with all that is needed to translate; `scores` are those of its training run."""
+    """A trained model with its recipe and tokenizers; `scores` are the test scores of its training run."""
 
     recipe: Recipe
     model: Transformer
@@ -38,10 +38,10 @@ class Bundle:
     scores: dict[str, Any] = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
-        """Write the bundle as a whole, replacing an older one there.
+        """Write the bundle completely or not at all; an existing bundle at this path is replaced.
 
         Raises:
-            UserError: It cannot be written; what was there is untouched.
+            UserError: The bundle cannot be written; an existing one is unchanged.
         """
         with atomic_directory(path) as directory:
             write_tensors(directory / WEIGHTS, _unshared(self.model))
@@ -62,7 +62,7 @@ class Bundle:
         """Read a bundle, or the bundle of a run directory.
 
         Raises:
-            UserError: There is none, or it is damaged, foreign, or of a newer format.
+            UserError: There is no bundle, or it is damaged, of another program, or of a newer format.
         """
         directory = find_bundle(path)
         about = _read_about(directory)
@@ -70,7 +70,7 @@ class Bundle:
         recipe = build_recipe(about["recipe"], origin=str(directory / "bundle.json"))
         source, target = load_tokenizers(directory)
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
-            raise UserError(f"{directory}: its tokenizers are of different size, but model.tie = 'all' shares a matrix")
+            raise UserError(f"{directory}: model.tie = 'all', but the vocabularies of the tokenizers differ in size")
         model = build_model(recipe.model, len(source.vocabulary), len(target.vocabulary), source.vocabulary.pad, seed=0)
         _load_weights(model, directory / WEIGHTS)
         return cls(recipe, model.eval(), source, target, about.get("scores", {}))
@@ -92,22 +92,22 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
     """Write tensors as safetensors.
 
     Raises:
-        OSError: The disk is full or the place cannot be written to.
+        OSError: The disk is full, or the file cannot be written.
     """
     path.touch()
-    usual = path.stat().st_mode
+    mode = path.stat().st_mode
     try:
         save_file(tensors, path)
-    except SafetensorError as error:  # raised if the disk is full
+    except SafetensorError as error:  # the library raises this if the disk is full
         raise OSError(str(error)) from error
-    path.chmod(usual)  # the library's own lets nobody else read the file
+    path.chmod(mode)  # the library creates files that only their owner can read
 
 
 def find_bundle(path: Path) -> Path:
-    """The bundle directory that `path`, a bundle or a run, stands for.
+    """The directory of the bundle at `path`, which is a bundle or a run directory.
 
     Raises:
-        UserError: There is none.
+        UserError: There is no bundle.
     """
     for directory in (path, path / "bundle"):
         if (directory / "bundle.json").is_file():
@@ -116,7 +116,7 @@ def find_bundle(path: Path) -> Path:
         raise UserError(f"{path}: no such bundle or run directory")
     if (path / "recipe.toml").is_file():
         raise UserError(f"{path}: this run has no bundle yet; finish it with dragoman train --resume")
-    raise UserError(f"{path}: not a dragoman bundle (it holds no bundle.json)")
+    raise UserError(f"{path}: not a dragoman bundle (it contains no bundle.json)")
 
 
 def _read_about(directory: Path) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _read_about(directory: Path) -> dict[str, Any]:
         )
     for key in ("recipe", "sha256"):
         if not isinstance(about.get(key), dict):
-            raise UserError(f"{path}: damaged (it has no table {key!r})")
+            raise UserError(f"{path}: damaged (the table {key!r} is missing)")
     return about
 
 
@@ -142,11 +142,11 @@ def _check_files(directory: Path, expected: dict[str, str]) -> None:
         if not path.is_file():
             raise UserError(f"{path}: missing; the bundle is incomplete")
         if sha256(path) != expected.get(name):
-            raise UserError(f"{path}: damaged (its SHA-256 is not the one in bundle.json); copy the bundle again")
+            raise UserError(f"{path}: damaged (its SHA-256 differs from the one in bundle.json); copy the bundle again")
 
 
 def _unshared(model: Transformer) -> dict[str, Tensor]:
-    """Every parameter once, in float32: shared ones under their first name."""
+    """Every parameter once, in float32; a shared parameter has its first name."""
     return {name: parameter.detach().float().contiguous() for name, parameter in model.named_parameters()}
 
 

@@ -47,14 +47,14 @@ def builtin_recipes() -> dict[str, Path]:
 
 
 def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), origin: str = "recipe") -> Recipe:
-    """The recipe made of plain data, as `Recipe.to_dict` returns it, and overrides.
+    """Build a recipe from plain data, such as `Recipe.to_dict` returns, and overrides.
 
     Args:
         document: Sections and keys as in a recipe file.
-        overrides: ``SECTION.KEY=VALUE`` each. VALUE is parsed as TOML if it is TOML, and is a text otherwise;
+        overrides: ``SECTION.KEY=VALUE`` each. VALUE is parsed as TOML if it is valid TOML, and is a string otherwise;
             ``none`` unsets a key that may be unset. An override of training.epochs, steps or minutes replaces the
             budget in the document, because exactly one may be given.
-        origin: What error messages call the document.
+        origin: The name of the document in error messages.
 
     Raises:
         UserError: With every problem, one line each.
@@ -122,7 +122,7 @@ def _apply_override(data: dict[str, Any], key: str, equals: str, text: str) -> s
 
 
 def _parse_value(text: str, field: FieldInfo | None) -> Any:
-    """A TOML value; or the text, if it is not TOML, or if the key takes only texts and the TOML is something else."""
+    """A TOML value, or the text itself if it is not TOML, or if the key takes a string and the value is not one."""
     try:
         values = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:

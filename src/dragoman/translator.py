@@ -28,7 +28,7 @@ WINDOW = 4096
 
 
 class Translator:
-    """Translates texts with the weights that the bundle's model has now.
+    """Translates texts with a bundle. Create a new translator after changing the weights of the bundle's model.
 
     >>> translator = dragoman.load("runs/multi30k-de-en")
     >>> translator("Ein Hund läuft.").text
@@ -37,8 +37,8 @@ class Translator:
         bundle: The model, its tokenizers and settings.
         decoding: Settings of the search, instead of the bundle's.
         device: Where to compute: 'cpu', 'cuda', …, or 'auto' for a GPU if there is one.
-        ensemble: More bundles with the same tokenizers, whose predictions are averaged with the first's.
-        engine: What searches, instead of the best engine that needs no file.
+        ensemble: More bundles with the same tokenizers; the predictions of all models are averaged.
+        engine: The engine to use, instead of the best one that needs no bundle on disk.
 
     Raises:
         UserError: The tokenizers of the ensemble differ, or the settings or the device cannot be used.
@@ -68,14 +68,14 @@ class Translator:
     def __call__(
         self, texts: str | Iterable[str], prefixes: str | Iterable[str] | None = None
     ) -> Translation | list[Translation]:
-        """The translation of a text, or a list with those of several texts, in order.
+        """Translate a text, or several texts in order.
 
-        A text without words has an empty translation. A text longer than the model's limit is translated in part,
-        with a warning that counts such texts.
+        A text without words has an empty translation. Of a text longer than the model's limit, only the beginning is
+        translated; a warning states the number of such texts.
 
         Args:
-            texts: What to translate.
-            prefixes: What each translation begins with, in the subwords that the prefix has alone.
+            texts: One text or several texts.
+            prefixes: The beginning of each translation. A prefix is split into subwords on its own.
 
         Raises:
             UserError: A prefix is longer than a translation may be.
@@ -83,17 +83,17 @@ class Translator:
         if isinstance(texts, str):
             return self([texts], [str(prefixes or "")])[0]
         translations = list(self.stream(texts, prefixes))
-        if cut_short := sum(translation.truncated for translation in translations):
+        if truncated := sum(translation.truncated for translation in translations):
             warnings.warn(
-                f"{cut_short} of {len(translations)} texts were longer than the model's limit of "
-                f"{self.source_limit} tokens and were translated in part",
+                f"{truncated} of {len(translations)} texts were longer than the model's limit of "
+                f"{self.source_limit} tokens; only their beginning was translated",
                 stacklevel=2,
             )
         return translations
 
     @property
     def source_limit(self) -> int:
-        """Most source tokens that are translated, eos not counted."""
+        """Maximum number of source tokens that are translated, without eos."""
         return self.engine.max_length - 1
 
     def stream(
@@ -103,11 +103,13 @@ class Translator:
         pairs = zip(texts, repeat("")) if prefixes is None else _pair(texts, prefixes)
         while group := list(islice(pairs, window)):
             ids = self.bundle.source.encode([text for text, _ in group])
-            begun = self._encode_prefixes([prefix for _, prefix in group])
-            worded = [index for index, sentence in enumerate(ids) if sentence]
-            sources = [ids[index][: self.source_limit] for index in worded]
-            found = self.engine.translate(sources, [begun[index] for index in worded] if any(begun) else None)
-            results = dict(zip(worded, found, strict=True))
+            prefix_ids = self._encode_prefixes([prefix for _, prefix in group])
+            nonempty = [index for index, sentence in enumerate(ids) if sentence]
+            sources = [ids[index][: self.source_limit] for index in nonempty]
+            found = self.engine.translate(
+                sources, [prefix_ids[index] for index in nonempty] if any(prefix_ids) else None
+            )
+            results = dict(zip(nonempty, found, strict=True))
             for index, sentence in enumerate(ids):
                 hypotheses = self._rank(results.get(index, []))
                 yield self._translation(hypotheses, truncated=len(sentence) > self.source_limit)
@@ -144,7 +146,7 @@ class Translator:
         return encoded
 
     def _rank(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-        """The hypotheses to return, best first; of the samples of minimum Bayes risk, those with the least risk."""
+        """The hypotheses to return, best first; with minimum Bayes risk decoding, the samples with the lowest risk."""
         if not self.decoding.mbr_samples:
             return hypotheses
         texts = [self.bundle.target.decode(hypothesis.tokens) for hypothesis in hypotheses]
@@ -176,14 +178,14 @@ def _pair(texts: Iterable[str], prefixes: Iterable[str]) -> Iterator[tuple[str, 
 def load(
     path: str | Path, decoding: Decoding | None = None, device: str = "cpu", engine: str | None = None
 ) -> Translator:
-    """The translator of a bundle or of a run directory.
+    """Load the translator of a bundle or of a run directory.
 
     Args:
         path: A bundle, or a run directory that contains one.
         decoding: Settings of the search, instead of the bundle's.
         device: Where to compute: 'cpu', 'cuda', …, or 'auto' for a GPU if there is one.
-        engine: 'ctranslate2' (which writes the bundle in its format, once), 'cpu' or 'torch'; by default the better
-            of the last two.
+        engine: 'ctranslate2' (which converts the bundle to its format on first use), 'cpu' or 'torch'; by default
+            'cpu' if it supports the bundle and the settings, otherwise 'torch'.
 
     Raises:
         UserError: There is no bundle, or it is damaged or of a newer format, or the engine cannot be used.

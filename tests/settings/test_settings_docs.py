@@ -1,4 +1,4 @@
-"""The recipes that come with dragoman load and explain themselves; the page of settings is up to date."""
+"""The built-in recipes load and explain every key; the documentation of settings is up to date."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ RECIPES = sorted((ROOT / "recipes").glob("*.toml"))
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
-def test_every_recipe_loads_and_is_named_after_its_file(path: Path) -> None:
+def test_recipe_loads_and_is_named_after_its_file(path: Path) -> None:
     assert load_recipe(path).name == path.stem
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
-def test_every_key_is_explained(path: Path) -> None:
+def test_every_key_has_a_comment(path: Path) -> None:
     explained = False
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if line.startswith("#"):
             explained = True
         elif "=" in line:
-            assert explained, f"{path.name} line {number}: no comment above"
+            assert explained, f"{path.name} line {number}: no comment above this block"
         else:
             explained = False
 
 
-def test_recipes_at_the_root_come_with_the_package() -> None:
+def test_package_contains_all_recipes() -> None:
     assert [path.name for path in builtin_recipes().values()] == [path.name for path in RECIPES]
 
 
-def test_page_of_settings_is_up_to_date() -> None:
+def test_documentation_of_settings_is_up_to_date() -> None:
     page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
     assert page == runpy.run_path(str(ROOT / "docs" / "generate_recipes.py"))["render"](), "run make docs"

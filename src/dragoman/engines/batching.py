@@ -1,4 +1,4 @@
-"""Which sentences are searched together, and by how many threads."""
+"""Batches of sentences of similar length, and the threads that search them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from dragoman.engines.protocol import EngineRequest, Ids
 T = TypeVar("T")
 
 MOST_WORKERS = 8
-"""Batches searched at once on a CPU; more would wait for one another in Python."""
+"""Maximum number of batches searched at once on a CPU; more threads would wait for Python's global lock."""
 
 CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 32_768
-"""Source tokens of a batch times hypotheses per sentence, unless the settings say otherwise."""
+"""Default maximum of source tokens in a batch times hypotheses per sentence."""
 
 
 def batches_by_length(sources: Sequence[Ids], request: EngineRequest) -> list[list[int]]:
     """Indices of the sentences of each batch: similar lengths together, the longest first."""
     settings = request.decoding
     hypotheses = settings.mbr_samples or (settings.n_best if settings.sampling else settings.beam_size)
-    usual = CPU_BATCH_TOKENS if request.device.type == "cpu" else GPU_BATCH_TOKENS
-    tokens = max(1, (settings.batch_tokens or usual) // hypotheses)
+    default = CPU_BATCH_TOKENS if request.device.type == "cpu" else GPU_BATCH_TOKENS
+    tokens = max(1, (settings.batch_tokens or default) // hypotheses)
     lengths = np.array([len(source) + 1 for source in sources], dtype=np.int64)
     plan = cut(lengths, lengths, np.argsort(lengths, kind="stable"), tokens)
     return [batch.tolist() for batch in plan][::-1]
@@ -35,7 +35,7 @@ def batches_by_length(sources: Sequence[Ids], request: EngineRequest) -> list[li
 def run_batches(search: Callable[[list[int]], T], batches: Sequence[list[int]], device: torch.device) -> list[T]:
     """The results of all batches; on a CPU, several threads search one batch each.
 
-    That is faster than sharing the work on each batch: while one thread waits for Python, another computes.
+    This is faster than using all threads for each batch: while one thread runs Python code, the others compute.
     """
     threads = torch.get_num_threads()
     workers = min(threads, len(batches), MOST_WORKERS)

@@ -1,4 +1,4 @@
-"""Which engine translates."""
+"""Choosing and opening an engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENGINES = {
 
 @dataclass(frozen=True)
 class Choice:
-    """An engine, and why not one that comes before it: what each of those does not support."""
+    """The chosen engine, and for each engine that is preferred to it what that engine does not support."""
 
     name: str
     passed_over: dict[str, list[str]]
@@ -34,13 +34,13 @@ class Choice:
 
 
 def choose(request: EngineRequest, name: str | None = None) -> Choice:
-    """The first engine that can do what is asked, or the engine with this name.
+    """The first engine in `ENGINES` that supports the request, or the engine with this name.
 
     Raises:
-        UserError: There is no such engine, or it cannot do what is asked.
+        UserError: There is no such engine, or it does not support the request.
     """
     if name is not None and name not in ENGINES:
-        raise UserError(f"--engine {name}: no such engine; there are {', '.join(ENGINES)}{nearest(name, ENGINES)}")
+        raise UserError(f"--engine {name}: no such engine; choose from {', '.join(ENGINES)}{nearest(name, ENGINES)}")
     passed_over: dict[str, list[str]] = {}
     for candidate in ENGINES if name is None else (name,):
         reasons = _module(candidate).unsupported(request)
@@ -51,16 +51,16 @@ def choose(request: EngineRequest, name: str | None = None) -> Choice:
 
 
 def open_engine(request: EngineRequest, name: str | None = None) -> Engine:
-    """The engine that `choose` returns, ready to translate.
+    """Open the engine that `choose` returns.
 
     Raises:
-        UserError: There is none, or it cannot be opened.
+        UserError: There is no such engine, or it cannot be opened.
     """
     return cast(Engine, _module(choose(request, name).name).open_engine(request))
 
 
 def open_with_ensemble(request: EngineRequest, others: Sequence[Bundle], name: str | None = None) -> Engine:
-    """The engine for a bundle together with other bundles, whose predictions are averaged.
+    """Open an engine that averages the predictions of a bundle and of other bundles.
 
     Raises:
         UserError: Their tokenizers differ, or no engine can translate with an ensemble.

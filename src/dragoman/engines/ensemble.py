@@ -1,4 +1,4 @@
-"""Several models that translate as one: the mean of their probabilities (Sutskever et al. 2014, section 3.6)."""
+"""Ensembles: several models whose probabilities are averaged (Sutskever et al. 2014, section 3.6)."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class EnsembleDecoder:
         return EnsembleCache([decoder.start(source) for decoder in self.decoders])
 
     def step(self, tokens: Tensor, cache: EnsembleCache) -> Tensor:
-        """Feed one more token to every row, (rows,); logarithms of the mean probabilities, (rows, vocabulary)."""
+        """Feed one token to every row, (rows,); returns the logarithms of mean probabilities, (rows, vocabulary)."""
         logits = [decoder.step(tokens, each) for decoder, each in zip(self.decoders, cache.caches, strict=True)]
         logs = torch.stack([each.float().log_softmax(dim=-1) for each in logits])  # (models, rows, vocabulary)
         return logs.logsumexp(dim=0) - math.log(len(logits))
 
 
 def check_tokenizers(bundle: Bundle, others: Sequence[Bundle]) -> None:
-    """Refuse bundles that cannot form an ensemble.
+    """Check that bundles can form an ensemble.
 
     Raises:
         UserError: Their tokenizers differ.
@@ -60,7 +60,7 @@ def check_tokenizers(bundle: Bundle, others: Sequence[Bundle]) -> None:
 
 
 def open_ensemble(request: EngineRequest, members: Sequence[StepEngine]) -> StepEngine:
-    """The engine that averages the predictions of its members; the shortest `max_length` of any member is its limit."""
+    """The engine that averages the predictions of its members, with the smallest `max_length` among them."""
 
     def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         scores = zip(*(member.score(sources, targets) for member in members), strict=True)

@@ -1,4 +1,4 @@
-"""What an engine is, and what is asked of one."""
+"""The interface of engines, and requests for an engine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Engine(Protocol):
 
     @property
     def max_length(self) -> int:
-        """Most tokens of a sentence that the engine can read or write, eos included."""
+        """Maximum length of sources and translations in tokens, eos included."""
         ...
 
     def translate(
@@ -39,8 +39,8 @@ class Engine(Protocol):
         """The hypotheses of each sentence, best first; all samples with minimum Bayes risk.
 
         Args:
-            sources: At least one id each, at most the model's limit.
-            prefixes: What each translation must begin with.
+            sources: Ids of each sentence, at least one and at most max_length - 1.
+            prefixes: Ids that each translation must begin with.
             trace: Records the beam search.
 
         Raises:
@@ -55,7 +55,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class EngineRequest:
-    """What an engine is needed for.
+    """What an engine must support.
 
     Args:
         bundle: The translator.
@@ -64,9 +64,9 @@ class EngineRequest:
         path: The bundle's directory, if it was read from disk.
         compute_type: Arithmetic of the engine.
         token_scores: Whether hypotheses need log-probabilities of their tokens.
-        trace: Whether the beam search is to be recorded.
-        scoring: Whether given translations are to be scored.
-        in_ensemble: Whether the bundle is one of several that translate together.
+        trace: Whether the beam search must be recorded.
+        scoring: Whether given translations must be scored.
+        in_ensemble: Whether the bundle is a member of an ensemble.
     """
 
     bundle: Bundle
@@ -81,9 +81,9 @@ class EngineRequest:
 
     @property
     def max_length(self) -> int:
-        """Most tokens of a sentence that the model can read or write, eos included."""
+        """Maximum length of sources and translations in tokens, eos included."""
         return self.bundle.recipe.model.max_length
 
     def for_member(self, bundle: Bundle) -> EngineRequest:
-        """The same for another bundle of an ensemble."""
+        """The same request for a member of an ensemble."""
         return replace(self, bundle=bundle, in_ensemble=True)

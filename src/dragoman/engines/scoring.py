@@ -15,7 +15,7 @@ from dragoman.engines.protocol import Ids
 from dragoman.model.transformer import Transformer
 
 BATCH_TOKENS = 4096
-"""Tokens of a batch on either side, padding included."""
+"""Maximum number of source tokens and of target tokens in a batch, padding included."""
 
 
 @torch.inference_mode()
@@ -29,8 +29,8 @@ def score_targets(
     Args:
         model: The model.
         bundle: Its vocabularies.
-        sources: Source ids, at most the model's limit.
-        targets: Target ids of each.
+        sources: Ids of each source, no longer than the model's limit.
+        targets: Ids of the target of each source.
     """
     source, target = bundle.source.vocabulary, bundle.target.vocabulary
     pairs = PairStore(IdStore.of(map(list, sources)), IdStore.of(map(list, targets)))

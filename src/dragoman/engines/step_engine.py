@@ -1,4 +1,4 @@
-"""An engine around a model that predicts token after token."""
+"""An engine that searches with a decoder, which predicts one token at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StepEngine:
         name: The engine's name.
         decoder: The model.
         request: Settings, device and vocabularies.
-        max_length: Most tokens that the model can read or write, eos included.
+        max_length: Maximum length of sources and translations in tokens, eos included.
         score: Scores given translations.
     """
 
@@ -38,8 +38,8 @@ class StepEngine:
         """The hypotheses of each sentence, see `Engine.translate`."""
 
         def search(batch: list[int]) -> list[list[Hypothesis]]:
-            begun = [prefixes[index] for index in batch] if prefixes else []
-            source, constraints = self._inputs([sources[index] for index in batch], begun)
+            batch_prefixes = [prefixes[index] for index in batch] if prefixes else []
+            source, constraints = self._inputs([sources[index] for index in batch], batch_prefixes)
             return decode(self.decoder, source, self.request.decoding, constraints, trace)
 
         batches = batches_by_length(sources, self.request)

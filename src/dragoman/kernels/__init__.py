@@ -1,7 +1,7 @@
 """Faster versions of parts of the model.
 
-Each kernel computes the same as the plain module or function that it stands for, with the same parameters; a test
-compares values and gradients. `accelerate` replaces leaf modules in place, so `dragoman.model` needs no kernel.
+Each kernel computes the same as the plain module or function that it replaces, with the same parameters; a test
+compares values and gradients. `accelerate` replaces leaf modules in place, so `dragoman.model` does not import kernels.
 """
 
 from dragoman.kernels.accelerate import KERNELS, accelerate, accelerated, supports_varlen

@@ -15,7 +15,7 @@ from dragoman.model.torch_transformer import TorchTransformer
 from dragoman.model.transformer import Transformer
 
 Replace = Callable[[nn.Module, str, str], nn.Module | None]
-"""Takes a module, the type of device and the setting `model.attention`; returns what replaces it, if anything."""
+"""Takes a module, the type of device and the setting `model.attention`; returns the faster module or None."""
 
 
 def _linear(module: nn.Module, device: str, attention: str) -> nn.Module | None:
@@ -45,8 +45,8 @@ KERNELS: dict[str, Replace] = {"attention": _attention, "linear": _linear, "drop
 def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS)) -> None:
     """Replace leaf modules of a model, in place, by faster ones that share their parameters.
 
-    Call it again after moving the model to a device of another type. Modules that are in several places, as in
-    `TorchTransformer`, are replaced by one module in all of them.
+    Call it again after moving the model to a device of another type. A module that occurs several times, as in
+    `TorchTransformer`, is replaced by the same module everywhere.
 
     Args:
         model: The model, on the device where it will run.

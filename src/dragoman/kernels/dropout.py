@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 def keep_scale(x: Tensor, probability: float) -> Tensor:
-    """The factors by which dropout multiplies x, on a CPU: 0, or 1 / (share kept); the shape and dtype of x.
+    """The factors by which dropout multiplies x, on a CPU: 0, or 1 / (fraction kept); same shape and dtype as x.
 
     The probability is rounded to a multiple of 1/256, and the scale is exact for the rounded one.
     """

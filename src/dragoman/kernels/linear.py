@@ -1,6 +1,6 @@
-"""Linear maps in float32 on a CPU by oneDNN, which computes them faster than torch's usual library.
+"""Linear maps in float32 on a CPU with oneDNN, which is faster than torch's default library.
 
-oneDNN compiles a kernel for each new shape, so it is not worth it for small matrices; for those of decoding see
+oneDNN compiles a kernel for each new shape, so it is not used for small matrices; for decoding see
 `dragoman.engines.cpu`.
 """
 
@@ -16,7 +16,7 @@ from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 from dragoman.model.attention import StackedLinear
 
 SMALL = 2**16
-"""Matrices of fewer numbers are left to torch."""
+"""If the left matrix has fewer numbers than this, torch computes the product."""
 
 
 def uses_onednn(a: Tensor) -> bool:

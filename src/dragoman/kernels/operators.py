@@ -1,4 +1,4 @@
-"""Operators of torch without a public name, and whether this build of torch has them."""
+"""Operators of torch that are not public, and whether this build of torch has them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def has_operator(namespace: object, name: str) -> bool:
-    """Whether a namespace of torch has an operator; looking up a missing one raises AttributeError or RuntimeError."""
+    """Whether a namespace of torch has an operator; accessing a missing one raises AttributeError or RuntimeError."""
     try:
         getattr(namespace, name)
     except (AttributeError, RuntimeError):
@@ -21,9 +21,9 @@ HAS_ONEDNN_LINEAR = (
     and has_operator(torch.ops.mkldnn, "_linear_pointwise")
     and has_operator(torch.ops.mkldnn, "_reorder_linear_weight")
 )
-"""Whether oneDNN's linear operators are there, on a processor where they are faster than torch's own.
+"""Whether oneDNN's linear operators exist, and are faster on this processor than torch's linear maps.
 
-torch passes float32 matrix products to MKL, which does not use AVX-512 on AMD processors and is half as fast there.
+torch computes float32 matrix products with MKL, which does not use AVX-512 on AMD processors and is half as fast there.
 """
 
 HAS_SOFTMAX_BACKWARD = has_operator(torch.ops.aten, "_softmax_backward_data")

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from dragoman.kernels.linear import matmul, matmul_nt, matmul_tn
 
 LOGITS_AT_ONCE, LOGITS_AT_ONCE_ON_CPU = 2**28, 2**24
-"""Logits computed at a time: enough for an efficient matrix product, and never most of the memory."""
+"""Logits computed at a time: enough for an efficient matrix product, but little memory."""
 
 
 class _Gradients:
@@ -49,9 +49,9 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     """Loss of softmax(hidden @ weight^T + bias), whose gradients are computed in the forward pass.
 
     The logits of all tokens would be the largest tensor of a training step, so they are computed for some tokens
-    at a time. Their gradient is their softmax, changed in one entry per row: the gradients of hidden states and
-    weights are added up at once, and the logits are discarded. The uniform part of label smoothing has the same
-    gradient for every token and is added at the end, exactly.
+    at a time. The gradient of the logits is their softmax, changed in one entry per row. The gradients of hidden states
+    and weights are therefore computed immediately, and the logits are discarded. The uniform part of label smoothing
+    has the same gradient for every token and is added at the end.
     """
 
     @staticmethod
@@ -131,7 +131,7 @@ def projected_cross_entropy(
         weight: Output projection, (vocabulary, d_model).
         bias: Its bias, (vocabulary,), or None.
         targets: Ids to predict, (tokens,), int64.
-        smoothing: Share of the target probability spread evenly (Szegedy et al. 2016, section 7).
+        smoothing: Probability spread evenly over the vocabulary (Szegedy et al. 2016, section 7).
         ignore: Targets with this id, such as padding, do not count.
 
     Returns:

@@ -1,6 +1,6 @@
 """Variable-length batches: sentences of many lengths concatenated into one sequence, with almost no padding.
 
-Everything that works token by token sees one long sequence; only attention needs to know where sentences begin.
+Layers that process each token separately see one long sequence; only attention needs to know where sentences begin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dragoman.model.masks import causal_mask
 from dragoman.model.transformer import Transformer
 
 Shapes = tuple[tuple[int, int], ...]
-"""(rows, length) of each group: so many sentences, all padded to this length."""
+"""(rows, length) of each group: the number of sentences, and the length to which all of them are padded."""
 
 TOKENS_MULTIPLE = 64
 """Concatenated batches are padded to a multiple of this, because oneDNN compiles a kernel for each new size."""
@@ -26,8 +26,8 @@ TOKENS_MULTIPLE = 64
 class VarlenMask:
     """What the sentences of a concatenated batch may attend to: each to its own keys only.
 
-    Groups follow one another in the sequence, and so do the rows of a group. `masks` has for each group what its
-    queries may attend to, (rows or 1, query or 1, key), or None for everything.
+    The sequence consists of the groups in order, each of its rows in order. `masks` has a mask for each group,
+    (rows or 1, query or 1, key), or None if every query may attend to every key.
     """
 
     queries: Shapes
@@ -94,7 +94,7 @@ def concatenate(groups: Sequence[Tensor], pad: int) -> tuple[Tensor, Tensor]:
 
 
 def concatenate_vectors(groups: Sequence[Tensor]) -> Tensor:
-    """Vectors of all groups, each (rows, length, d_model), as `concatenate` orders their ids, (tokens, d_model)."""
+    """Vectors of all groups, each (rows, length, d_model), in the order of `concatenate`, (tokens, d_model)."""
     vectors = torch.cat([group.flatten(0, 1) for group in groups])  # (tokens, d_model)
     return F.pad(vectors, (0, 0, 0, -len(vectors) % TOKENS_MULTIPLE))
 
@@ -108,7 +108,7 @@ def varlen_hidden(model: Transformer, sources: Sequence[Tensor], targets: Sequen
         targets: Target ids of each group, (rows, target).
 
     Returns:
-        Hidden states in the order of `concatenate`, (tokens, d_model); those of padded tokens mean nothing.
+        Hidden states in the order of `concatenate`, (tokens, d_model); those of padded tokens are undefined.
     """
     source, source_positions = concatenate(sources, model.source_pad)
     target, target_positions = concatenate(targets, pad=0)
@@ -118,6 +118,6 @@ def varlen_hidden(model: Transformer, sources: Sequence[Tensor], targets: Sequen
 
 
 def plain_hidden(model: Transformer, sources: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
-    """The same, one group after the other, for any model."""
+    """The same as `varlen_hidden`, computed group by group, for any model."""
     groups = zip(sources, targets, strict=True)
     return concatenate_vectors([model.hidden(source, target) for source, target in groups])

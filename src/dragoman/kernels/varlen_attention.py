@@ -66,10 +66,9 @@ def varlen_attention(
 class _VarlenAttention(torch.autograd.Function):
     """softmax(QK^T / sqrt(d_head)) V of each group, and its gradient.
 
-    The matrix products are small: preparing them takes longer than computing them. So every group is copied
-    once into contiguous memory and written back once. Scores are stored transposed, (rows * heads, key, query):
-    on a CPU torch's softmax over the last dimension is slow for sentences of less than 16 tokens, and over the
-    second to last it is not.
+    The matrix products are small, so preparing them takes longer than computing them. Therefore every group is copied
+    into contiguous memory once and written back once. Scores are stored transposed, (rows * heads, key, query),
+    because on a CPU torch's softmax over the last dimension is slow for sentences with fewer than 16 tokens.
     """
 
     @staticmethod

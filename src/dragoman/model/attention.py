@@ -37,7 +37,7 @@ class ScaledDotProductAttention(nn.Module):
             k: Keys, (batch, heads, source, d_head).
             v: Values, (batch, heads, source, d_head).
             mask: True = may attend, broadcastable to (batch, heads, target, source); None allows everything.
-            rotation: Rotary frequencies of q and k, (target, d_head / 2, 2); None rotates nothing.
+            rotation: Rotary frequencies of q and k, (target, d_head / 2, 2), or None for no rotation.
 
         Returns:
             (batch, heads, target, d_head).
@@ -54,7 +54,7 @@ class ScaledDotProductAttention(nn.Module):
 
 
 class FusedAttention(ScaledDotProductAttention):
-    """The same by torch's fused kernel, which never holds the weights; step by step while they are recorded."""
+    """The same with torch's fused kernel, which does not store the weights; step by step while they are recorded."""
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Any = None, rotation: Tensor | None = None) -> Tensor:
         """As `ScaledDotProductAttention.forward`."""
@@ -87,7 +87,7 @@ class MultiHeadAttention(nn.Module):
 
     Args:
         d_model: Width of queries, keys and values of all heads together.
-        heads: How many heads; must divide d_model.
+        heads: Number of heads; must divide d_model.
         qkv_bias: Whether the projections to queries, keys and values have biases.
         core: Computes the attention of all heads.
     """
@@ -116,7 +116,7 @@ class MultiHeadAttention(nn.Module):
         return self._merge(self.core(q, k, v))
 
     def step_memory(self, x: Tensor, cache: LayerCache, mask: Tensor) -> Tensor:
-        """Attention of one new position per row, (rows, 1, d_model), to the memory that a sentence's rows share."""
+        """Attention of one new position per row, (rows, 1, d_model), to the memory, which a sentence's rows share."""
         sentences = cache.memory_keys.shape[0]
         q = self._queries(x.view(sentences, -1, x.shape[-1]))  # (sentences, heads, hypotheses, d_head)
         return self._merge(self.core(q, cache.memory_keys, cache.memory_values, mask)).view_as(x)

@@ -1,4 +1,4 @@
-"""Which module a model's settings ask for."""
+"""Building the model that the settings describe."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def build_model(settings: Model, source_size: int, target_size: int, source_pad:
 
     Args:
         settings: Sizes and variants.
-        source_size: Entries of the source vocabulary.
-        target_size: Entries of the target vocabulary.
+        source_size: Size of the source vocabulary.
+        target_size: Size of the target vocabulary.
         source_pad: Id of padding in the source.
-        seed: Seed of the weights; the random generators are left as they were.
+        seed: Seed of the weights; the state of torch's random generators does not change.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

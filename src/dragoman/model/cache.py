@@ -1,4 +1,4 @@
-"""Keys and values kept while decoding, so that each step computes one position only."""
+"""Keys and values of earlier positions, kept so that each decoding step computes only one position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LayerCache:
         self.own_values: Tensor | None = None
 
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Append keys and values of new positions, each (rows, heads, new, d_head); returns all so far."""
+        """Append keys and values of new positions, each (rows, heads, new, d_head); returns those of all positions."""
         if self.own_keys is not None and self.own_values is not None:
             keys = torch.cat((self.own_keys, keys), dim=2)  # (rows, heads, time, d_head)
             values = torch.cat((self.own_values, values), dim=2)

@@ -18,7 +18,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.
 class FeedForward(nn.Module):
     """Two linear maps with an activation between them, the same at every position (section 3.3).
 
-    SwiGLU (Shazeer 2020, eq. 6) has three maps: its first matrix holds those of the gate and of the value.
+    SwiGLU (Shazeer 2020, eq. 6) has three maps; the first matrix contains the map to the gate and the map to the value.
     """
 
     def __init__(self, d_model: int, d_ff: int, *, activation: str, dropout: float) -> None:

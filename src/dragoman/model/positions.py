@@ -1,4 +1,4 @@
-"""Positions: sinusoidal and learned ones are added to the embeddings, rotary ones rotate queries and keys."""
+"""Position encodings: sinusoidal and learned ones are added to the embeddings, rotary ones rotate queries and keys."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch.nn import functional as F
 
 
 class Positions(nn.Module):
-    """How a model knows the order of tokens. A subclass overrides one of the two methods.
+    """A position encoding. A subclass overrides one of the two methods.
 
     Args:
-        max_length: Most positions of a sequence.
+        max_length: Maximum length of a sequence.
         d_model: Width of the embeddings.
-        heads: Attention heads that share d_model.
+        heads: Number of attention heads, which divides d_model.
     """
 
     def __init__(self, max_length: int, d_model: int, heads: int) -> None:
@@ -26,7 +26,7 @@ class Positions(nn.Module):
         return embeddings
 
     def rotation(self, positions: Tensor) -> Tensor | None:
-        """Rotary frequencies of positions (length,) for `rotate`, (length, d_head / 2, 2); None: nothing is rotated."""
+        """Rotary frequencies of positions (length,) for `rotate`, (length, d_head / 2, 2), or None for no rotation."""
         return None
 
 

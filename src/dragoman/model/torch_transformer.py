@@ -1,4 +1,4 @@
-"""torch.nn.Transformer as a second implementation, to check ours against."""
+"""torch.nn.Transformer as a second implementation, to compare with ours."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from dragoman.settings import Model
 
 
 class TorchTransformer(Transformer):
-    """A Transformer whose encoder and decoder are run by torch.nn.Transformer.
+    """A Transformer whose encoder and decoder are computed by torch.nn.Transformer.
 
-    It has no weights except ours: its modules hold our parameters, which have the same shapes and layout. So
-    bundles of one implementation can be read by the other, a cached `step` is ours, and both must return the
-    same logits.
+    torch's modules share our parameters, which have the same shapes and layout. Therefore each implementation can
+    load the bundles of the other, and both return the same logits. Decoding with a cache uses our `step`.
     """
 
     def __init__(self, settings: Model, source_size: int, target_size: int, source_pad: int) -> None:
@@ -61,7 +60,7 @@ class TorchTransformer(Transformer):
         self.theirs.decoder.norm = self.decoder_norm
 
     def encode(self, source: Tensor, mask: Any, positions: Tensor) -> Tensor:
-        """The encoder's output, (batch, source, d_model); the padding mask is made from the ids."""
+        """The encoder's output, (batch, source, d_model); the padding mask is computed from the ids."""
         return self.theirs.encoder(self.embed_source(source, positions), src_key_padding_mask=source == self.source_pad)
 
     def decode(self, target: Tensor, memory: Tensor, mask: Any, memory_mask: Any, positions: Tensor) -> Tensor:
@@ -69,7 +68,7 @@ class TorchTransformer(Transformer):
         return self.theirs.decoder(
             self.embed_target(target, positions),
             memory,
-            tgt_mask=~causal_mask(target.shape[1], target.device),  # torch's masks mark what is not attended to
+            tgt_mask=~causal_mask(target.shape[1], target.device),  # torch: True = may not attend
             memory_key_padding_mask=~memory_mask[:, 0, 0],
         )
 

@@ -22,8 +22,8 @@ class Transformer(nn.Module):
 
     Args:
         settings: Sizes and variants.
-        source_size: Entries of the source vocabulary.
-        target_size: Entries of the target vocabulary.
+        source_size: Size of the source vocabulary.
+        target_size: Size of the target vocabulary.
         source_pad: Id of padding in the source.
     """
 
@@ -101,8 +101,8 @@ class Transformer(nn.Module):
             target: Ids, (batch, target).
             memory: The encoder's output, (batch, source, d_model).
             mask: What each target position may attend to in the target; passed on to the attention.
-            memory_mask: What it may attend to in the memory.
-            positions: Places in the sentence, (target,).
+            memory_mask: What each target position may attend to in the memory.
+            positions: Positions in the sentence, (target,).
         """
         x, rotation = self.embed_target(target, positions), self.target_positions.rotation(positions)
         for layer in self.decoder:
@@ -116,7 +116,7 @@ class Transformer(nn.Module):
         return KVCache(layers, padding_mask(source, self.source_pad))
 
     def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
-        """Feed one more token to every row, (rows,); returns the logits of the next, (rows, target vocabulary)."""
+        """Feed one token to every row, (rows,); returns the logits of the next token, (rows, target vocabulary)."""
         return self.output(self.step_hidden(tokens, cache))
 
     def step_hidden(self, tokens: Tensor, cache: KVCache) -> Tensor:
@@ -152,7 +152,7 @@ class Transformer(nn.Module):
 
 
 def _positions(ids: Tensor) -> Tensor:
-    """Places of ids, (batch, length), in their sentence: 0, 1, …, (length,)."""
+    """Positions of ids (batch, length) in their sentences: 0, 1, …, (length,)."""
     return torch.arange(ids.shape[1], device=ids.device)
 
 

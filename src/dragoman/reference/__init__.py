@@ -1,1 +1,1 @@
-"""The equations of the Transformer in NumPy, to read and to test against; nothing that runs imports them."""
+"""The equations of the Transformer in NumPy, for reading and for tests; no other package imports them."""

@@ -1,7 +1,7 @@
 """The equations of the Transformer (Vaswani et al. 2017), in NumPy and float64, written to be read.
 
-Everything is computed at once and nothing is fused, so that each line is one step of the paper. Leading
-dimensions, shown as ..., are free: none, a batch, or a batch and heads.
+Nothing is optimized, so that each line is one step of the paper. Leading dimensions, shown as ..., are free: none, a
+batch, or a batch and heads.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ class Projections(NamedTuple):
 
 
 def softmax(scores: Array) -> Array:
-    """Shares that are proportional to exp(score) and sum to 1 along the last dimension.
+    """Probabilities proportional to exp(score), which sum to 1 along the last dimension.
 
-    A score of minus infinity gets the share 0; if all scores of a row are minus infinity, so is every share.
-    The largest score is subtracted first: it changes no share, and no exponential overflows.
+    A score of minus infinity has probability 0; if all scores of a row are minus infinity, the whole row is 0.
+    The largest score is subtracted first: this changes no probability, and no exponential overflows.
     """
     largest = scores.max(axis=-1, keepdims=True)  # (..., 1)
     exponentials = np.exp(scores - np.where(np.isneginf(largest), 0.0, largest))  # (..., n)
     total = exponentials.sum(axis=-1, keepdims=True)  # (..., 1)
-    shares: Array = exponentials / np.where(total == 0.0, 1.0, total)  # (..., n)
-    return shares
+    probabilities: Array = exponentials / np.where(total == 0.0, 1.0, total)  # (..., n)
+    return probabilities
 
 
 def scaled_dot_product_attention(q: Array, k: Array, v: Array, mask: Mask | None = None) -> tuple[Array, Array]:
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (Vaswani et al. 2017, eq. 1).
 
     Every query is compared with every key by their dot product. The softmax turns a query's scores into weights
-    that sum to 1, and the output is the mean of the values under these weights. Dot products of d_k random
-    components of variance 1 have variance d_k; dividing by its root keeps the softmax from saturating.
+    that sum to 1, and the output is the mean of the values with these weights. Dot products of d_k random
+    components of variance 1 have variance d_k; dividing by sqrt(d_k) keeps the softmax from saturating.
 
     Args:
-        q: queries, (..., target, d_k).
-        k: keys, (..., source, d_k).
-        v: values, (..., source, d_v).
+        q: Queries, (..., target, d_k).
+        k: Keys, (..., source, d_k).
+        v: Values, (..., source, d_v).
         mask: True = may attend, broadcastable to (..., target, source).
 
     Returns:
@@ -77,16 +77,16 @@ def additive_attention(
 ) -> tuple[Array, Array]:
     """Attention whose score is a small network, w . tanh(q W_q + k W_k) (Bahdanau et al. 2015, appendix A.1.2).
 
-    What the dot product replaced: every pair of query and key passes through a hidden layer, which costs
+    The dot product replaced this score: every pair of query and key passes through a hidden layer, which takes
     target * source * hidden operations and cannot be written as one matrix product.
 
     Args:
-        q: queries, (..., target, d_q); the decoder's previous state in the paper.
-        k: keys, (..., source, d_k); the encoder's annotations, which are the values too.
-        v: values, (..., source, d_v).
+        q: Queries, (..., target, d_q); the decoder's previous state in the paper.
+        k: Keys, (..., source, d_k); the encoder's annotations in the paper, which are also the values.
+        v: Values, (..., source, d_v).
         query: (d_q, hidden).
         key: (d_k, hidden).
-        scorer: the weights w of the hidden layer, (hidden,).
+        scorer: Weights w of the hidden layer, (hidden,).
         mask: True = may attend, broadcastable to (..., target, source).
 
     Returns:
@@ -105,14 +105,14 @@ def multi_head_attention(
 ) -> tuple[Array, Array]:
     """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O (Vaswani et al. 2017, section 3.2.2).
 
-    Head i is Attention(Q W_i^Q, K W_i^K, V W_i^V), where keys and values are both made from the memory. The
-    matrices of all heads stand side by side in one, so one product projects for all, and is then cut into heads.
+    Head i is Attention(Q W_i^Q, K W_i^K, V W_i^V), where keys and values are both computed from the memory. The
+    matrices of all heads are stored side by side in one matrix, so that one product projects for all heads.
 
     Args:
         query: (..., target, d_model); the memory itself in self-attention.
         memory: (..., source, d_model).
-        projections: each (d_model, d_model).
-        heads: how many; divides d_model.
+        projections: Each (d_model, d_model).
+        heads: Number of heads, which divides d_model.
         mask: True = may attend, broadcastable to (..., heads, target, source).
 
     Returns:
@@ -133,9 +133,9 @@ def _split(x: Array, heads: int) -> Array:
 
 
 def causal_mask(length: int) -> Mask:
-    """Who may attend to whom while decoding, (length, length): each position to itself and those before it.
+    """Which positions may attend to which, (length, length): each to itself and to earlier ones.
 
-    So a prediction depends on earlier tokens only (Vaswani et al. 2017, section 3.2.3).
+    A prediction then depends on earlier tokens only (Vaswani et al. 2017, section 3.2.3).
     """
     positions = np.arange(length)  # (length,)
     mask: Mask = positions[:, None] >= positions[None, :]  # (length, length)
@@ -143,7 +143,7 @@ def causal_mask(length: int) -> Mask:
 
 
 def padding_mask(lengths: NDArray[np.int64], longest: int) -> Mask:
-    """Who may be attended to in sentences of these lengths, (sentences, 1, longest): real tokens, and no padding."""
+    """Which tokens may be attended to in sentences of these lengths, (sentences, 1, longest): all except padding."""
     mask: Mask = (np.arange(longest) < lengths[:, None])[:, None, :]
     return mask
 
@@ -163,16 +163,16 @@ def sinusoidal_positions(length: int, d_model: int) -> Array:
 
 
 def layer_norm(x: Array, gain: Array, bias: Array, epsilon: float) -> Array:
-    """Layer normalisation over the last dimension (Ba et al. 2016, eq. 3 and 4).
+    """Layer normalization over the last dimension (Ba et al. 2016, eq. 3 and 4).
 
     Each vector is shifted to mean 0 and scaled to variance 1 (epsilon, added to the variance, keeps constant
-    vectors finite), then multiplied by a learned gain and moved by a learned bias, dimension by dimension.
+    vectors finite). Then each dimension is multiplied by a learned gain, and a learned bias is added.
 
     Args:
         x: (..., d_model).
         gain: (d_model,).
         bias: (d_model,).
-        epsilon: added to the variance.
+        epsilon: Added to the variance.
 
     Returns:
         (..., d_model).
@@ -185,7 +185,7 @@ def layer_norm(x: Array, gain: Array, bias: Array, epsilon: float) -> Array:
 
 
 def feed_forward(x: Array, inner: Linear, outer: Linear) -> Array:
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at every position alike (Vaswani et al. 2017, eq. 2).
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, the same at every position (Vaswani et al. 2017, eq. 2).
 
     Args:
         x: (..., d_model).

@@ -20,7 +20,7 @@ from dragoman.settings import Decoding
 def beam_search(
     decoder: Decoder, cache: Any, settings: Decoding, constraints: Constraints, trace: BeamTrace | None = None
 ) -> list[list[Hypothesis]]:
-    """The `n_best` hypotheses of each sentence, best first; finished sentences leave the batch.
+    """The `n_best` hypotheses of each sentence, best first; finished sentences are removed from the batch.
 
     A hypothesis ends when eos is among the `beam_size` best continuations, or at its maximum length,
     where eos is forced. A sentence is finished when `beam_size` hypotheses have ended, or when none of
@@ -30,8 +30,8 @@ def beam_search(
         decoder: The model.
         cache: Its cache, with one row per sentence.
         settings: Beam size, length penalty and logits processors.
-        constraints: What the hypotheses must look like.
-        trace: Records what each step considered.
+        constraints: Maximum lengths, prefixes and forbidden ids.
+        trace: Records the candidates of each step.
     """
     search = _BeamSearch(settings, constraints)
     beams = _Beams.first(len(constraints.max_lengths), constraints.max_lengths.device)
@@ -39,8 +39,8 @@ def beam_search(
     while beams.sentences:
         candidates = search.continuations(beams, decoder.step(tokens, cache))
         search.collect_ended(beams, candidates)
-        before, going = beams, search.unfinished(beams, candidates)
-        beams, rows, kept = search.advance(beams, candidates, going)
+        before, unfinished = beams, search.unfinished(beams, candidates)
+        beams, rows, kept = search.advance(beams, candidates, unfinished)
         if trace is not None:
             _record(trace, before, candidates, beams, search.ended)
         cache.select(rows, kept)
@@ -52,7 +52,7 @@ def beam_search(
 class _Beams:
     """The live hypotheses of the sentences still in the batch."""
 
-    sentences: list[int]  # index of each in the input
+    sentences: list[int]  # index of each sentence in the input
     scores: Tensor  # (sentences, width), summed log-probabilities, float32; -inf: no hypothesis
     tokens: Tensor  # (sentences, width, length), int64
     log_probabilities: Tensor  # (sentences, width, length), float32
@@ -98,7 +98,7 @@ class _BeamSearch:
         self.ended = [_Ended() for _ in self.limits]
 
     def continuations(self, beams: _Beams, logits: Tensor) -> _Candidates:
-        """The 2 * beam_size best continuations of each sentence: enough for beam_size live ones besides eos.
+        """The 2 * beam_size best continuations of each sentence: enough for beam_size continuations without eos.
 
         Args:
             beams: The live hypotheses.
@@ -131,7 +131,7 @@ class _BeamSearch:
         return apply_constraints(best, values, forced.repeat_interleave(width), logits, original)
 
     def collect_ended(self, beams: _Beams, candidates: _Candidates) -> None:
-        """Keep the continuations that end within the beam."""
+        """Store the hypotheses that end in this step, with eos among the beam_size best continuations."""
         ended = (candidates.tokens == self.constraints.eos) & (candidates.scores > -math.inf)
         ended[:, self.settings.beam_size :] = False
         places = ended.nonzero()  # (ended, 2)
@@ -146,7 +146,7 @@ class _BeamSearch:
             self.ended[beams.sentences[sentence]].hypotheses.append(hypothesis)
 
     def unfinished(self, beams: _Beams, candidates: _Candidates) -> list[int]:
-        """Indices of the sentences whose search goes on."""
+        """Indices of the sentences whose search continues."""
         length = beams.tokens.shape[2]
         return [
             index
@@ -165,11 +165,13 @@ class _BeamSearch:
         bound = score / length_penalty(self.limits[sentence], self.settings.length_penalty)
         return len(ended.hypotheses) >= n_best and ended.best(n_best)[-1].score >= bound
 
-    def advance(self, beams: _Beams, candidates: _Candidates, going: list[int]) -> tuple[_Beams, Tensor, Tensor | None]:
-        """The beams after this step, the cache rows they continue, and the sentences kept unless all are."""
+    def advance(
+        self, beams: _Beams, candidates: _Candidates, unfinished: list[int]
+    ) -> tuple[_Beams, Tensor, Tensor | None]:
+        """The beams after this step, the cache rows that they continue, and the sentences to keep (None: all)."""
         kept = None
-        if len(going) < len(beams.sentences):
-            kept = torch.tensor(going, dtype=torch.int64, device=beams.scores.device)  # (kept sentences,)
+        if len(unfinished) < len(beams.sentences):
+            kept = torch.tensor(unfinished, dtype=torch.int64, device=beams.scores.device)  # (kept sentences,)
             candidates = _Candidates(*(getattr(candidates, each.name)[kept] for each in fields(candidates)))
         scores = candidates.scores.masked_fill(candidates.tokens == self.constraints.eos, -math.inf)
         scores, order = scores.topk(min(self.settings.beam_size, scores.shape[1]), dim=-1)  # (kept, width)
@@ -178,7 +180,7 @@ class _BeamSearch:
         values = candidates.log_probabilities.gather(1, order)[:, :, None]
         tokens = candidates.tokens.gather(1, order)[:, :, None]
         advanced = _Beams(
-            sentences=[beams.sentences[index] for index in going],
+            sentences=[beams.sentences[index] for index in unfinished],
             scores=scores,
             tokens=torch.cat((beams.tokens.flatten(0, 1)[rows], tokens), dim=2),
             log_probabilities=torch.cat((beams.log_probabilities.flatten(0, 1)[rows], values), dim=2),
@@ -187,7 +189,7 @@ class _BeamSearch:
 
 
 def _record(trace: BeamTrace, before: _Beams, candidates: _Candidates, after: _Beams, ended: list[_Ended]) -> None:
-    """Record what a step considered, and what became of each candidate."""
+    """Record the candidates of a step, and whether each was kept, ended or dropped."""
     kept: dict[int, list[list[int]]] = {
         sentence: tokens[scores > -math.inf].tolist()
         for sentence, tokens, scores in zip(after.sentences, after.tokens, after.scores, strict=True)

@@ -1,4 +1,4 @@
-"""What the hypotheses of a batch must look like: given prefixes, maximum lengths, ids that are never chosen."""
+"""Constraints on the hypotheses of a batch: prefixes, maximum lengths and forbidden ids."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from dragoman.search.log_probabilities import log_probabilities
 from dragoman.settings import Decoding
 
 ANY = -1
-"""Instead of a token: none is forced."""
+"""In place of a token: no token is forced."""
 
 
 class Constraints:
     """Constraints on the hypotheses of each sentence of a batch.
 
     Args:
-        bos: Id that every hypothesis starts from.
+        bos: Id that starts every hypothesis.
         eos: Id that ends a hypothesis, and that is forced at the maximum length.
         forbidden: Ids that are never chosen.
-        max_lengths: Most tokens of each sentence's hypotheses, eos included, (sentences,), int64.
-        prefixes: Tokens that each sentence's hypotheses begin with, then ANY, (sentences, longest); or None.
+        max_lengths: Maximum length of each sentence's hypotheses, eos included, (sentences,), int64.
+        prefixes: Tokens that each sentence's hypotheses begin with, followed by ANY, (sentences, longest); or None.
     """
 
     def __init__(
@@ -34,14 +34,14 @@ class Constraints:
         self._shortest = int(max_lengths.min()) if len(max_lengths) else 0
 
     def repeat(self, copies: int) -> Constraints:
-        """The same for a batch in which every sentence occurs this many times in a row."""
+        """The constraints of a batch in which every sentence occurs this many times in a row."""
         prefixes = None if self.prefixes is None else self.prefixes.repeat_interleave(copies, dim=0)
         return Constraints(self.bos, self.eos, self.forbidden, self.max_lengths.repeat_interleave(copies), prefixes)
 
     def forced_tokens(self, length: int, sentences: list[int]) -> Tensor | None:
-        """The only token that may follow `length` others, or ANY, for each of these sentences, (sentences,).
+        """The token that each of these sentences must have after `length` others, or ANY, (sentences,).
 
-        None if nothing is forced.
+        None if no token is forced.
         """
         prefixes = self.prefixes if self.prefixes is not None and length < self.prefixes.shape[1] else None
         if prefixes is None and length + 1 < self._shortest:
@@ -54,14 +54,14 @@ class Constraints:
 def apply_constraints(
     tokens: Tensor, values: Tensor, forced: Tensor, processed: Tensor, logits: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Make the forced token of each row that has one its only candidate, with its probability among all tokens.
+    """In rows with a forced token, make that token the only candidate, with its probability among all tokens.
 
     Args:
         tokens: Candidates, best first, (rows, candidates).
         values: Their log-probabilities, (rows, candidates).
         forced: A token, or ANY, (rows,).
         processed: Logits after the logits processors, (rows, vocabulary).
-        logits: Logits before them: a forced token that they forbid has the probability that the model gives it.
+        logits: Logits before the processors, for forced tokens that the processors forbid, (rows, vocabulary).
 
     Returns:
         Candidates and their log-probabilities; where a token is forced, all but the first are -inf.
@@ -74,12 +74,12 @@ def apply_constraints(
 
 
 def max_target_length(source_length: int, settings: Decoding, model_limit: int) -> int:
-    """Most tokens of the translation of a source with this many tokens; both lengths count eos.
+    """Maximum length of the translation of a source of this length; both lengths include eos.
 
     Args:
-        source_length: Tokens of the source.
+        source_length: Number of tokens of the source.
         settings: max_length, max_length_ratio, max_length_offset.
-        model_limit: Most tokens that the model can write.
+        model_limit: Maximum length that the model supports.
     """
     by_source = int(source_length * settings.max_length_ratio) + settings.max_length_offset
     return min(by_source, settings.max_length, model_limit)

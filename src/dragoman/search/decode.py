@@ -1,4 +1,4 @@
-"""Search in the way that the decoding settings ask for."""
+"""Running the search that the decoding settings describe."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def decode(
     Args:
         decoder: The model.
         source: Ids of the sentences, (sentences, source).
-        settings: How to search.
-        constraints: What the hypotheses must look like.
-        trace: Records each step of a beam search; greedy search is then run as a beam search with one beam.
+        settings: Kind of search, beam size, number of hypotheses and more.
+        constraints: Maximum lengths, prefixes and forbidden ids.
+        trace: Records each step of a beam search; greedy search is then run as a beam search with beam size 1.
     """
     settings, cache = sampling_settings(settings), decoder.start(source)
     if not settings.sampling and (settings.beam_size > 1 or trace is not None):
         return beam_search(decoder, cache, settings, constraints, trace)
     copies = settings.n_best
-    if copies > 1:  # each sample is decoded as a sentence
+    if copies > 1:  # each sample is decoded like a separate sentence
         sentences = torch.arange(len(source), device=source.device).repeat_interleave(copies)
         cache.select(sentences, sentences)
         constraints = constraints.repeat(copies)

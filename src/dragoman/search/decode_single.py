@@ -15,13 +15,13 @@ from dragoman.settings import Decoding
 
 
 def decode_single(decoder: Decoder, cache: Any, settings: Decoding, constraints: Constraints) -> list[Hypothesis]:
-    """Extend one hypothesis per sentence until each has ended; ended ones leave the batch.
+    """Extend one hypothesis per sentence until all have ended; ended ones are removed from the batch.
 
     Args:
         decoder: The model.
         cache: Its cache, with one row per sentence.
         settings: Whether to sample, length penalty and logits processors.
-        constraints: What the hypotheses must look like.
+        constraints: Maximum lengths, prefixes and forbidden ids.
 
     Returns:
         The hypothesis of each sentence.
@@ -46,10 +46,10 @@ def decode_single(decoder: Decoder, cache: Any, settings: Decoding, constraints:
             chosen[sentence].append(token)
             values[sentence].append(value)
         history = torch.cat((history, tokens), dim=1)
-        going = [row for row, sentence in enumerate(alive) if chosen[sentence][-1] != constraints.eos]
-        if len(going) < len(alive):
-            alive = [alive[row] for row in going]
-            rows = torch.tensor(going, dtype=torch.int64, device=tokens.device)
+        unfinished = [row for row, sentence in enumerate(alive) if chosen[sentence][-1] != constraints.eos]
+        if len(unfinished) < len(alive):
+            alive = [alive[row] for row in unfinished]
+            rows = torch.tensor(unfinished, dtype=torch.int64, device=tokens.device)
             tokens, history = tokens[rows], history[rows]
             cache.select(rows, rows)
     pairs = zip(chosen, values, strict=True)

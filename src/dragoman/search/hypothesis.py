@@ -1,4 +1,4 @@
-"""The result of a search, and the model as the search sees it."""
+"""The result of a search, and the interface of the model that it uses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class Cache(Protocol):
-    """State of a model for a batch of hypotheses; the rows of a sentence, its hypotheses, are adjacent."""
+    """State of a model for a batch of hypotheses, one per row; the hypotheses of a sentence are adjacent."""
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
         """Keep these rows, in this order (a row may be repeated), and these sentences (None: all)."""
@@ -24,7 +24,7 @@ class Decoder(Protocol):
         ...
 
     def step(self, tokens: Tensor, cache: Any) -> Tensor:
-        """Feed one token to every row, (rows,); returns the logits of the next, (rows, vocabulary)."""
+        """Feed one token to every row, (rows,); returns the logits of the next token, (rows, vocabulary)."""
         ...
 
 
@@ -47,6 +47,6 @@ def length_penalty(length: int, alpha: float) -> float:
 
 
 def finished_hypothesis(tokens: list[int], log_probabilities: list[float], alpha: float) -> Hypothesis:
-    """A hypothesis that has just ended; its length counts eos."""
+    """A finished hypothesis with its score; the length in the penalty includes eos."""
     penalty = length_penalty(len(log_probabilities), alpha)
     return Hypothesis(tokens, log_probabilities, sum(log_probabilities) / penalty)

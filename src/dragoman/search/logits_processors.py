@@ -11,7 +11,7 @@ from torch import Tensor
 from dragoman.settings import Decoding
 
 LogitsProcessor = Callable[[Tensor, Tensor], Tensor]
-"""Takes logits (rows, vocabulary) and the tokens of each row so far (rows, length); returns logits, maybe in place."""
+"""Takes logits (rows, vocabulary) and the tokens of each row so far (rows, length); may change the logits in place."""
 
 
 def forbid(ids: Sequence[int]) -> LogitsProcessor:
@@ -30,7 +30,7 @@ def temperature(value: float) -> LogitsProcessor:
 
 
 def top_k(k: int) -> LogitsProcessor:
-    """Choose among the k likeliest ids only (Fan et al. 2018)."""
+    """Choose only among the k most probable ids (Fan et al. 2018)."""
 
     def apply(logits: Tensor, tokens: Tensor) -> Tensor:
         lowest = logits.topk(min(k, logits.shape[1])).values[:, -1:]  # (rows, 1)
@@ -40,12 +40,12 @@ def top_k(k: int) -> LogitsProcessor:
 
 
 def top_p(p: float) -> LogitsProcessor:
-    """Choose among the smallest set of likeliest ids whose probability reaches p (Holtzman et al. 2020)."""
+    """Choose only from the smallest set of ids whose total probability reaches p (Holtzman et al. 2020)."""
 
     def apply(logits: Tensor, tokens: Tensor) -> Tensor:
         ordered, order = logits.sort(descending=True)
         probabilities = ordered.softmax(dim=-1)
-        before = probabilities.cumsum(dim=-1) - probabilities  # total probability of the likelier ids
+        before = probabilities.cumsum(dim=-1) - probabilities  # total probability of more probable ids
         removed = torch.zeros_like(logits, dtype=torch.bool).scatter(1, order, before >= p)
         return logits.masked_fill(removed, -math.inf)
 
@@ -59,7 +59,7 @@ def minimum_length(length: int, eos: int) -> LogitsProcessor:
 
 
 def no_repeat_ngram(n: int) -> LogitsProcessor:
-    """No n tokens in a row occur twice in a hypothesis (Paulus et al. 2018, section 2.5)."""
+    """Do not produce the same n tokens in a row twice in a hypothesis (Paulus et al. 2018, section 2.5)."""
 
     def apply(logits: Tensor, tokens: Tensor) -> Tensor:
         length = tokens.shape[1]
@@ -86,7 +86,7 @@ def build_processors(settings: Decoding, forbidden: Sequence[int], eos: int) -> 
 
 
 def build_sampling_processors(settings: Decoding) -> list[LogitsProcessor]:
-    """Processors that limit which tokens are drawn; they do not change the score of a drawn token, or their input."""
+    """Processors that limit which tokens are drawn; they change neither the scores of drawn tokens nor their input."""
     processors = []
     if settings.top_k is not None:
         processors.append(top_k(settings.top_k))

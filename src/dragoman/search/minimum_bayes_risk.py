@@ -9,7 +9,7 @@ from dragoman.settings import Decoding
 
 
 def sampling_settings(settings: Decoding) -> Decoding:
-    """The settings that draw the samples, if minimum Bayes risk is asked for; else the settings unchanged."""
+    """The settings that draw the samples if `mbr_samples` is set, otherwise the settings unchanged."""
     if not settings.mbr_samples:
         return settings
     return settings.model_copy(update={"sampling": True, "n_best": settings.mbr_samples})
@@ -18,7 +18,7 @@ def sampling_settings(settings: Decoding) -> Decoding:
 def by_expected_chrf(texts: Sequence[str]) -> list[tuple[int, float]]:
     """Indices of the distinct texts with their mean chrF against all texts as references, best first.
 
-    Samples represent the model's distribution, so that mean is the expected chrF (Eikema and Aziz 2020, eq. 3).
+    The mean over samples estimates the expected chrF under the model (Eikema and Aziz 2020, eq. 3).
 
     Args:
         texts: Sampled translations of one sentence, repeated as often as each was drawn.

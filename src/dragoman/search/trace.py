@@ -14,12 +14,12 @@ Fate = Literal["kept", "ended", "dropped"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One continuation of a hypothesis that a step considered.
+    """One continuation of a hypothesis in a step.
 
     `tokens` are all tokens after bos, eos included if it is the last; `log_probability` is that of the last
-    token, `score` the sum of all. A kept candidate is continued in the next step. An ended one is a finished
-    hypothesis, and `final` is its score divided by the length penalty. A dropped one is neither: others were
-    better, or the search was over.
+    token, `score` the sum over all tokens. A kept candidate is continued in the next step. An ended one is a finished
+    hypothesis, and `final` is its score divided by the length penalty. A dropped one is neither, because others were
+    better or the search had ended.
     """
 
     tokens: tuple[int, ...]
@@ -30,10 +30,10 @@ class Candidate:
 
 
 class BeamTrace:
-    """Records a search: `steps` are those of each sentence, by its index, with the candidates best first.
+    """A record of a search: `steps` maps the index of a sentence to its steps, each with its candidates, best first.
 
-    A step looks at the beam_size + 1 best continuations of each hypothesis that the previous step kept; the
-    2 * beam_size best of them all are the candidates of the step. The parent of a candidate has the same tokens
+    A step computes the beam_size + 1 best continuations of each hypothesis that the previous step kept; the
+    2 * beam_size best of all of them are the candidates of the step. The parent of a candidate has the same tokens
     without the last.
     """
 
@@ -52,7 +52,7 @@ class BeamTrace:
 
         Args:
             sentence: Its index in the batch.
-            candidates: Tokens, log-probability of the last and sum of all, best first.
+            candidates: Tokens, log-probability of the last token and sum over all tokens, best first.
             kept: Tokens of the hypotheses that the next step continues.
             ended: The sentence's hypotheses that ended in this step or earlier.
         """

@@ -1,8 +1,8 @@
-"""Every setting of a recipe, declared once: its default, its bounds and its help.
+"""The settings of a recipe, each declared once with its default, its bounds and its description.
 
 A recipe is a TOML file with the sections of `Recipe`. Unknown keys, wrong types and values out of
-bounds are refused, all of them together. What must hold between keys is a rule: a function from the settings to a
-problem or None, listed in its section's `rules`.
+bounds are rejected, and all of them are reported together. A condition on several keys is a rule: a function that takes
+the settings and returns a problem or None, listed in its section's `rules`.
 """
 
 from dragoman.settings.base import Settings

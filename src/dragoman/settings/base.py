@@ -1,4 +1,4 @@
-"""What all sections of settings have in common."""
+"""The base class of all sections of settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class Settings(BaseModel):
-    """The base of every section: immutable, and without unknown keys."""
+    """Base class of all sections: immutable, rejects unknown keys, checks the section's rules."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     rules: ClassVar[tuple[Callable[[Any], str | None], ...]] = ()
@@ -26,5 +26,5 @@ class Settings(BaseModel):
 
 
 def advanced(default: Any, **options: Any) -> Any:
-    """A field that few users need; documentation and help list it after the others."""
+    """A setting that few users need; documentation and help list it after the others."""
     return Field(default, json_schema_extra={"advanced": True}, **options)

@@ -1,4 +1,4 @@
-"""Settings of the data: which sentence pairs to train, validate and test on."""
+"""Settings of the data: the sentence pairs for training, validation and tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CorpusReference = str | FilePair
 
 
 class Data(Settings):
-    """Which sentence pairs to train, validate and test on."""
+    """The sentence pairs for training, validation and tests."""
 
     source_language: str = Field(description="Code of the language to translate from, such as 'de'.")
     target_language: str = Field(description="Code of the language to translate into, such as 'en'.")
@@ -31,7 +31,8 @@ class Data(Settings):
         "FILE}.",
     )
     validation: tuple[CorpusReference, ...] = Field(
-        (), description="Corpora to validate on; without any, validation_pairs are held out of the training corpora."
+        (),
+        description="Corpora to validate on; if there are none, validation_pairs are held out of the training corpora.",
     )
     test: tuple[CorpusReference, ...] = Field((), description="Corpora to score the finished model on.")
     max_tokens: int = Field(
@@ -41,7 +42,8 @@ class Data(Settings):
         1000,
         ge=1,
         le=1_000_000,
-        description="Pairs to hold out of training, at most a tenth of them, if validation is not given.",
+        description="Number of pairs to hold out of the training corpora if validation is not given; at most a tenth "
+        "of all pairs are held out.",
     )
     max_characters: int | None = advanced(
         None,

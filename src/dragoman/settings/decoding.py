@@ -1,4 +1,4 @@
-"""Settings of the decoding: how translations are searched for."""
+"""Settings of decoding: the search for translations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _lengths_are_possible(decoding: Decoding) -> str | None:
 
 
 class Decoding(Settings):
-    """How translations are searched for."""
+    """The search for translations."""
 
     rules = (_beam_holds_n_best, _only_sampling_is_limited, _lengths_are_possible)
     beam_size: int = Field(5, ge=1, le=1000, description="Hypotheses kept at each step; 1 is greedy search.")
@@ -35,14 +35,17 @@ class Decoding(Settings):
         1.0, ge=0, le=10, description="Exponent alpha of ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14)."
     )
     n_best: int = Field(
-        1, ge=1, le=10_000, description="Translations to return for each sentence; at most beam_size, or samples."
+        1,
+        ge=1,
+        le=10_000,
+        description="Number of translations to return for each sentence; at most beam_size, or at most mbr_samples.",
     )
-    max_length: int = Field(256, ge=1, le=100_000, description="Most tokens of a translation.")
+    max_length: int = Field(256, ge=1, le=100_000, description="Maximum number of tokens in a translation.")
     sampling: bool = Field(False, description="Draw tokens at random instead of searching for the best translation.")
     temperature: float = Field(1.0, ge=1e-4, le=1e4, description="Divides the logits before the softmax.")
-    top_k: int | None = Field(None, ge=1, le=1_000_000, description="Sample among the k most probable tokens only.")
+    top_k: int | None = Field(None, ge=1, le=1_000_000, description="Sample only from the k most probable tokens.")
     top_p: float | None = Field(
-        None, ge=1e-6, le=1, description="Sample among the most probable tokens with this total probability."
+        None, ge=1e-6, le=1, description="Sample only from the most probable tokens with this total probability."
     )
     seed: Seed = Field(1, description="Seed of sampling.")
     mbr_samples: int = Field(
@@ -50,22 +53,29 @@ class Decoding(Settings):
         ge=0,
         le=10_000,
         description="Minimum Bayes risk: draw this many samples of each translation, and return the one most similar "
-        "to the others by chrF (Eikema and Aziz 2020); 0 searches instead.",
+        "to the others by chrF (Eikema and Aziz 2020); 0 disables it.",
     )
-    min_length: int = advanced(0, ge=0, le=100_000, description="Fewest tokens of a translation.")
+    min_length: int = advanced(0, ge=0, le=100_000, description="Minimum number of tokens in a translation.")
     no_repeat_ngram: int = advanced(
-        0, ge=0, le=1000, description="No n tokens in a row occur twice in a translation; 0 allows all."
+        0, ge=0, le=1000, description="Do not repeat any sequence of this many tokens in a translation; 0 disables it."
     )
-    max_length_ratio: float = advanced(2.0, gt=0, le=1000, description="Most target tokens per source token, …")
-    max_length_offset: int = advanced(10, ge=0, le=100_000, description="… plus this many.")
+    max_length_ratio: float = advanced(
+        2.0,
+        gt=0,
+        le=1000,
+        description="Maximum number of target tokens per source token; max_length_offset is added to the product.",
+    )
+    max_length_offset: int = advanced(
+        10, ge=0, le=100_000, description="Number of target tokens allowed in addition to those of max_length_ratio."
+    )
     batch_tokens: int | None = advanced(
         None,
         ge=1,
         le=1_000_000_000,
-        description="Source tokens of a batch, padding included, times hypotheses per sentence; by default 4,096 on a "
-        "CPU, where larger batches were slower, and 32,768 on a GPU.",
+        description="Maximum number of source tokens in a batch, padding included, times hypotheses per sentence; by "
+        "default 4,096 on a CPU, where larger batches were slower, and 32,768 on a GPU.",
     )
     cache: bool = advanced(
         True,
-        description="Keep keys and values of earlier positions; false computes the whole prefix again at each step.",
+        description="Store keys and values of earlier positions; false computes the whole prefix again at each step.",
     )

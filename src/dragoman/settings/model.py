@@ -54,28 +54,29 @@ class Model(Settings):
     )
     positions: Literal["sinusoidal", "learned", "rotary"] = Field(
         "sinusoidal",
-        description="How the model knows positions: sinusoids or learned vectors added to the embeddings, or rotated "
-        "queries and keys (rotary).",
+        description="Position encoding: sinusoids or learned vectors added to the embeddings, or rotated queries and "
+        "keys (rotary).",
     )
     activation: Literal["relu", "gelu", "silu", "swiglu"] = Field(
         "relu", description="Activation of the feed-forward layers."
     )
     tie: Literal["all", "target", "none"] = Field(
         "all",
-        description="Use one matrix for both embeddings and the output (all; needs text.joint), for target embedding "
-        "and output (target), or for none of them (none).",
+        description="Use one matrix for both embeddings and the output projection (all; needs text.joint), one for the "
+        "target embedding and the output projection (target), or separate matrices (none).",
     )
     dropout: Probability = Field(0.1, description="Dropout on embeddings and sublayer outputs.")
     max_length: int = Field(
         512,
         ge=2,
         le=100_000,
-        description="Most tokens of a sentence, end of sentence included; longer sources are cut, with a warning.",
+        description="Maximum number of tokens in a sentence, end of sentence included; longer sources are truncated, "
+        "with a warning.",
     )
     implementation: Literal["dragoman", "torch"] = advanced(
         "dragoman", description="Our modules, or torch.nn.Transformer with the same weights."
     )
-    final_norm: bool = advanced(True, description="One more layer norm at the end of encoder and decoder.")
+    final_norm: bool = advanced(True, description="Another layer norm at the end of encoder and decoder.")
     norm_epsilon: float = advanced(1e-5, gt=0, le=1, description="Added to the variance in layer norms.")
     qkv_bias: bool = advanced(True, description="Biases in the query, key and value projections.")
     output_bias: bool = advanced(False, description="A bias in the projection to the target vocabulary.")

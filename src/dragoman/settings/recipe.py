@@ -1,4 +1,4 @@
-"""A recipe: all sections together."""
+"""The recipe, which contains all sections."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _model_reads_training_pairs(recipe: Recipe) -> str | None:
 
 
 class Recipe(Settings):
-    """Everything that defines a translator except its weights."""
+    """All settings of a translator and of its training."""
 
     rules = (_shared_matrix_needs_joint, _model_reads_training_pairs)
     name: str = Field(

@@ -1,4 +1,4 @@
-"""Readable messages for everything that is wrong with a recipe, one line each."""
+"""Error messages for recipes: one line for each problem."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dragoman.errors import nearest
 from dragoman.settings import Recipe, Settings
 
 Location = tuple[str | int, ...]
-"""The path of a value in a recipe: ``("data", "train", 0)``."""
+"""The path of a value in a recipe, such as ``("data", "train", 0)``."""
 
 
 def find_problems(error: ValidationError, document: Mapping[str, Any]) -> Iterator[str]:
     """A line for each key that is unknown, missing or invalid, then one for each rule that valid keys break.
 
     Args:
-        error: What validating the recipe raised; pydantic omits the rules of sections with invalid keys.
+        error: The error that validation raised; pydantic does not check the rules of sections with invalid keys.
         document: The recipe as plain data, with every section.
     """
     invalid: set[Location] = set()
@@ -55,7 +55,7 @@ def section_at(location: Location) -> type[Settings] | None:
 
 
 def describe_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    """What a JSON schema allows, in words: ``a number >= 0 and < 1``."""
+    """What a JSON schema allows, in words, such as ``a number >= 0 and < 1``."""
     if "$ref" in schema:
         return "a table of " + " and ".join(definitions[schema["$ref"].rpartition("/")[2]]["properties"])
     if "anyOf" in schema:
@@ -72,7 +72,7 @@ def describe_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -
 
 
 def _describe_value(schema: Mapping[str, Any]) -> str:
-    kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "string": "a text"}
+    kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "string": "a string"}
     signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     bounds = " and ".join(f"{sign} {_number(schema[bound])}" for bound, sign in signs.items() if bound in schema)
     pattern = f"matching {schema['pattern']}" if "pattern" in schema else ""
@@ -85,7 +85,7 @@ def _number(value: float) -> str:
 
 
 def _allowed(location: Location) -> str:
-    """What the key, or the item of a list, at a location may be."""
+    """The allowed values of the key, or of the list item, at a location."""
     if section_at(location):
         return "a section"
     key = location[:-1] if isinstance(location[-1], int) else location
@@ -99,7 +99,7 @@ def _allowed(location: Location) -> str:
 
 
 def _hint(location: Location) -> str:
-    """The same key in another section, else the nearest key of this one, else all keys of this one."""
+    """A hint for an unknown key: the same key in another section, a similar key, or all keys of this section."""
     key = str(location[-1])
     elsewhere = [
         f"{name}.{key}" for name in Recipe.model_fields if (other := section_at((name,))) and key in other.model_fields
@@ -112,7 +112,7 @@ def _hint(location: Location) -> str:
 
 
 def _key_location(location: Location) -> Location:
-    """The location of the recipe's key or list item, without pydantic's path through unions and tables below it."""
+    """The location of the key or list item in the recipe, without the steps of pydantic for unions and tables."""
     for length in range(1, len(location)):
         if not section_at(location[:length]):
             return location[: length + 1] if isinstance(location[length], int) else location[:length]
@@ -133,7 +133,7 @@ def _shown(document: Any, location: Location) -> str:
 def _broken_rules(
     section: type[Settings], document: Any, invalid: set[Location], location: Location = ()
 ) -> Iterator[str]:
-    """Check the rules of a section, after those of the sections in it, if the values that they read are valid."""
+    """Check the rules of a section, after those of its subsections; rules that read invalid values are skipped."""
     for name in section.model_fields:
         if (inner := section_at((*location, name))) and isinstance(document.get(name), dict):
             yield from _broken_rules(inner, document[name], invalid, (*location, name))
@@ -141,7 +141,7 @@ def _broken_rules(
     for rule in section.rules:
         try:
             problem = rule(values)
-        except AttributeError:  # the rule reads an invalid value, which has its own message
+        except AttributeError:  # the rule reads an invalid value, for which there is another message
             continue
         if problem:
             yield f"{_dotted(location)}: {problem}" if location else problem
@@ -150,7 +150,7 @@ def _broken_rules(
 def _valid_values(
     section: type[Settings], document: Any, invalid: set[Location], location: Location
 ) -> SimpleNamespace:
-    """The values of a section, given or default, without missing and invalid ones."""
+    """The given and default values of a section, without missing and invalid ones."""
     values = SimpleNamespace()
     for name, field in section.model_fields.items():
         here = (*location, name)

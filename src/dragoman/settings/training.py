@@ -1,4 +1,4 @@
-"""Settings of the training: how the model learns."""
+"""Settings of the training: budget, batches, optimizer and validation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _shard_supports_it(training: Training) -> str | None:
 
 
 class Training(Settings):
-    """How the model learns. Exactly one of epochs, steps and minutes is the budget."""
+    """Budget, batches, optimizer and validation. Exactly one of epochs, steps and minutes must be given."""
 
     rules = (_one_budget, _shard_supports_it)
     epochs: float | None = Field(None, gt=0, le=1_000_000, description="Budget in passes over the training pairs.")
@@ -36,28 +36,28 @@ class Training(Settings):
         4096,
         ge=1,
         le=100_000_000,
-        description="Most target tokens of a batch, padding included, and most source tokens.",
+        description="Maximum number of source tokens and of target tokens in a batch, padding included.",
     )
     optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or Adam with decoupled weight decay.")
     learning_rate: float = Field(
-        1e-3, gt=0, le=1000, description="Peak learning rate; for noam, the factor of d_model^-0.5."
+        1e-3, gt=0, le=1000, description="Peak learning rate; for noam, a factor of the formula in the paper."
     )
     schedule: Literal["constant", "noam", "inverse_sqrt", "cosine", "linear"] = Field(
         "inverse_sqrt", description="The learning rate after the warm-up; cosine and linear end at zero."
     )
     warmup_steps: int = Field(
-        4000, ge=0, le=1_000_000_000, description="Steps in which the learning rate rises linearly."
+        4000, ge=0, le=1_000_000_000, description="Number of steps in which the learning rate rises linearly."
     )
     weight_decay: float = Field(0.0, ge=0, le=10, description="Weight decay of matrices (adamw).")
-    label_smoothing: Probability = Field(0.1, description="Share of the target probability spread over the vocabulary.")
+    label_smoothing: Probability = Field(0.1, description="Probability spread evenly over the vocabulary.")
     clip_norm: float | None = Field(
-        None, gt=0, le=1_000_000, description="Largest norm of the gradient; longer gradients are scaled down."
+        None, gt=0, le=1_000_000, description="Maximum norm of the gradient; larger gradients are scaled down."
     )
     validations: int = Field(
         10,
         ge=1,
         le=1_000_000,
-        description="How often to validate, evenly spread over the budget; the last time is at the end.",
+        description="Number of validations, evenly spaced over the budget; the last one is at the end.",
     )
     early_stopping: int | None = Field(
         None,
@@ -69,12 +69,16 @@ class Training(Settings):
         "bleu", description="Which validation score decides which checkpoint is best."
     )
     average: int = Field(
-        1, ge=1, le=1000, description="Average the weights of this many last validation checkpoints into the bundle."
+        1,
+        ge=1,
+        le=1000,
+        description="The bundle gets the average weights of the checkpoints of this many last validations; 1: the "
+        "weights of the best one.",
     )
     precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         "auto",
-        description="Arithmetic of the forward and backward pass; auto is bfloat16 where it is fast. float16 scales "
-        "the loss, and is bfloat16 on a CPU.",
+        description="Arithmetic of the forward and backward pass; auto is bfloat16 if that is fast on the device. With "
+        "float16 the loss is scaled; on a CPU, bfloat16 is used instead.",
     )
     seed: Seed = Field(1, description="Seed of initial weights, order of the data, and dropout.")
     device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto is a GPU if there is one.")
@@ -82,17 +86,19 @@ class Training(Settings):
         None,
         ge=1,
         le=10_000_000,
-        description="Most sentences of a batch; unset: as many as batch_tokens allows.",
+        description="Maximum number of sentences in a batch; by default only batch_tokens limits it.",
     )
     length_groups: int = advanced(
         4,
         ge=1,
         le=10_000,
-        description="Groups of similar length that make up a batch: with more of them, a step learns from more "
-        "different lengths, without padding.",
+        description="Number of groups of sentences of similar length in a batch; with more groups, a step contains "
+        "more different lengths, with little padding.",
     )
-    accumulation: int = advanced(1, ge=1, le=100_000, description="Batches whose gradients are added up in one step.")
-    betas: tuple[Probability, Probability] = advanced((0.9, 0.98), description="Adam's decay rates of both moments.")
+    accumulation: int = advanced(
+        1, ge=1, le=100_000, description="Number of batches whose gradients are accumulated in one step."
+    )
+    betas: tuple[Probability, Probability] = advanced((0.9, 0.98), description="Adam's decay rates of the two moments.")
     epsilon: float = advanced(1e-9, gt=0, le=1, description="Adam's epsilon.")
     r_drop: float = advanced(
         0.0,
@@ -105,36 +111,39 @@ class Training(Settings):
         None,
         gt=0,
         lt=1,
-        description="Validate and deploy a moving average of the weights, which keeps this share of its value at "
-        "each step.",
+        description="Validate and deploy an exponential moving average of the weights with this decay per step.",
     )
     scheduled_sampling: Literal["none", "stepwise", "two_pass"] = advanced(
         "none",
-        description="Also train on the model's predictions (Bengio et al. 2015): token by token, or faster, on the "
-        "predictions of a first teacher-forced pass.",
+        description="Also train on the model's own predictions (Bengio et al. 2015): token by token (stepwise), or, "
+        "which is faster, on the predictions of a first teacher-forced pass (two_pass).",
     )
     teacher_forcing_decay: float = advanced(
         0.95,
         gt=0,
         le=1,
-        description="Scheduled sampling: a batch of epoch e is teacher-forced with probability decay^e, …",
+        description="Scheduled sampling: in epoch e, counted from 0, a batch is teacher-forced with probability "
+        "teacher_forcing_decay^e. In the other batches, each input token is taken from the reference with this "
+        "probability.",
     )
     teacher_forcing_minimum: float = advanced(
-        0.3, ge=0, le=1, description="… but at least this; in other batches it is the probability of each input token."
+        0.3, ge=0, le=1, description="Scheduled sampling: lower limit of this probability."
     )
     validation_sentences: int = advanced(
         1000,
         ge=1,
         le=1_000_000,
-        description="Sentences translated for BLEU and chrF at each validation; the loss uses all of them.",
+        description="Number of sentences translated for BLEU and chrF at each validation; the loss uses all sentences.",
     )
     validation_beam_size: int = advanced(
         1, ge=1, le=1000, description="Beam size of the translations in a validation; 1 is greedy."
     )
     checkpoint_minutes: float = advanced(
-        10.0, gt=0, le=1_000_000, description="Save a checkpoint to resume from at least this often."
+        10.0, gt=0, le=1_000_000, description="Maximum time between checkpoints, in minutes."
     )
-    log_every: int = advanced(50, ge=1, le=1_000_000_000, description="Steps between lines of metrics.jsonl.")
+    log_every: int = advanced(
+        50, ge=1, le=1_000_000_000, description="Number of steps between training lines in metrics.jsonl."
+    )
     kernels: bool = advanced(
         True,
         description="Use faster versions of the model's parts (see docs/performance.md); false computes everything in "
@@ -144,10 +153,10 @@ class Training(Settings):
         None,
         ge=1,
         le=4096,
-        description="CPU threads, and processes that prepare a large corpus; by default one per core.",
+        description="Number of CPU threads, and of processes that prepare a large corpus; by default one per core.",
     )
     shard: bool = advanced(
         False,
-        description="With several processes: each keeps its share of weights, gradients and moments (FSDP), for models "
-        "that are too large for one GPU.",
+        description="With several processes: each stores only its share of weights, gradients and moments (FSDP), for "
+        "models that are too large for one GPU.",
     )

@@ -13,7 +13,7 @@ from dragoman.training.checkpoint import deployed_weights
 def average_weights(run: Path, steps: Sequence[int]) -> dict[str, Tensor]:
     """The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), float32.
 
-    In runs with a moving average of the weights, the mean of that.
+    In runs with a moving average of the weights, the mean of these moving averages.
     """
     assert steps, "at least one checkpoint"
     total: dict[str, Tensor] = {}

@@ -1,4 +1,4 @@
-"""A model and its loss as one module: batch in, summed losses out."""
+"""A module that contains a model and computes its loss: batch in, summed losses out."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dragoman.training.scheduled_sampling import SAMPLED
 
 
 class BatchLoss(nn.Module):
-    """The module that DistributedDataParallel wraps: all parameters take part in its forward pass, and only there.
+    """The module that DistributedDataParallel wraps: its forward pass uses all parameters, and nothing else uses them.
 
     Args:
         model: The model to train.
         settings: Label smoothing, precision, scheduled sampling, kernels.
-        target_pad: Id of padding in the target, which does not count.
+        target_pad: Id of padding in the target, which has no loss.
     """
 
     def __init__(self, model: Transformer, settings: Training, target_pad: int) -> None:
@@ -42,7 +42,7 @@ class BatchLoss(nn.Module):
             weight, bias = output.weight.to(dtype), None if output.bias is None else output.bias.to(dtype)
             hidden = self._hidden(batch, teacher_forcing).to(dtype)  # (tokens, d_model)
             if self.settings.r_drop:
-                other = self._hidden(batch, teacher_forcing).to(dtype)  # with another dropout
+                other = self._hidden(batch, teacher_forcing).to(dtype)  # with different dropout
                 logits = F.linear(hidden, weight, bias), F.linear(other, weight, bias)  # (tokens, vocabulary) each
                 return r_drop_loss(logits, targets[0], self.settings, self.target_pad)
             loss = projected_cross_entropy if self.settings.kernels else plain_cross_entropy

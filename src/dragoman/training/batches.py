@@ -1,4 +1,4 @@
-"""The batches of each step, in an order that depends on the seed alone."""
+"""The batches of each step, in an order that depends only on the seed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from dragoman.training.progress import Progress
 
 
 class BatchStream:
-    """The batches of one step after another, epoch after epoch.
+    """The batches of each step, in order, for any number of epochs.
 
     Args:
         recipe: Sizes of batches and steps, seed, BPE-dropout.
         data: Ids to learn from.
-        start: Where the run stands; the stream counts on from there in `step`, `epoch` and `group`.
+        start: Progress of the run; `step`, `epoch` and `group` continue from it.
         ranks: The processes that share each batch.
-        device: Where batches go.
+        device: Device of the batches.
     """
 
     def __init__(

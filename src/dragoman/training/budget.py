@@ -1,4 +1,4 @@
-"""How much of a run's budget is spent, and how long the run has taken."""
+"""The budget of a run, and the time that it has taken."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ class Budget:
 
     @property
     def total_steps(self) -> int:
-        """Steps of a budget in steps or epochs."""
+        """Number of steps of a budget in steps or epochs."""
         if self.settings.steps is not None:
             return self.settings.steps
         assert self.settings.epochs is not None, "a budget in minutes has no number of steps"
         return max(1, math.ceil(self.settings.epochs * self._epochs_to_steps))
 
     def spent(self, progress: Progress) -> float:
-        """Share of the budget spent, 0 to 1."""
+        """Fraction of the budget spent, 0 to 1."""
         if self.settings.minutes is not None:
             return min(1.0, progress.seconds / (60 * self.settings.minutes))
         return min(1.0, progress.step / self.total_steps)
 
     def validations_due(self, progress: Progress) -> int:
-        """How many validations should be done by now; they are spread evenly, and the last is at the end."""
+        """How many validations should be done by now; they are evenly spaced, and the last one is at the end."""
         return math.floor(self.spent(progress) * self.settings.validations + 1e-9)
 
     def is_finished(self, progress: Progress) -> bool:
-        """Whether nothing is left to do: the last validation is done."""
+        """Whether training is finished: after the last validation, or after early stopping."""
         return progress.stopped_early or progress.validations >= self.settings.validations
 
 
 class Stopwatch:
-    """The time that a run has taken, interruptions not counted.
+    """Measures the time that a run has taken, without interruptions.
 
     Args:
-        seconds: Taken before.
+        seconds: Time taken before this session.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints: everything needed to continue training as if it had never stopped."""
+"""Checkpoints: everything needed to continue training as if it had not been interrupted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dragoman.training.state import TrainingState, load_weights, weights_of
 
 WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 MOVING_AVERAGE = "moving-average.safetensors"
-"""Of the weights, in runs that have one."""
+"""The moving average of the weights, in runs with `training.ema_decay`."""
 
 
 def checkpoint_path(run: Path, step: int) -> Path:
@@ -40,7 +40,7 @@ def checkpoint_steps(run: Path) -> list[int]:
 
 
 def snapshot(state: TrainingState, ranks: Ranks) -> dict[str, dict[str, Tensor]]:
-    """All tensors of a checkpoint by file and name. Every process must call this, and gets all of them."""
+    """All tensors of a checkpoint by file and name. Every process must call this; it returns all of them in each."""
     names = _parameter_names(state.model, state.optimizer)
     moments = {
         f"{names[index]}|{key}": full_tensor(value).contiguous()
@@ -57,7 +57,7 @@ def save_checkpoint(run: Path, progress: Progress, files: dict[str, dict[str, Te
     """Write a checkpoint completely or not at all; `files` comes from `snapshot`.
 
     Raises:
-        UserError: It cannot be written; older ones are unchanged.
+        UserError: The checkpoint cannot be written; older ones are unchanged.
     """
     with atomic_directory(checkpoint_path(run, progress.step)) as directory:
         for name, tensors in files.items():
@@ -68,11 +68,11 @@ def save_checkpoint(run: Path, progress: Progress, files: dict[str, dict[str, Te
 
 
 def newest_intact(run: Path, average: int, report: Callable[[str], None]) -> int | None:
-    """The step to resume from: the newest that is intact, as are the checkpoints it needs for the end of the run.
+    """The step to resume from: the newest intact checkpoint for which all earlier ones that it needs are intact too.
 
     Args:
         run: The run's directory.
-        average: How many validations' weights are averaged at the end.
+        average: Number of validations whose weights are averaged at the end of the run.
         report: Called with a message for each damaged checkpoint.
     """
     intact: dict[int, Progress] = {}
@@ -87,7 +87,7 @@ def newest_intact(run: Path, average: int, report: Callable[[str], None]) -> int
 def load_checkpoint(run: Path, step: int, state: TrainingState, rank: int = 0) -> None:
     """Restore a training state and this process's random generators from a checkpoint.
 
-    The generators of a process that did not exist then stay as they are.
+    If the checkpoint was saved with fewer processes, the generators of the additional ones are not changed.
 
     Raises:
         UserError: The checkpoint is damaged or does not fit.
@@ -107,7 +107,7 @@ def load_checkpoint(run: Path, step: int, state: TrainingState, rank: int = 0) -
 
 
 def deployed_weights(run: Path, step: int) -> dict[str, Tensor]:
-    """The weights of a checkpoint by name; in runs with a moving average of the weights, that.
+    """The weights of a checkpoint by name; in runs with a moving average of the weights, the moving average.
 
     Raises:
         UserError: The checkpoint is damaged.
@@ -161,20 +161,20 @@ def _parameter_names(model: nn.Module, optimizer: torch.optim.Optimizer) -> list
 
 
 def _read_progress(directory: Path) -> Progress:
-    """Where the run stood at an intact checkpoint.
+    """The progress stored in a checkpoint, after checking that the checkpoint is intact.
 
     Raises:
-        UserError: A file of it is missing or not what was written.
+        UserError: A file is missing or damaged.
     """
     about = read_json(directory / STATE)
     if about.pop("sha256", None) != _digest(about):
-        raise UserError(f"{directory / STATE}: damaged (its SHA-256 is not the one in it)")
+        raise UserError(f"{directory / STATE}: damaged (its SHA-256 differs from the one stored in it)")
     for name, expected in about.pop("files").items():
         path = directory / name
         if not path.is_file():
             raise UserError(f"{path}: missing")
         if sha256(path) != expected:
-            raise UserError(f"{path}: damaged (its SHA-256 is not the one in {STATE})")
+            raise UserError(f"{path}: damaged (its SHA-256 differs from the one in {STATE})")
     return Progress(**about)
 
 

@@ -1,4 +1,4 @@
-"""A bundle, run or recipe as plain data, for `dragoman info`."""
+"""Descriptions of bundles, runs and recipes, for `dragoman info`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from dragoman.training.metrics_file import read_metrics
 def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | None = None) -> dict[str, Any]:
     """Parameters by part, vocabulary sizes, settings, scores and engine of a bundle, run or recipe.
 
-    For a recipe with subwords, the vocabulary sizes are its settings; for one with words, the words of its training
-    corpora are counted.
+    The vocabulary sizes of a recipe are its settings if it uses subwords; otherwise the words of its training corpora
+    are counted.
 
     Args:
         path: A bundle, a run directory, a recipe file, or the name of a built-in recipe.

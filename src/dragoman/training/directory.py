@@ -1,4 +1,4 @@
-"""The directory of a run: whose it is, and what it keeps from the start."""
+"""The directory of a run: checks before training, and the files written at the start."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dragoman.text.registry import TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
 HARMLESS = ("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every", "training.threads")
-"""Settings that may differ on resuming: they do not affect the weights."""
+"""Settings that may change when a run is resumed, because they do not affect what is learned."""
 
 
 def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
-    """See that the run directory holds this run, or is there and empty; say whether it had to be made.
+    """Check that the run directory contains this run, or is empty; returns whether it had to be created.
 
     Raises:
-        UserError: It holds something else, or this run with other settings, or cannot be made.
+        UserError: It contains something else, or this run with other settings, or cannot be created.
     """
     path = output / "recipe.toml"
     if resume:
@@ -30,7 +30,7 @@ def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
         _refuse_changes(load_recipe(path), recipe, path)
         return False
     if path.exists():
-        raise UserError(f"{output}: already holds a run; go on with --resume, or choose another --output")
+        raise UserError(f"{output}: already contains a run; continue it with --resume, or choose another --output")
     if output.exists():
         if not output.is_dir() or not all(map(is_leftover, output.iterdir())):
             raise UserError(f"{output}: not empty; choose another --output")
@@ -38,12 +38,12 @@ def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
     try:
         output.mkdir(parents=True)
     except OSError as error:
-        raise UserError(f"{output}: cannot be made: {error.strerror}") from error
+        raise UserError(f"{output}: cannot be created: {error.strerror}") from error
     return True
 
 
 def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -> None:
-    """Clear what a killed run left half written, and keep the recipe and the tokenizers."""
+    """Delete incomplete files of a killed run, and save the recipe and the tokenizers."""
     for directory in (output, output / "checkpoints"):
         remove_leftovers(directory)
     if not resume:
@@ -59,7 +59,7 @@ def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
         if before.get(key) != after.get(key) and not key.startswith(HARMLESS)
     ]
     if changed:
-        raise UserError("\n  ".join([f"{path}: these settings cannot change in the middle of a run", *changed]))
+        raise UserError("\n  ".join([f"{path}: these settings cannot change when a run is resumed", *changed]))
 
 
 def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -70,5 +70,5 @@ def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def saved_tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer] | None:
-    """Those that a run began with, source and target, if it has begun."""
+    """The source and target tokenizers saved in a run directory, or None if the run has not started."""
     return load_tokenizers(run) if (run / TARGET_FILE).exists() else None

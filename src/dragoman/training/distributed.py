@@ -1,4 +1,4 @@
-"""Several processes that train one model, started by torchrun."""
+"""Training one model in several processes, which torchrun starts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 """Environment variables that torchrun sets, in the order of the fields of Ranks."""
 
 PATIENCE = timedelta(hours=6)
-"""How long the others wait for the first process, which alone prepares data, validates and saves. They do not wait for
-a process that dies: torchrun ends them."""
+"""How long the other processes wait while the first one prepares data, validates or saves. If a process dies, torchrun
+ends the others."""
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Which of the processes this is. All of them are at the same step, and only the first writes files."""
+    """The rank of this process and the number of processes. All run the same steps; only the first writes files."""
 
     rank: int = 0
     size: int = 1
@@ -56,7 +56,7 @@ class Ranks:
         return device
 
     def use_threads(self, threads: int | None) -> None:
-        """Let torch compute on this many CPU threads; by default on this process's share of the cores."""
+        """Make torch use this many CPU threads; by default this process's share of the cores."""
         torch.set_num_threads(threads or max(1, usable_cores() // self.local_size))
 
     def share(self, items: Sequence[T]) -> Sequence[T]:
@@ -70,7 +70,7 @@ class Ranks:
 
     @contextmanager
     def first_before_others(self) -> Iterator[None]:
-        """Let the first process run a block while the others wait; then they run it."""
+        """Run a block in the first process while the others wait; then they run it."""
         if not self.first:
             self.wait()
         yield
@@ -113,14 +113,15 @@ ALONE = Ranks()
 
 @contextmanager
 def join_ranks() -> Iterator[Ranks]:
-    """Join the processes that torchrun started, or be the only one.
+    """Join the processes that torchrun started, or train alone.
 
-    Small numbers are exchanged between CPUs by gloo, so that they never wait for a GPU; gradients between GPUs are
-    exchanged by NCCL.
+    gloo exchanges single numbers between CPUs, so that they do not wait for a GPU; NCCL exchanges gradients between
+    GPUs.
 
-    What `wrap_distributed` returned must be freed before this context ends, or the process may hang: if torch's
-    reducer is the last to hold the process group, it destroys it while holding Python's lock, which the group's
-    thread may need to end. So after an error, whose traceback keeps everything alive, the group is not destroyed.
+    The result of `wrap_distributed` must be freed before this context ends, or the process may hang: if torch's
+    reducer has the last reference to the process group, it destroys the group while holding Python's global lock, which
+    the group's thread may need to end. After an error, the traceback keeps all objects alive, so the group is not
+    destroyed.
     """
     if "RANK" not in os.environ or not dist.is_torchelastic_launched():
         yield ALONE
@@ -132,11 +133,11 @@ def join_ranks() -> Iterator[Ranks]:
 
 
 def wrap_distributed(loss: nn.Module, layers: Iterable[nn.Module], ranks: Ranks, *, shard: bool) -> nn.Module:
-    """The module to call instead, so that its gradients are the mean over all processes.
+    """A module to call instead of `loss`, whose gradients are the mean over all processes.
 
     Args:
         loss: The model and its loss.
-        layers: Parts of it that follow one another; when sharded, their weights are gathered one after another.
+        layers: Consecutive parts of it; when sharded, their weights are gathered one part at a time.
         ranks: The processes.
         shard: Whether each process keeps only its share of weights, gradients and moments.
     """
@@ -152,7 +153,7 @@ def wrap_distributed(loss: nn.Module, layers: Iterable[nn.Module], ranks: Ranks,
 
 @contextmanager
 def gradient_exchange(module: nn.Module, enabled: bool) -> Iterator[None]:
-    """Exchange gradients in the backward passes within, or only add them up in each process."""
+    """Exchange gradients in the backward passes of a block, or only accumulate them in each process."""
     if isinstance(module, FSDPModule):
         module.set_requires_gradient_sync(enabled)
     if isinstance(module, DistributedDataParallel) and not enabled:
@@ -163,12 +164,12 @@ def gradient_exchange(module: nn.Module, enabled: bool) -> Iterator[None]:
 
 
 def full_tensor(tensor: Tensor) -> Tensor:
-    """The whole tensor, gathered from all processes if it is sharded; then every process must call this."""
+    """The whole tensor, gathered from all processes if it is sharded; in that case every process must call this."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def distribute_like(tensor: Tensor, parameter: Tensor) -> Tensor:
-    """The tensor, sharded if the parameter is and has its shape."""
+    """The tensor, sharded like the parameter if that is sharded and has the same shape."""
     if isinstance(parameter, DTensor) and tensor.shape == parameter.shape:
         return distribute_tensor(tensor.to(parameter.device), parameter.device_mesh, parameter.placements)
     return tensor

@@ -22,10 +22,10 @@ from dragoman.translator import Translator
 
 
 def read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pair]]:
-    """The test corpora by name, read before training so that an error in them costs no hours.
+    """The test corpora by name, read before training so that errors in them are found early.
 
     Raises:
-        UserError: A corpus is missing, broken or empty.
+        UserError: A corpus is missing, damaged or empty.
     """
     tests = {}
     for reference in recipe.data.test:
@@ -40,8 +40,8 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
     """Load the best weights into a model, score it, and save the bundle.
 
     Args:
-        trainer: After its last step.
-        model: Of the run's size; its weights are replaced.
+        trainer: The trainer after its last step.
+        model: A model with the settings of the run; its weights are replaced.
         tests: The test corpora by name.
     """
     recipe, progress, log = trainer.recipe, trainer.state.progress, trainer.log

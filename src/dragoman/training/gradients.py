@@ -13,17 +13,17 @@ from dragoman.training.distributed import Ranks, gradient_exchange
 from dragoman.training.state import TrainingState
 
 Losses = list[tuple[list[Batch], Tensor]]
-"""Each microbatch with its loss, with and without label smoothing, summed over its target tokens, (2,)."""
+"""Each microbatch, and its loss with and without label smoothing, summed over its target tokens, (2,)."""
 
 
 class GradientComputer:
-    """Computes gradients; a process that runs out of memory takes fewer groups at once from then on.
+    """Computes gradients; a process that runs out of memory uses smaller microbatches from then on.
 
     Args:
         state: The model, its loss and its loss scaling.
         groups: Groups of similar length that make up a batch.
         ranks: The processes that share each batch.
-        log: Called with a message when the memory does not suffice.
+        log: Called with a message when memory runs out.
     """
 
     def __init__(self, state: TrainingState, groups: int, ranks: Ranks, log: Callable[[str], None]) -> None:
@@ -33,12 +33,12 @@ class GradientComputer:
     def compute(self, batches: Sequence[list[Batch]], teacher_forcing: Sequence[float]) -> Losses:
         """Set the gradients to those of the mean loss over all target tokens of all batches and processes.
 
-        Nothing is skipped when memory runs out: the step starts again in smaller microbatches, with the same random
+        If memory runs out, nothing is skipped: the step starts again with smaller microbatches and the same random
         numbers.
 
         Args:
             batches: This process's share of each batch of the step.
-            teacher_forcing: For each batch, the probability that an input of the decoder is the reference's token.
+            teacher_forcing: For each batch, the probability that an input of the decoder is taken from the reference.
 
         Raises:
             UserError: Not even a single group fits into memory.
@@ -50,7 +50,7 @@ class GradientComputer:
         return losses
 
     def _attempt(self, batches: Sequence[list[Batch]], teacher_forcing: Sequence[float]) -> Losses | None:
-        """The losses; None if the memory did not suffice."""
+        """The losses, or None if memory ran out."""
         (tokens,) = self.ranks.sum((sum(group.target_tokens for batch in batches for group in batch),))
         microbatches = [
             (part, probability)
@@ -81,12 +81,12 @@ class GradientComputer:
         if self.groups_at_once == 1 or self.ranks.size > 1:
             raise UserError(
                 f"out of memory in step {step:,}: {str(error).splitlines()[0]}; lower training.batch_tokens, and raise "
-                "training.accumulation by the same factor to learn the same"
+                "training.accumulation by the same factor to get the same gradients"
             ) from error
         self.groups_at_once = (self.groups_at_once + 1) // 2
         self.log(
             f"out of memory in step {step:,}: from now on {self.groups_at_once} of {self.groups} groups at once, which "
-            "is slower and learns the same"
+            "is slower but gives the same gradients"
         )
 
 

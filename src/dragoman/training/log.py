@@ -1,4 +1,4 @@
-"""What a run reports: a progress line for users, metrics.jsonl for the report."""
+"""The log of a run: a progress line for the user, and metrics.jsonl for the report."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class RunLog:
     """Writes to the progress line and to metrics.jsonl.
 
     Args:
-        line: What users see.
-        metrics: Where numbers are logged.
+        line: Shows progress and messages to the user.
+        metrics: Stores numbers and events.
     """
 
     def __init__(self, line: ProgressLine, metrics: MetricsFile) -> None:
@@ -27,20 +27,20 @@ class RunLog:
         self._warned: set[str] = set()  # codes of findings
 
     def message(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line above the progress line."""
         self.line.log(text)
 
     def event(self, position: Position, message: str) -> None:
-        """Log something that happened."""
+        """Log an event."""
         self.metrics.write("event", position | {"message": message})
 
     def step(self, position: Position, values: dict[str, float], spent: float) -> None:
         """Log the means of the latest steps.
 
         Args:
-            position: Of the latest step.
-            values: By name, as `StepLog.summary` returns them.
-            spent: Share of the budget.
+            position: Position of the latest step.
+            values: Values by name, as `StepStatistics.summary` returns them.
+            spent: Fraction of the budget spent.
         """
         self.metrics.write("train", position | values)
         left = position["seconds"] * (1 / spent - 1)
@@ -59,7 +59,7 @@ class RunLog:
         """Log a validation.
 
         Args:
-            position: Of the step.
+            position: Position of the step.
             report: The scores.
             best: Whether it is the best so far.
             more: Further values for metrics.jsonl.

@@ -1,4 +1,4 @@
-"""Where a run stands: what a checkpoint records besides tensors."""
+"""The progress of a run: what a checkpoint contains besides tensors."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 @dataclass
 class Progress:
-    """Where a run stands. The field names are those in a checkpoint's state.json."""
+    """The progress of a run. The field names are those in a checkpoint's state.json."""
 
     step: int = 0  # optimizer steps done
     epoch: int = 0  # number of the current pass over the data, from 0
     group: int = 0  # groups of sentences done in this epoch
-    seconds: float = 0.0  # of training and validation
-    validations: int = 0  # done
-    validated: list[int] = field(default_factory=list)  # their steps
+    seconds: float = 0.0  # time of training and validation
+    validations: int = 0  # validations done
+    validated: list[int] = field(default_factory=list)  # steps of the validations
     best: float | None = None  # best validation score; higher is better
     best_step: int = 0
     stale: int = 0  # validations since the best one
     stopped_early: bool = False
-    batches: int = 0  # since the last validation, with scheduled sampling
-    forced: int = 0  # how many of these were teacher-forced
+    batches: int = 0  # batches since the last validation, with scheduled sampling
+    forced: int = 0  # how many of these batches were teacher-forced
     scaler: dict[str, Any] = field(default_factory=dict)  # state of float16's loss scaling
 
     def averaged(self, average: int) -> list[int]:
@@ -29,15 +29,15 @@ class Progress:
         return self.validated[-average:]
 
     def needed(self, average: int) -> set[int]:
-        """Steps whose checkpoints the end of the run would need, if it were now."""
+        """Steps whose checkpoints would be needed if the run ended now."""
         return {*self.averaged(average), self.best_step} - {0}
 
     def record_validation(self, score: float, patience: int | None) -> bool:
-        """Note the score of a validation at the present step, and whether to stop early; True if it is the best.
+        """Record the score of a validation at the current step; returns whether it is the best so far.
 
         Args:
             score: Higher is better.
-            patience: Stop after this many validations in a row without a better score; None: never.
+            patience: Stop early after this many validations in a row without a better score; None: never.
         """
         self.validated.append(self.step)
         better = self.best is None or score > self.best

@@ -1,4 +1,4 @@
-"""R-Drop: predictions of two passes with different dropout that have to agree (Liang et al. 2021)."""
+"""R-Drop: a loss that makes the predictions of two passes with different dropout agree (Liang et al. 2021)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def r_drop_loss(
     Halved, so that a token counts once, and a weight of 0 leaves the mean of the two cross-entropies.
 
     Args:
-        logits: Of two passes with different dropout, (tokens, vocabulary) each.
+        logits: Logits of two passes with different dropout, (tokens, vocabulary) each.
         targets: Ids to predict, (tokens,), int64.
         settings: Label smoothing, and the weight of the Kullback-Leibler divergences (`r_drop`, the paper's alpha).
         ignore: Targets with this id, such as padding, do not count.

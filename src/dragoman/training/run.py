@@ -1,4 +1,4 @@
-"""A whole run: from a recipe to a bundle with its scores and report."""
+"""A training run: from a recipe to a bundle with its scores and a report."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory:
 
 
 class _Run:
-    """One process of a run. It must be freed before the processes part, see `join_ranks`."""
+    """One process of a run. It must be freed before the context of `join_ranks` ends."""
 
     def __init__(
         self, recipe: Recipe, output: Path, data_directory: Path | None, ranks: Ranks, line: ProgressLine
@@ -112,7 +112,7 @@ class _Run:
         return trainer
 
     def _check_start(self, trainer: Trainer) -> None:
-        """Warn of what is wrong before the first step; the random numbers of training stay as they are."""
+        """Warn about problems before the first step, without changing the random numbers of training."""
         data = trainer.data
         vocabularies = data.source.vocabulary, data.target.vocabulary
         with torch.random.fork_rng(devices=[]):
@@ -147,7 +147,7 @@ def _check_ranks(training: Training, ranks: Ranks) -> None:
 
 @contextmanager
 def _removed_after_error(directory: Path | None) -> Iterator[None]:
-    """Remove an empty directory if the block fails, so that the same command can be given again."""
+    """Remove an empty directory if the block fails, so that the same command can be run again."""
     try:
         yield
     except BaseException:
@@ -164,7 +164,7 @@ def _stop_on_signals(trainer: Trainer) -> Iterator[None]:
         if trainer.stop:
             raise KeyboardInterrupt
         trainer.stop = True
-        trainer.log.message("stopping after this step and saving a checkpoint; once more to stop at once")
+        trainer.log.message("stopping after this step and saving a checkpoint; interrupt again to stop immediately")
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -1,7 +1,7 @@
 """Scheduled sampling: training on the model's own predictions (Bengio et al. 2015).
 
-A batch is teacher-forced, as usual, with a probability that falls from epoch to epoch. In any other batch each next
-input of the decoder is the reference's token with that same probability, else the model's likeliest token.
+A batch is teacher-forced, as usual, with a probability that decreases from epoch to epoch. In other batches each input
+of the decoder is the token of the reference with the same probability, otherwise the model's most probable token.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dragoman.settings import Training
 from dragoman.training.progress import Progress
 
 _STREAM = 1
-"""Keeps these random numbers apart from others that depend on the seed and the step."""
+"""Makes these random numbers different from others that depend on the seed and the step."""
 
 
 def teacher_forcing_probability(settings: Training, epoch: int) -> float:
@@ -29,9 +29,9 @@ def teacher_forcing_probability(settings: Training, epoch: int) -> float:
 
 
 def draw_teacher_forcing(settings: Training, progress: Progress, batches: int) -> list[float]:
-    """For each batch of the next step, the probability that an input of the decoder is the reference's token.
+    """For each batch of the next step, the probability that an input of the decoder is taken from the reference.
 
-    1 means that the batch is teacher-forced. The draws depend on the seed and the step alone, so all processes agree.
+    1 means that the batch is teacher-forced. The draws depend only on the seed and the step, so all processes agree.
     """
     probability = teacher_forcing_probability(settings, progress.epoch)
     draws = np.random.default_rng((settings.seed, progress.step, _STREAM)).random(batches)
@@ -39,15 +39,15 @@ def draw_teacher_forcing(settings: Training, progress: Progress, batches: int) -
 
 
 def stepwise(model: Transformer, batch: Batch, probability: float) -> Tensor:
-    """Decoder outputs of a batch, token by token, each chosen input fed to the next step.
+    """Decoder outputs of a batch, computed token by token; each chosen token is the input of the next step.
 
     Args:
-        model: In training mode; gradients flow through every step.
+        model: The model in training mode; gradients flow through every step.
         batch: (rows, source) and (rows, target).
-        probability: Of each next input being the reference's.
+        probability: Probability that an input is taken from the reference.
 
     Returns:
-        What the output projection turns into logits, (rows, target, d_model).
+        Decoder outputs before the projection to logits, (rows, target, d_model).
     """
     cache, tokens, hidden = model.start(batch.source), batch.target_input[:, 0], []
     for position in range(1, batch.target_input.shape[1] + 1):
@@ -60,16 +60,16 @@ def stepwise(model: Transformer, batch: Batch, probability: float) -> Tensor:
 def two_pass(model: Transformer, batch: Batch, probability: float) -> Tensor:
     """Decoder outputs of a batch for inputs mixed from the reference and the predictions of a teacher-forced pass.
 
-    Two parallel passes instead of one step a token (Mihaylova and Martins 2019): the predictions of the first
-    are made with the reference as prefix, and not with what the model itself said before.
+    Two parallel passes instead of one step per token (Mihaylova and Martins 2019): the predictions of the first pass
+    continue the reference, not the model's own predictions.
 
     Args:
-        model: In training mode; gradients flow through the second pass.
+        model: The model in training mode; gradients flow through the second pass.
         batch: (rows, source) and (rows, target).
-        probability: Of each input being the reference's.
+        probability: Probability that an input is taken from the reference.
 
     Returns:
-        What the output projection turns into logits, (rows, target, d_model).
+        Decoder outputs before the projection to logits, (rows, target, d_model).
     """
     with torch.no_grad():
         predictions = _likeliest(model, model.hidden(batch.source, batch.target_input))  # (rows, target)
@@ -83,9 +83,9 @@ def _likeliest(model: Transformer, hidden: Tensor) -> Tensor:
 
 
 def _mix(reference: Tensor, own: Tensor, probability: float) -> Tensor:
-    """Each token from the reference with this probability, else the model's own; both of one shape."""
+    """Each token from the reference with this probability, otherwise the model's own; both have one shape."""
     return torch.where(torch.rand(reference.shape, device=reference.device) < probability, reference, own)
 
 
 SAMPLED: dict[str, Callable[[Transformer, Batch, float], Tensor]] = {"stepwise": stepwise, "two_pass": two_pass}
-"""How the decoder outputs of a batch that is not teacher-forced are made."""
+"""Functions for the decoder outputs of a batch that is not teacher-forced, by `training.scheduled_sampling`."""

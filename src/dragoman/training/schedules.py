@@ -1,4 +1,4 @@
-"""Learning rates over a run."""
+"""Learning rate schedules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dragoman.settings import Training
 
 Schedule = Callable[[int, float, float], float]
-"""(step from 1, warm-up steps, share of the budget spent 0 to 1) -> factor of the learning rate after the warm-up."""
+"""(step from 1, warm-up steps, fraction of the budget spent) -> factor of the learning rate after the warm-up."""
 
 
 def _constant(step: int, warmup: float, spent: float) -> float:
@@ -42,7 +42,7 @@ def learning_rate(settings: Training, d_model: int, step: int, spent: float) -> 
         settings: Peak, schedule and warm-up.
         d_model: Width of the model, which scales noam.
         step: Number of the step, from 1.
-        spent: Share of the budget spent before it, 0 to 1.
+        spent: Fraction of the budget spent before it, 0 to 1.
     """
     warmup = max(settings.warmup_steps, 1)
     if settings.schedule == "noam":  # Vaswani et al. 2017, eq. 3

@@ -34,12 +34,12 @@ class TrainingState:
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
+        """The device of the model."""
         return self.model.target_embedding.weight.device
 
     @property
     def deployed(self) -> Transformer:
-        """The model that is validated and saved: the moving average if there is one."""
+        """The model that is validated and deployed: the moving average if there is one."""
         model = self.model if self.moving_average is None else self.moving_average.module
         assert isinstance(model, Transformer)
         return model
@@ -50,7 +50,7 @@ def build_state(recipe: Recipe, data: Dataset, device: torch.device, ranks: Rank
 
     Args:
         recipe: Model and training settings.
-        data: Its vocabularies give the model its size.
+        data: The dataset; the model has the size of its vocabularies.
         device: Where to train.
         ranks: The processes that train together.
     """
@@ -90,17 +90,17 @@ def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optim
 
 
 def build_moving_average(model: Transformer, decay: float | None) -> AveragedModel | None:
-    """A copy of the model for the moving average of its weights, if there is to be one."""
+    """A copy of the model for the moving average of its weights, or None without `ema_decay`."""
     if decay is None:
         return None
     ema: Any = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
     average = AveragedModel(model, multi_avg_fn=ema)
-    average.n_averaged.fill_(1)  # it starts from the initial weights, and so can be resumed from any others
+    average.n_averaged.fill_(1)  # otherwise the first update would copy the weights instead of averaging them
     return average
 
 
 def unsharded_model(state: TrainingState, recipe: Recipe, data: Dataset, ranks: Ranks) -> Transformer:
-    """The model to validate or save, with whole weights; every process must call this."""
+    """The model to validate or deploy, with unsharded weights; every process must call this."""
     if not recipe.training.shard or ranks.size == 1:
         return state.deployed
     weights = weights_of(state.deployed)
@@ -110,7 +110,7 @@ def unsharded_model(state: TrainingState, recipe: Recipe, data: Dataset, ranks: 
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """The weights by name, gathered from all processes if they are sharded; then every process must call this."""
+    """The weights by name, gathered from all processes if sharded; in that case every process must call this."""
     return {name: full_tensor(value.detach()) for name, value in model.named_parameters()}
 
 

@@ -28,15 +28,15 @@ SAMPLES = 10
 
 
 class Trainer:
-    """Trains a model; `state` and the random generators are everything that changes from step to step.
+    """Trains a model; only `state` and the random generators change from step to step.
 
     Args:
         recipe: The settings.
         run: The run's directory.
-        data: Ids to learn from, texts to validate on.
+        data: Ids to train on, texts to validate on.
         state: Model, optimizer and progress, changed in place.
-        log: Where numbers and messages go.
-        ranks: The processes that share the work; all of them hold the same weights.
+        log: Logs metrics and messages.
+        ranks: The processes that share the work; all of them have the same weights.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Trainer:
         self._statistics = StepStatistics()
 
     def train(self) -> bool:
-        """Train until the budget is spent; False if stopped before."""
+        """Train until the budget is spent or `stop` is set; returns whether training is finished."""
         progress, stopwatch = self.state.progress, Stopwatch(self.state.progress.seconds)
         saved = progress.seconds
         while not self.budget.is_finished(progress):
@@ -92,7 +92,7 @@ class Trainer:
         progress.forced += teacher_forcing.count(1.0)
 
     def validate(self) -> None:
-        """Score the model; note whether it is the best so far, and whether to stop early."""
+        """Score the model, log the scores, and record whether it is the best so far and whether to stop early."""
         progress, spent = self.state.progress, self.budget.spent(self.state.progress)
         model = unsharded_model(self.state, self.recipe, self.data, self.ranks)
         self.log.validating(self.position, spent)

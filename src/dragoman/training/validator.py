@@ -20,7 +20,7 @@ class Validator:
     """Scores models on the validation pairs.
 
     Args:
-        recipe: How to decode, and which score counts.
+        recipe: Decoding settings, and the score that decides which checkpoint is best.
         data: The validation pairs and the tokenizers.
         device: Where to compute.
     """
@@ -29,7 +29,7 @@ class Validator:
         self.recipe, self.data, self.device = recipe, data, device
 
     def evaluate(self, model: Transformer) -> tuple[Report, list[str]]:
-        """Scores on the validation pairs, and the translations of the first of them."""
+        """Scores on the validation pairs, and the translations of the first `validation_sentences` of them."""
         settings, pairs = self.recipe.training, self.data.validation
         bundle = Bundle(self.recipe, model.eval(), self.data.source, self.data.target)
         quick = {"beam_size": settings.validation_beam_size, "n_best": 1}
@@ -47,12 +47,12 @@ class Validator:
         return -report.loss if best_by == "loss" else float(getattr(report, best_by))
 
     def samples(self, translations: list[str]) -> list[dict[str, str]]:
-        """The translated pairs with their translations."""
+        """The validation pairs that were translated, with their translations."""
         return [
             {"source": pair.source, "reference": pair.target, "translation": translation}
             for pair, translation in zip(self.data.validation, translations, strict=False)
         ]
 
     def check(self, report: Report, translations: list[str], spent: float) -> Iterable[Finding]:
-        """What is wrong with the translations, given the share of the budget spent."""
+        """Problems of the translations, given the fraction of the budget spent."""
         return check_validation(self.data.validation, translations, report, spent)

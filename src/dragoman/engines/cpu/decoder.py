@@ -15,7 +15,7 @@ from dragoman.model.transformer import Transformer
 
 
 class PrepackedDecoder:
-    """`start` and `step` of a model with its present weights: later changes of the model are not seen."""
+    """`start` and `step` of a model with its current weights; later changes to the model have no effect."""
 
     def __init__(self, model: Transformer) -> None:
         self.model = model
@@ -54,7 +54,7 @@ class PrepackedDecoder:
         return SlotCache(sentences, keys_values, bias)
 
     def step(self, tokens: Tensor, cache: SlotCache) -> Tensor:
-        """Feed one more token to every row, (rows,); returns the logits of the next, (rows, target vocabulary)."""
+        """Feed one token to every row, (rows,); returns the logits of the next token, (rows, target vocabulary)."""
         scale, position = math.sqrt(self.embedding.shape[1]), cache.length
         cache.advance()
         x = pad_rows(F.embedding(tokens, self.embedding).mul_(scale).add_(self.positions[position]))
@@ -65,7 +65,7 @@ class PrepackedDecoder:
         return self.output(self.model.decoder_norm(x))[: len(tokens)]
 
     def _padding_bias(self, source: Tensor) -> Tensor | None:
-        """What is added to the scores of source tokens, (sentences * heads, 1, source); None if there is no padding."""
+        """The bias added to the scores of source tokens, (sentences * heads, 1, source); None without padding."""
         padding = source == self.model.source_pad  # (sentences, source)
         if not bool(padding.any()):
             return None

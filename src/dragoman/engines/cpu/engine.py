@@ -17,7 +17,7 @@ SUPPORTED_POSITIONS = ("sinusoidal", "learned", "rotary")
 
 
 def unsupported(request: EngineRequest) -> list[str]:
-    """What of the request, or of this machine, the engine cannot do."""
+    """What the engine does not support of the request, or lacks on this machine."""
     model = request.bundle.recipe.model
     reasons = {
         "a CPU or a torch without oneDNN's AVX-512 kernels": not HAS_ONEDNN_LINEAR,
@@ -26,7 +26,7 @@ def unsupported(request: EngineRequest) -> list[str]:
         "decoding.cache = false": not request.decoding.cache,
         f"model.implementation = {model.implementation!r}": model.implementation != "dragoman",
         f"model.positions = {model.positions!r}": model.positions not in SUPPORTED_POSITIONS,
-        "weights in another type than float32": any(
+        "weights that are not float32": any(
             weight.dtype != torch.float32 for weight in request.bundle.model.parameters()
         ),
     }
@@ -34,7 +34,7 @@ def unsupported(request: EngineRequest) -> list[str]:
 
 
 def open_engine(request: EngineRequest) -> StepEngine:
-    """The engine of a bundle, with the weights that its model has now."""
+    """Open the engine of a bundle, with the current weights of its model."""
     bundle, model = request.bundle, accelerated(request.bundle.model.to(request.device))
 
     def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:

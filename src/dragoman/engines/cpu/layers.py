@@ -35,7 +35,7 @@ class _LayerNorm:
 
 
 class _Connection:
-    """What a sublayer connection does before the sublayer, and after the residual was added."""
+    """What a sublayer connection applies before the sublayer, and after adding the residual."""
 
     def __init__(self, connection: SublayerConnection) -> None:
         norm = _LayerNorm(connection.norm)
@@ -65,7 +65,7 @@ class PrepackedFeedForward:
 
 
 class _Attention:
-    """What both kinds of attention share. Sentences and heads are one dimension, as `bmm` needs it."""
+    """What both kinds of attention have in common. Sentences and heads are merged into one dimension for `bmm`."""
 
     def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection) -> None:
         self.heads, self.d_head = attention.heads, attention.qkv.in_features // attention.heads
@@ -148,6 +148,6 @@ def _scaled_projection(attention: MultiHeadAttention, count: int) -> PrepackedLi
 
 
 def _rotate(x: Tensor, rotation: Tensor) -> Tensor:
-    """`dragoman.model.positions.rotate` by a product of complex numbers, which is one operation."""
+    """The same as `dragoman.model.positions.rotate`, as a product of complex numbers, which is one operation."""
     pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))  # (…, length, d_head / 2)
     return torch.view_as_real(pairs * torch.view_as_complex(rotation)).flatten(-2)

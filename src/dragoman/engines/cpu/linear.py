@@ -1,4 +1,4 @@
-"""Linear maps with weights in oneDNN's own layout, for few rows at a time."""
+"""Linear maps with prepacked weights, which are in oneDNN's internal layout, for few rows at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 TYPICAL_ROWS = 64
-"""The number of rows that weights are laid out for."""
+"""The number of rows for which oneDNN chooses the layout of weights."""
 
 SMALL = 2**17
 """With fewer weights than this, torch is faster than oneDNN for one row."""

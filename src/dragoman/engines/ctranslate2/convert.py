@@ -1,4 +1,4 @@
-"""Bundles in CTranslate2's format, converted when they are first needed and kept."""
+"""Bundles in CTranslate2's format, converted on first use and stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMPUTE_TYPES = ("float32", "int8")
 
 
 def refusals(bundle: Bundle) -> list[str]:
-    """What CTranslate2 cannot express of a bundle."""
+    """The settings of a bundle that CTranslate2 does not support."""
     source, target = bundle.source.vocabulary.specials, bundle.target.vocabulary.specials
     positions = bundle.recipe.model.positions
     reasons = {
@@ -39,14 +39,14 @@ def write_model(bundle: Bundle, directory: Path, compute_type: str) -> None:
 
 
 def conversion_directory(path: Path, compute_type: str) -> Path | None:
-    """Where the converted bundle is or can be written: in the bundle, else in the user's cache directory.
+    """Where the converted bundle is or can be written: in the bundle, otherwise in the user's cache directory.
 
     Args:
         path: The bundle's directory.
         compute_type: 'float32' or 'int8'.
 
     Returns:
-        The directory; None if neither place has it or can be written to.
+        The directory; None if the converted bundle does not exist and neither place is writable.
     """
     places = _places(path, compute_type)
     for place in places:
@@ -56,7 +56,7 @@ def conversion_directory(path: Path, compute_type: str) -> Path | None:
 
 
 def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
-    """The directory of a bundle in CTranslate2's format, written unless it exists already.
+    """Convert a bundle to CTranslate2's format unless that was done before; returns the directory.
 
     Raises:
         UserError: It cannot be written.
@@ -75,7 +75,7 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
 
 
 def _origin(path: Path) -> dict[str, str]:
-    """What a converted bundle was made from; bundle.json contains the SHA-256 of weights and tokenizers."""
+    """Identifies what a converted bundle was made from; bundle.json contains the SHA-256 of weights and tokenizers."""
     return {"bundle": sha256(path / "bundle.json"), "dragoman": __version__}
 
 

@@ -20,13 +20,13 @@ from dragoman.search.hypothesis import Hypothesis, finished_hypothesis, length_p
 from dragoman.search.trace import BeamTrace
 from dragoman.system.cpu import usable_cores
 
-_SCORED_TOKENS = 256  # in a batch; small enough for the workers to share those of a few sentences
-_BATCH_TOKENS = 1024  # small enough for every worker to get some batches of a long text
-_NO_PENALTY = 1e-6  # with 0, CTranslate2 would end the search by another rule than ours
+_SCORED_TOKENS = 256  # per batch; small, so that even a few sentences keep several workers busy
+_BATCH_TOKENS = 1024  # small, so that every worker gets some batches of a long text
+_NO_PENALTY = 1e-6  # with 0, CTranslate2 would end the search by a different rule
 
 
 def unsupported(request: EngineRequest) -> list[str]:
-    """What of the request, or of this machine, the engine cannot do."""
+    """What the engine does not support of the request, or lacks on this machine."""
     if find_spec("ctranslate2") is None:
         return ["a missing package (pip install dragoman[ctranslate2])"]
     decoding = request.decoding
@@ -38,7 +38,7 @@ def unsupported(request: EngineRequest) -> list[str]:
         f"decoding.no_repeat_ngram = {decoding.no_repeat_ngram}": decoding.no_repeat_ngram > 0,
         f"decoding.mbr_samples = {decoding.mbr_samples}": decoding.mbr_samples > 0,
         "a recorded beam search": request.trace,
-        "scoring given translations, as unknown words would have no probability": request.scoring,
+        "scoring given translations, because unknown words would have no probability": request.scoring,
         "an ensemble": request.in_ensemble,
         f"the device {request.device}": request.device.type != "cpu",
         "a bundle that is not on disk": request.path is None,
@@ -50,7 +50,7 @@ def unsupported(request: EngineRequest) -> list[str]:
 
 
 def open_engine(request: EngineRequest) -> Engine:
-    """The engine of a bundle on disk, which is converted when it is first needed.
+    """Open the engine of a bundle on disk; the bundle is converted on first use.
 
     Raises:
         UserError: The converted bundle cannot be written or read.
@@ -62,11 +62,11 @@ def open_engine(request: EngineRequest) -> Engine:
 class CTranslate2Engine:
     """One single-threaded worker of CTranslate2 per core.
 
-    Beams grow and end by our rules. Its length penalty is different, so it is switched off, and ours is applied
-    here to all ended hypotheses of a sentence. Where more than `beam_size` of them end at once, CTranslate2 keeps
-    the likeliest. Those it drops are no longer and no likelier than one that it keeps, so the best of all is kept;
-    an alternative may be missing. It cannot force eos at the maximum length: sentences whose beam gets there, and
-    those with a given prefix, are searched by another engine.
+    CTranslate2 extends and ends beams by the same rules as our beam search. Its length penalty is different, so it is
+    disabled, and ours is applied here to all ended hypotheses of a sentence. If more than `beam_size` of them end at
+    once, CTranslate2 keeps the most probable ones. A dropped hypothesis is neither longer nor more probable than one
+    that is kept, so the best hypothesis is never dropped, but an alternative may be. CTranslate2 cannot force eos at
+    the maximum length. Sentences whose beam reaches it, and those with a prefix, are searched by another engine.
 
     Args:
         request: Settings and vocabularies.
@@ -95,7 +95,7 @@ class CTranslate2Engine:
 
     @cached_property
     def _other(self) -> Engine:
-        """The engine for the sentences that CTranslate2 cannot search as we do."""
+        """The engine for the sentences that CTranslate2 cannot search."""
         return open_other_engine(replace(self.request, path=None, compute_type="float32"))
 
     def translate(
@@ -148,8 +148,8 @@ class CTranslate2Engine:
     def _best(self, result: Any, limit: int) -> list[Hypothesis]:
         """The n_best hypotheses, best first, without log-probabilities; none if the beam reached the limit.
 
-        A greedy search would have continued in the same way, with eos forced at the limit: its hypothesis is what
-        it had until then, still without a score.
+        In a greedy search, eos is forced at the limit, so its hypothesis consists of the tokens up to the limit; it has
+        no score yet.
         """
         ids, decoding = self.request.bundle.target.vocabulary.ids, self.request.decoding
         lengths = [len(tokens) for tokens in result.hypotheses]  # eos counts
@@ -166,7 +166,7 @@ class CTranslate2Engine:
         return self.request.token_scores or math.isnan(hypothesis.score)
 
     def _submit_unscored(self, batch: list[int], sources: Sequence[Ids], found: list[list[Hypothesis]]) -> list[Any]:
-        """Queue for scoring the hypotheses of a batch that need log-probabilities; returns their future results."""
+        """Queue the hypotheses of a batch that need log-probabilities for scoring; returns their future results."""
         pairs = [(sources[i], each.tokens) for i in batch for each in found[i] if self._needs_scores(each)]
         return self._submit_scoring([source for source, _ in pairs], [target for _, target in pairs])
 

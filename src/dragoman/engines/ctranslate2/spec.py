@@ -150,6 +150,6 @@ def _set_vocabularies(spec: specs.TransformerSpec, bundle: Bundle) -> None:
 
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:
-    """A copy of a tensor in float32: quantization changes arrays in place."""
+    """A copy in float32, because quantization changes arrays in place."""
     array: NDArray[np.float32] = tensor.detach().float().cpu().numpy().copy()
     return array

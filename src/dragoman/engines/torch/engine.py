@@ -12,12 +12,12 @@ from dragoman.kernels import accelerated
 
 
 def unsupported(request: EngineRequest) -> list[str]:
-    """What of the request the engine cannot do."""
+    """What the engine does not support of the request."""
     return [] if request.compute_type == "float32" else [f"--compute-type {request.compute_type}"]
 
 
 def open_engine(request: EngineRequest) -> StepEngine:
-    """The engine of a bundle; its model is moved to the device."""
+    """Open the engine of a bundle; its model is moved to the device."""
     bundle, model = request.bundle, accelerated(request.bundle.model.to(request.device))
 
     def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:

@@ -1,4 +1,4 @@
-"""Decoding without a cache: every step reads the whole prefix again. Slow, and obviously right."""
+"""Decoding without a cache: every step processes the whole prefix again. Slow, and obviously right."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PrefixCache:
 
 
 class PrefixDecoder:
-    """A model that remembers nothing but tokens."""
+    """A decoder that stores the tokens instead of keys and values."""
 
     def __init__(self, model: Transformer) -> None:
         self.model = model
@@ -33,7 +33,7 @@ class PrefixDecoder:
         return PrefixCache(source)
 
     def step(self, tokens: Tensor, cache: PrefixCache) -> Tensor:
-        """Feed one more token to every row, (rows,); returns the logits of the next, (rows, target vocabulary)."""
+        """Feed one token to every row, (rows,); returns the logits of the next token, (rows, target vocabulary)."""
         cache.prefix = torch.cat((cache.prefix, tokens[:, None]), dim=1)  # (rows, time)
         sources = cache.source.repeat_interleave(len(tokens) // max(1, len(cache.source)), dim=0)
         logits: Tensor = self.model.output(self.model.hidden(sources, cache.prefix)[:, -1])

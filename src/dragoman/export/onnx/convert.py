@@ -90,6 +90,7 @@ def _without_metadata(model: onnx.ModelProto) -> onnx.ModelProto:
     graph = model.graph
     for part in (model, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
         part.ClearField("doc_string")
+        part.ClearField("metadata_props")
     graph.ClearField("value_info")
     model.producer_name, model.producer_version = "dragoman", __version__
     return model

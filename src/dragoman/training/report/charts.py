@@ -57,7 +57,7 @@ class DrawnChart(NamedTuple):
 
 
 def draw_charts(train: Metrics, validations: Metrics) -> list[DrawnChart]:
-    """Draw all charts for which there are data; lines of older runs lack some values.
+    """Draw all charts that have data; lines of older runs lack some values.
 
     Args:
         train: Lines of training steps, each step once.

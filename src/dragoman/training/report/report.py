@@ -1,4 +1,4 @@
-"""The data of the report, and its rendering as one HTML page without network access or scripts."""
+"""Rendering of the report as one HTML page without network access or scripts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.settings import Recipe
 from dragoman.training.metrics_file import Metrics, current_lines
 from dragoman.training.report.charts import draw_charts
 
-VERSIONS = 8  # translations of one sentence, at most
+VERSIONS = 8  # maximum number of translations shown for one sentence
 
 NO_ERROR_ANALYSIS: dict[str, Any] = {"best": [], "worst": [], "by_length": [], "by_rarest_word": [], "attention": []}
 """Keys that are missing in the test lines of older runs."""

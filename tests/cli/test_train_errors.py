@@ -1,4 +1,4 @@
-"""Bad input: a clear message, exit code 2, no traceback, nothing overwritten, nothing left behind."""
+"""Errors of `dragoman train`: a clear message, exit code 2, no traceback, and no changed or leftover files."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ SETTINGS: dict[str, tuple[list[str], list[str]]] = {
 }
 
 
-def assert_told(outcome: Outcome, *messages: str) -> None:
+def assert_error(outcome: Outcome, *messages: str) -> None:
+    """The command ended with code 2 and printed these messages and no traceback."""
     assert outcome.code == 2
     assert outcome.out == ""
     assert "Traceback" not in outcome.error
@@ -76,14 +77,15 @@ def assert_told(outcome: Outcome, *messages: str) -> None:
         assert message in outcome.error
 
 
-class OwnFiles:
-    """Trains on own files with ``dragoman train``."""
+class TrainCommand:
+    """``dragoman train`` with files in a temporary directory."""
 
     def __init__(self, directory: Path, command: Command, document: dict[str, Any]) -> None:
         self.directory, self.command, self.document = directory, command, document
         self.run = directory / "run"
 
     def __call__(self, reference: str, *arguments: str | Path, split: str = "train") -> Outcome:
+        """Train with one corpus replaced by this reference."""
         data = self.document["data"] | {split: [reference]}
         recipe = self.directory / "recipe.toml"
         recipe.write_text(tomli_w.dumps(self.document | {"data": data}))
@@ -94,47 +96,47 @@ class OwnFiles:
 
 
 @pytest.fixture
-def trainer(tmp_path: Path, command: Command, recipe_document: dict[str, Any]) -> OwnFiles:
+def train(tmp_path: Path, command: Command, recipe_document: dict[str, Any]) -> TrainCommand:
     training = recipe_document["training"] | {"steps": 1, "validations": 1, "average": 1}
-    return OwnFiles(tmp_path, command, recipe_document | {"training": training})
+    return TrainCommand(tmp_path, command, recipe_document | {"training": training})
 
 
 @pytest.mark.parametrize("name", ALIGNED)
-def test_bad_lines_are_told_with_file_and_line(name: str, trainer: OwnFiles) -> None:
+def test_errors_in_line_aligned_files_name_file_and_line(name: str, train: TrainCommand) -> None:
     source, target, message = ALIGNED[name]
-    trainer.write("x.de", source)
-    trainer.write("x.en", target)
-    outcome = trainer(f"{trainer.directory}/x.{{lang}}")
-    assert_told(outcome, f"{trainer.directory}/{message.format(at=trainer.directory)}")
-    assert not trainer.run.exists()
+    train.write("x.de", source)
+    train.write("x.en", target)
+    outcome = train(f"{train.directory}/x.{{lang}}")
+    assert_error(outcome, f"{train.directory}/{message.format(at=train.directory)}")
+    assert not train.run.exists()
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_bad_rows_are_told_with_file_and_line(name: str, trainer: OwnFiles) -> None:
+def test_errors_in_tables_name_file_and_line(name: str, train: TrainCommand) -> None:
     suffix, data, message = ROWS[name]
-    trainer.write(f"x.{suffix}", data)
-    outcome = trainer(f"{trainer.directory}/x.{suffix}")
-    assert_told(outcome, f"{trainer.directory}/{message}")
-    assert not trainer.run.exists()
+    train.write(f"x.{suffix}", data)
+    outcome = train(f"{train.directory}/x.{suffix}")
+    assert_error(outcome, f"{train.directory}/{message}")
+    assert not train.run.exists()
 
 
 @pytest.mark.parametrize("split", ["train", "validation", "test"])
 @pytest.mark.parametrize("name", REFERENCES)
-def test_corpora_that_are_not_there_are_told(name: str, split: str, trainer: OwnFiles) -> None:
+def test_missing_corpora_are_named(name: str, split: str, train: TrainCommand) -> None:
     reference, message = REFERENCES[name]
-    trainer.write("pairs.tsv", b"a\tb\n")
-    (trainer.directory / "d.tsv").mkdir()
-    outcome = trainer(reference.format(at=trainer.directory), split=split)
-    assert_told(outcome, message.format(at=trainer.directory))
-    assert not trainer.run.exists()
+    train.write("pairs.tsv", b"a\tb\n")
+    (train.directory / "d.tsv").mkdir()
+    outcome = train(reference.format(at=train.directory), split=split)
+    assert_error(outcome, message.format(at=train.directory))
+    assert not train.run.exists()
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_bad_settings_are_told_with_their_keys(name: str, trainer: OwnFiles, corpus: Path) -> None:
+def test_invalid_settings_are_named(name: str, train: TrainCommand, corpus: Path) -> None:
     overrides, messages = SETTINGS[name]
     arguments = [argument for override in overrides for argument in ("--set", override)]
-    assert_told(trainer(f"{corpus}/train.{{lang}}", *arguments), *messages)
-    assert not trainer.run.exists()
+    assert_error(train(f"{corpus}/train.{{lang}}", *arguments), *messages)
+    assert not train.run.exists()
 
 
 @pytest.mark.parametrize(
@@ -146,67 +148,67 @@ def test_bad_settings_are_told_with_their_keys(name: str, trainer: OwnFiles, cor
         ("name = '../up'\n", "name"),
     ],
 )
-def test_broken_recipes_are_told(text: str, message: str, command: Command, tmp_path: Path) -> None:
+def test_errors_in_recipes_name_the_file(text: str, message: str, command: Command, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(text)
-    assert_told(command("train", tmp_path / "x.toml", "--output", tmp_path / "run"), f"{tmp_path}/x.toml", message)
+    assert_error(command("train", tmp_path / "x.toml", "--output", tmp_path / "run"), f"{tmp_path}/x.toml", message)
     assert not (tmp_path / "run").exists()
 
 
-def test_missing_recipe_is_told(command: Command, tmp_path: Path) -> None:
+def test_missing_recipe_suggests_the_nearest_name(command: Command, tmp_path: Path) -> None:
     (tmp_path / "recipe.toml").write_text("")
-    assert_told(command("train", tmp_path / "recip.toml"), "recip.toml: no such recipe; did you mean 'recipe'?")
+    assert_error(command("train", tmp_path / "recip.toml"), "recip.toml: no such recipe; did you mean 'recipe'?")
 
 
-def test_mended_input_trains_with_the_same_command(trainer: OwnFiles) -> None:
-    trainer.write("x.tsv", b"a\tb\na\n")
-    assert_told(trainer(f"{trainer.directory}/x.tsv"), "line 2")
-    trainer.write("x.tsv", b"a\tb\n" * 20)
-    assert trainer(f"{trainer.directory}/x.tsv", "--set", "text.byte_fallback=false").code == 0
-    assert (trainer.run / "bundle" / "bundle.json").exists()
+def test_same_command_trains_after_the_input_is_fixed(train: TrainCommand) -> None:
+    train.write("x.tsv", b"a\tb\na\n")
+    assert_error(train(f"{train.directory}/x.tsv"), "line 2")
+    train.write("x.tsv", b"a\tb\n" * 20)
+    assert train(f"{train.directory}/x.tsv", "--set", "text.byte_fallback=false").code == 0
+    assert (train.run / "bundle" / "bundle.json").exists()
 
 
-@pytest.mark.parametrize("made", ["run", "file", "directory"])
-def test_output_that_holds_something_is_left_alone(
-    made: str, trainer: OwnFiles, finished_run: Path, corpus: Path, digests: Digests
+@pytest.mark.parametrize("content", ["run", "file", "directory"])
+def test_output_that_is_not_empty_is_unchanged(
+    content: str, train: TrainCommand, finished_run: Path, corpus: Path, digests: Digests
 ) -> None:
-    if made == "run":
-        shutil.copytree(finished_run, trainer.run)
-        message = "already holds a run; go on with --resume, or choose another --output"
-    elif made == "file":
-        trainer.write("run", b"precious")
-        message = "not empty; choose another --output"
+    message = "not empty; choose another --output"
+    if content == "run":
+        shutil.copytree(finished_run, train.run)
+        message = "already contains a run; continue it with --resume, or choose another --output"
+    elif content == "file":
+        train.write("run", b"precious")
     else:
-        (trainer.run / "thesis").mkdir(parents=True)
-        (trainer.run / "thesis" / "chapter").write_text("precious")
-        message = "not empty; choose another --output"
-    before = digests(trainer.directory)
-    assert_told(trainer(f"{corpus}/train.{{lang}}"), f"{trainer.run}: {message}")
-    assert {**digests(trainer.directory), **before} == digests(trainer.directory)
+        (train.run / "thesis").mkdir(parents=True)
+        (train.run / "thesis" / "chapter").write_text("precious")
+    before = digests(train.directory)
+    assert_error(train(f"{corpus}/train.{{lang}}"), f"{train.run}: {message}")
+    (train.directory / "recipe.toml").unlink()  # written by this test
+    assert digests(train.directory) == before
 
 
-def test_output_that_cannot_be_made_is_told(trainer: OwnFiles, corpus: Path) -> None:
-    trainer.write("file", b"")
-    trainer.run = trainer.directory / "file" / "run"
-    assert_told(trainer(f"{corpus}/train.{{lang}}"), f"{trainer.run}: cannot be made: Not a directory")
+def test_output_that_cannot_be_created_is_named(train: TrainCommand, corpus: Path) -> None:
+    train.write("file", b"")
+    train.run = train.directory / "file" / "run"
+    assert_error(train(f"{corpus}/train.{{lang}}"), f"{train.run}: cannot be created: Not a directory")
 
 
-def test_nothing_to_resume_is_told(trainer: OwnFiles, corpus: Path) -> None:
-    assert_told(trainer(f"{corpus}/train.{{lang}}", "--resume"), f"{trainer.run}: there is no run to resume")
-    assert not trainer.run.exists()
+def test_resume_needs_a_run(train: TrainCommand, corpus: Path) -> None:
+    assert_error(train(f"{corpus}/train.{{lang}}", "--resume"), f"{train.run}: there is no run to resume")
+    assert not train.run.exists()
 
 
-def test_changed_settings_are_named_on_resuming(
+def test_resume_names_changed_settings(
     command: Command, make_recipe: RecipeMaker, finished_run: Path, tmp_path: Path, digests: Digests
 ) -> None:
     save_recipe(make_recipe("model.heads=4", "training.learning_rate=1e-3"), tmp_path / "recipe.toml")
     before = digests(finished_run)
     outcome = command("train", tmp_path / "recipe.toml", "--output", finished_run, "--resume")
-    assert_told(outcome, "model.heads: 2 -> 4", "training.learning_rate: 0.01 -> 0.001")
+    assert_error(outcome, "model.heads: 2 -> 4", "training.learning_rate: 0.01 -> 0.001")
     assert "d_model" not in outcome.error
     assert digests(finished_run) == before
 
 
-def test_damaged_checkpoint_is_told_and_skipped_on_resuming(
+def test_resume_names_and_skips_a_damaged_checkpoint(
     command: Command, make_recipe: RecipeMaker, finished_run: Path, tmp_path: Path
 ) -> None:
     save_recipe(make_recipe(), tmp_path / "recipe.toml")
@@ -218,21 +220,19 @@ def test_damaged_checkpoint_is_told_and_skipped_on_resuming(
     data[-1] ^= 1
     weights.write_bytes(data)
     outcome = command(*resume)
-    assert outcome.code == 0, "the checkpoint before is as good"
+    assert outcome.code == 0, "the run resumes from the checkpoint before it"
     assert f"{weights}: damaged" in "".join(outcome.error.splitlines())
     assert sha256(run / "bundle" / "model.safetensors") == sha256(finished_run / "bundle" / "model.safetensors")
     (run / "recipe.toml").write_text("name = 1 2")
-    assert_told(command(*resume), "recipe.toml line 1")
+    assert_error(command(*resume), "recipe.toml line 1")
 
 
-def test_bad_input_ends_a_process_as_it_should(
+def test_errors_end_a_process_without_a_traceback(
     recipe_document: dict[str, Any], process: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.tsv").write_bytes(b"a\tb\na\n")
     data = recipe_document["data"] | {"train": [f"{tmp_path}/x.tsv"]}
     (tmp_path / "recipe.toml").write_text(tomli_w.dumps(recipe_document | {"data": data}))
-    train = ("train", tmp_path / "recipe.toml", "--output", tmp_path / "run")
-    assert_told(process(*train), f"dragoman: {tmp_path}/x.tsv line 2: expected 2 columns, found 1\n")
-    assert_told(process(*train, "--set", "model.headz=8"), "did you mean 'heads'?")
-    assert_told(process("translate", tmp_path / "run", "Hund"), f"{tmp_path}/run: no such bundle or run directory")
-    assert_told(process("translate"), "Missing argument 'BUNDLE'")
+    outcome = process("train", tmp_path / "recipe.toml", "--output", tmp_path / "run")
+    assert_error(outcome, f"dragoman: {tmp_path}/x.tsv line 2: expected 2 columns, found 1\n")
+    assert_error(process("train"), "Missing argument 'RECIPE'")

@@ -1,0 +1,84 @@
+"""The command line as a whole: help, version and shell completion."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import dragoman
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+COMMANDS = [
+    ("quickstart",),
+    ("train",),
+    ("translate",),
+    ("evaluate",),
+    ("score",),
+    ("info",),
+    ("settings",),
+    ("data", "list"),
+    ("data", "fetch"),
+    ("data", "show"),
+    ("export",),
+    ("import", "huggingface"),
+    ("doctor", "model"),
+    ("doctor", "data"),
+    ("doctor", "output"),
+    ("inspect",),
+    ("compare",),
+]
+
+
+def test_help_has_an_example_and_loads_no_torch() -> None:
+    code = f"""
+import contextlib, io, sys
+from dragoman.cli import app
+for command in {COMMANDS}:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        app([*command, "--help"])
+    text = " ".join(out.getvalue().split())
+    assert "Example: dragoman " + " ".join(command) in text, command
+    assert "torch" not in sys.modules, command
+"""
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert completed.stderr == ""
+    assert completed.returncode == 0
+
+
+def test_commands_are_complete(command: Command) -> None:
+    """COMMANDS above lists every command."""
+    groups = {names[0] for names in COMMANDS if len(names) == 2}
+    for name in ((), *((group,) for group in groups)):
+        listed = command(*name, "--help").out.split("Commands:")[1]
+        shown = {line.split()[0] for line in listed.splitlines() if re.match(r"  \w", line)}
+        assert shown == {names[len(name)] for names in COMMANDS if names[: len(name)] == name}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("dragoman tr", {"train", "translate"}), ("dragoman train --res", {"--resume"})],
+)
+def test_shell_completion(words: str, expected: set[str]) -> None:
+    """Requests completions like the bash script that --install-completion writes."""
+    request = {"_DRAGOMAN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    script = Path(sys.executable).with_name("dragoman")
+    completed = subprocess.run([script], env=os.environ | request, capture_output=True, text=True)
+    assert (completed.stderr, set(completed.stdout.split())) == ("", expected)
+
+
+def test_version(command: Command) -> None:
+    assert command("--version").out == f"dragoman {dragoman.__version__}\n"
+
+
+def test_no_arguments_print_help(command: Command) -> None:
+    outcome = command()
+    assert "Usage" in outcome.out + outcome.error
+    assert outcome.code in (0, 2)  # depends on the version of click

@@ -1,0 +1,72 @@
+"""Output of commands: files are complete or unchanged, and failures to write end a command without a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Command, SmallDisk
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [(b"a\nb\n\xff\n", "line 3: not valid UTF-8"), (b"a\nb\nc\x00\n", "line 3: control character U+0000")],
+)
+def test_output_file_is_complete_or_unchanged(
+    data: bytes, message: str, finished_run: Path, command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "in").write_bytes(data)
+    (tmp_path / "out").write_text("precious")
+    for name in ("out", "new"):
+        outcome = command("translate", finished_run, "--input", tmp_path / "in", "--output", tmp_path / name)
+        assert outcome.code == 2
+        assert f"{tmp_path}/in {message}" in outcome.error
+    assert (tmp_path / "out").read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+    outcome = command("translate", finished_run, stdin=data)
+    assert outcome.code == 2
+    assert f"standard input {message}" in outcome.error
+
+
+@pytest.mark.parametrize("arguments", [("data", "list"), ("--help",), ("translate", "RUN", "--input", "SOURCE")])
+def test_closed_pipe_is_not_an_error(arguments: tuple[str, ...], finished_run: Path, corpus: Path) -> None:
+    """As under ``| head -1``, which exits after the first line; here the reader has exited before."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    paths = {"RUN": str(finished_run), "SOURCE": str(corpus / "test.de")}
+    full = [sys.executable, "-m", "dragoman", *(paths.get(argument, argument) for argument in arguments)]
+    completed = subprocess.run(full, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert completed.stderr == ""
+    assert completed.returncode not in (0, 2)
+
+
+def test_full_disk_under_standard_output_is_an_error(finished_run: Path, small_disk: SmallDisk) -> None:
+    small_disk.resize(4)
+    (small_disk.path / "filler").write_bytes(b"x" * 4096)
+    command = [sys.executable, "-m", "dragoman", "translate", str(finished_run), "Hund"]
+    with (small_disk.path / "out").open("w") as out:
+        completed = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True)
+    assert completed.returncode == 2
+    assert "No space left on device" in completed.stderr
+    assert "Traceback" not in completed.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is needed")
+def test_progress_is_shown_in_a_terminal(finished_run: Path, corpus: Path, tmp_path: Path) -> None:
+    import pty
+
+    arguments = ["translate", finished_run, "--input", corpus / "test.de", "--output", tmp_path / "out"]
+    reader, terminal = pty.openpty()
+    subprocess.run([sys.executable, "-m", "dragoman", *map(str, arguments)], stderr=terminal, check=True)
+    os.close(terminal)
+    shown = os.read(reader, 100_000).decode()
+    os.close(reader)
+    assert "30 lines" in shown
+    assert len((tmp_path / "out").read_text("utf-8").splitlines()) == 30

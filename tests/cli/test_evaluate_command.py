@@ -1,0 +1,51 @@
+"""`dragoman evaluate`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+
+from dragoman.translator import Translator
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+
+def test_evaluate_prints_the_scores_of_the_translations(
+    finished_run: Path, command: Command, corpus: Path, translator: Translator
+) -> None:
+    files = ("--source", corpus / "test.de", "--reference", corpus / "test.en")
+    sources, references = ((corpus / name).read_text().splitlines() for name in ("test.de", "test.en"))
+    outcome = command("evaluate", finished_run, *files)
+    assert outcome.code == 0
+    bleu = BLEU()
+    score = bleu.corpus_score([each.text for each in translator(sources)], [references]).score
+    assert f"BLEU {score:.2f}  {bleu.get_signature()}" in outcome.out
+    scores = json.loads(command("evaluate", finished_run, *files, "--json").out)
+    assert scores["bleu"] == pytest.approx(score, abs=6e-4)
+    assert f"perplexity {scores['perplexity']:.3f}" in outcome.out
+    greedy = command("evaluate", finished_run, *files, "--set", "decoding.beam_size=1")
+    assert "30 sentences, greedy" in greedy.out
+
+
+def test_evaluate_rejects_files_of_different_length(
+    finished_run: Path, command: Command, corpus: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "short").write_text("one\n")
+    files = ("--source", corpus / "test.de", "--reference", tmp_path / "short")
+    outcome = command("evaluate", finished_run, *files, "--json")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "test.de has 30 lines" in outcome.error
+    assert "short has 1 lines" in outcome.error
+
+
+def test_warning_about_long_lines_shows_no_source_code(finished_run: Path, process: Command, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("Hund " * 300 + "\n")
+    outcome = process("evaluate", finished_run, "--source", tmp_path / "x", "--reference", tmp_path / "x")
+    assert outcome.code == 0
+    assert re.fullmatch(r"dragoman: warning: 1 of 1 texts were longer than the model's limit .*\n", outcome.error)

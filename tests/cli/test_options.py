@@ -1,0 +1,42 @@
+"""Options that several commands share: --engine, --device and --verbose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+needs_onednn = pytest.mark.skipif(not HAS_ONEDNN_LINEAR, reason="this processor has no AVX-512")
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", pytest.param("cpu", marks=needs_onednn), "torch"])
+def test_verbose_names_engine_and_device(engine: str, finished_run: Path, command: Command) -> None:
+    arguments = ("translate", finished_run, "Ein Hund läuft.", "--device", "cpu", "--engine", engine)
+    assert f"dragoman: engine: {engine}, device: cpu" in command(*arguments, "--verbose").error
+    assert command(*arguments).error == ""
+
+
+def test_verbose_explains_why_an_engine_is_not_used(finished_run: Path, command: Command) -> None:
+    sampling = ("--set", "decoding.sampling=true")
+    outcome = command("translate", finished_run, "Hund", "--verbose", *sampling)
+    assert outcome.code == 0
+    assert "ctranslate2 does not support decoding.sampling = true" in outcome.error
+
+
+def test_unknown_engine_is_rejected(finished_run: Path, command: Command) -> None:
+    outcome = command("translate", finished_run, "Ein Hund läuft.", "--engine", "troch")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "did you mean 'torch'" in outcome.error
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "gpu"])
+def test_missing_device_is_rejected(device: str, finished_run: Path, command: Command) -> None:
+    outcome = command("translate", finished_run, "Ein Hund läuft.", "--device", device)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"device '{device}' cannot be used" in outcome.error

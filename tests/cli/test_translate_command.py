@@ -1,0 +1,149 @@
+"""`dragoman translate`: inputs, outputs, settings and invalid requests."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dragoman.translator import Translator
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+
+@pytest.fixture(scope="module")
+def source(corpus: Path) -> Path:
+    return corpus / "test.de"
+
+
+@pytest.fixture(scope="module")
+def expected(translator: Translator, source: Path) -> list[str]:
+    """The translations of the source."""
+    return [translation.text for translation in translator(source.read_text().splitlines())]
+
+
+def test_texts_are_translated_line_by_line(finished_run: Path, command: Command, translator: Translator) -> None:
+    texts = ["Ein Hund läuft.", "", "Zwei Frauen lesen\nein Buch."]
+    outcome = command("translate", finished_run, *texts)
+    assert (outcome.code, outcome.error) == (0, "")
+    assert outcome.out == "".join(f"{translator(text)}\n" for text in texts)
+
+
+def test_standard_input_is_translated_to_standard_output(
+    finished_run: Path, process: Command, translator: Translator
+) -> None:
+    lines = ["Ein Hund läuft.", "", "  ", "Zwei Frauen lesen ein Buch.", ""]
+    outcome = process("translate", finished_run / "bundle", stdin="\r\n".join(lines).encode() + b"\n")
+    assert (outcome.code, outcome.error) == (0, "")
+    assert outcome.out == "".join(f"{translator(line)}\n" for line in lines)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_file_is_translated_to_file(
+    suffix: str, finished_run: Path, command: Command, source: Path, expected: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / f"in{suffix}"
+    path.write_bytes(gzip.compress(source.read_bytes()) if suffix else source.read_bytes())
+    outcome = command("translate", finished_run, "--input", path, "--output", tmp_path / "out")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert (tmp_path / "out").read_text().splitlines() == expected
+
+
+def test_empty_input_gives_empty_output(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("")
+    outcome = command("translate", finished_run)
+    assert (outcome.code, outcome.out) == (0, "")
+    assert command("translate", finished_run, "--input", tmp_path / "in", "--output", tmp_path / "out").code == 0
+    assert (tmp_path / "out").read_text() == ""
+
+
+def test_prefixes_begin_the_translations(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    tmp_path.joinpath("in").write_text("Ein Hund läuft.\nZwei Frauen lesen.\n")
+    tmp_path.joinpath("prefixes").write_text("Three\n\n")
+    arguments = ("translate", finished_run, "--input", tmp_path / "in", "--prefixes")
+    outcome = command(*arguments, tmp_path / "prefixes")
+    first, second = outcome.out.splitlines()
+    assert first.startswith("Three")
+    assert second == command("translate", finished_run, "Zwei Frauen lesen.").out.rstrip("\n")
+    tmp_path.joinpath("few").write_text("Three\n")
+    outcome = command(*arguments, tmp_path / "few")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "fewer prefixes than texts" in outcome.error
+
+
+def test_ensemble_of_equal_models_translates_like_one(finished_run: Path, command: Command) -> None:
+    alone = command("translate", finished_run, "Ein Hund läuft.")
+    outcome = command("translate", finished_run, "Ein Hund läuft.", "--ensemble", finished_run)
+    assert (outcome.code, outcome.out) == (0, alone.out)
+    outcome = command("translate", finished_run, "x", "--ensemble", finished_run, "--engine", "ctranslate2")
+    assert outcome.code == 2
+    assert "an ensemble" in outcome.error
+
+
+def test_json_lines_contain_all_fields(
+    finished_run: Path, command: Command, translator: Translator, source: Path
+) -> None:
+    engine = ("--engine", translator.engine.name)  # other engines round differently
+    options = ("--json", "--set", "decoding.n_best=2", *engine)
+    outcome = command("translate", finished_run, "--input", source, *options)
+    settings = translator.decoding.model_copy(update={"n_best": 2})
+    translations = Translator(translator.bundle, settings)(source.read_text().splitlines())
+    assert [json.loads(line) for line in outcome.out.splitlines()] == [asdict(each) for each in translations]
+
+
+def test_alternatives_follow_on_the_same_line(finished_run: Path, command: Command, translator: Translator) -> None:
+    outcome = command("translate", finished_run, "Ein Hund.", "", "--set", "decoding.n_best=3")
+    first, empty = outcome.out.splitlines()
+    assert len(first.split("\t")) == 3
+    assert first.split("\t")[0] == translator("Ein Hund.").text
+    assert empty == ""
+
+
+def test_decoding_settings_can_be_changed(
+    finished_run: Path, command: Command, translator: Translator, source: Path, expected: list[str]
+) -> None:
+    settings = translator.decoding.model_copy(update={"beam_size": 1})
+    greedy = [each.text for each in Translator(translator.bundle, settings)(source.read_text().splitlines())]
+    assert greedy != expected
+    outcome = command("translate", finished_run, "--input", source, "--set", "decoding.beam_size=1")
+    assert outcome.out.splitlines() == greedy
+    both = ("--set", "decoding.beam_size=8", "--set", "decoding.beam_size=1")
+    assert command("translate", finished_run, "--input", source, *both).out.splitlines() == greedy
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "model.d_model=64"], "--set model.d_model=64: only decoding.* can be changed for a trained model"),
+        (["--set", "decoding.beam_sise=2"], "did you mean 'beam_size'?"),
+        (["--set", "decoding.beam_size=0"], "decoding.beam_size"),
+        (["--set", "decoding.n_best=9"], "n_best = 9 is more than beam_size = 3"),
+        (["--set", "decoding.beam_size"], "expected SECTION.KEY=VALUE"),
+        (["Hund", "--input", "{source}"], "give texts or --input, not both"),
+        (["--input", "{source}", "--output", "{source}"], "is also the input"),
+        (["--input", "{source}x"], "test.dex: No such file"),
+        (["Hund", "--output", "{source}/x"], "could not be saved: Not a directory"),
+        (["--beam", "3"], "No such option: --beam"),
+    ],
+)
+def test_translate_rejects_invalid_requests(
+    arguments: list[str], message: str, finished_run: Path, command: Command, source: Path
+) -> None:
+    before = source.read_bytes()
+    outcome = command("translate", finished_run, *(argument.format(source=source) for argument in arguments))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.error
+    assert source.read_bytes() == before
+
+
+def test_warning_counts_truncated_lines(finished_run: Path, command: Command, translator: Translator) -> None:
+    long = "Hund " * 300
+    outcome = command("translate", finished_run, long, "Hund", long)
+    assert outcome.code == 0
+    assert len(outcome.out.splitlines()) == 3
+    assert f"2 lines longer than the model's limit of {translator.source_limit} tokens" in outcome.error
