@@ -1,4 +1,4 @@
-"""What README and docs/ say is so: commands parse, settings and files exist, Python runs, and a walk is walked."""
+"""The documentation is correct: commands parse, settings and files exist, Python blocks and the walkthrough run."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from dragoman.settings.recipe_errors import field_at
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 OTHER_COMMANDS = {".", "cp", "echo", "head"}
-STAND_INS = {"my-recipe": "own-data"}
+COPIES = {"my-recipe": "own-data"}
 SMALL = "training.steps=60 training.validations=2 training.log_every=10 training.warmup_steps=10 decoding.max_length=20"
 SMALL += " text.vocabulary_size=600 model.d_model=32 model.heads=2 model.d_ff=64 model.encoder_layers=1"
 SMALL += " model.decoder_layers=1"
 
 
 class Block(NamedTuple):
-    """A fenced block, or a command of one."""
+    """A fenced block, or a command from one."""
 
     page: Path
     line: int
@@ -54,7 +54,7 @@ def blocks(kind: str) -> list[Block]:
 
 
 def commands() -> list[Block]:
-    """Every command of the sh blocks and every dragoman command between backticks, pipes taken apart."""
+    """Every command of the sh blocks, each part of a pipe separately, and every dragoman command between backticks."""
     found = []
     for page, first, text in blocks("sh"):
         for number, line in enumerate(text.splitlines(), start=first):
@@ -71,7 +71,7 @@ def commands() -> list[Block]:
 
 
 def parse(arguments: list[str]) -> tuple[str, dict[str, Any]]:
-    """Verb and parameters, by the real command line; nothing is run."""
+    """The command and its parameters, parsed by the real command line; nothing is run."""
     command: Any = typer.main.get_command(app)
     verb = "dragoman"
     while hasattr(command, "commands") and arguments != ["--help"]:
@@ -83,15 +83,15 @@ def parse(arguments: list[str]) -> tuple[str, dict[str, Any]]:
 
 
 def recipe_of(path: Path, overrides: list[str]) -> Recipe:
-    """The recipe that a page names: a file, a built-in one, that of a run, or a reader's copy of own-data."""
+    """The recipe that a page names: a file, a built-in recipe, the recipe of a run, or a reader's copy of own-data."""
     name = path.parent.name if path.name == "recipe.toml" else path.stem
     if path.parts[0] == "recipes":
         assert (ROOT / path).is_file()
-    return load_recipe(Path(STAND_INS.get(name, name)), overrides)
+    return load_recipe(Path(COPIES.get(name, name)), overrides)
 
 
 @pytest.mark.parametrize("command", commands(), ids=str)
-def test_commands_are_real(command: Block) -> None:
+def test_commands_exist(command: Block) -> None:
     name, *arguments = shlex.split(command.text)
     if name == "dragoman":
         verb, parameters = parse(arguments)
@@ -143,7 +143,7 @@ def headings(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_link_targets_exist(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if not link.startswith("https://"):
             path, _, anchor = link.partition("#")
@@ -155,38 +155,38 @@ def test_links_lead_somewhere(page: Path) -> None:
 BAD: dict[str, dict[str, bytes]] = {
     "files of different length": {"train.de": b"a\nb\n", "train.en": b"a\nb\nc\n"},
     "not UTF-8": {"train.de": "gut\nschön\n".encode("latin-1"), "train.en": b"a\nb\n"},
-    "nothing in it": {"train.de": b"", "train.en": b""},
-    "only line breaks": {"train.de": b"\n\n", "train.en": b"a\nb\n"},
-    "one endless line": {"train.de": b"x" * 1_000_000, "train.en": b"a\n"},
+    "empty file": {"train.de": b"", "train.en": b""},
+    "only empty lines": {"train.de": b"\n\n", "train.en": b"a\nb\n"},
+    "line too long": {"train.de": b"x" * 1_000_000, "train.en": b"a\n"},
     "control characters": {"train.de": b"a\0b\n", "train.en": b"a\n"},
     "too many columns": {"pairs.tsv": b"a\tb\nc\td\te\n"},
-    "broken JSON": {"pairs.jsonl": b'{"de": "a", "en": "b"}\n{"de": "a", "en": }\n'},
+    "invalid JSON": {"pairs.jsonl": b'{"de": "a", "en": "b"}\n{"de": "a", "en": }\n'},
     "wrong keys": {"pairs.jsonl": b'{"de": "a", "fr": "b"}\n'},
-    "a mistyped path": {"trains.de": b"a\n", "trains.en": b"a\n"},
+    "mistyped path": {"trains.de": b"a\n", "trains.en": b"a\n"},
 }
 
 
-def refusals() -> dict[str, str]:
-    """What own-data.md's table says is refused -> the message it gives for it."""
-    section = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8").partition("## What is refused")[2]
+def documented_messages() -> dict[str, str]:
+    """Each problem in the table of own-data.md with its message."""
+    section = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8").partition("## Error messages")[2]
     return dict(re.findall(r"^\| ([^|`]+) \| `(.+?)` \|", section, re.MULTILINE))
 
 
-@pytest.mark.parametrize("what", refusals())
-def test_bad_input_is_refused_in_the_words_of_the_page(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("problem", documented_messages())
+def test_messages_for_bad_input_are_those_of_the_page(
+    problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my").mkdir()
-    for name, content in BAD[what].items():
+    for name, content in BAD[problem].items():
         (tmp_path / "my" / name).write_bytes(content)
-    reference = next((f"my/{name}" for name in BAD[what] if name.startswith("pairs")), "my/train.{lang}")
+    reference = next((f"my/{name}" for name in BAD[problem] if name.startswith("pairs")), "my/train.{lang}")
     with pytest.raises(UserError) as caught:
         list(read_corpus(reference, source_language="de", target_language="en"))
-    assert str(caught.value) == refusals()[what]
+    assert str(caught.value) == documented_messages()[problem]
 
 
-def test_a_recipe_is_refused_in_the_words_of_the_page() -> None:
+def test_messages_for_a_bad_recipe_are_those_of_the_page() -> None:
     (example,) = (block.text for block in blocks("text") if "3 problems" in block.text)
     wrong = ["model.d_modle=256", "model.heads=3", "training.learning_rate=-1"]
     document = tomllib.loads(builtin_recipes()["own-data"].read_text(encoding="utf-8"))
@@ -196,9 +196,9 @@ def test_a_recipe_is_refused_in_the_words_of_the_page() -> None:
 
 
 @pytest.fixture(scope="module")
-def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory in which own-data.md's walk was walked with 300 pairs and a tiny model."""
-    directory = tmp_path_factory.mktemp("walk")
+def walkthrough(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory in which the walkthrough of own-data.md was run, with 300 pairs and a tiny model."""
+    directory = tmp_path_factory.mktemp("walkthrough")
     (directory / "my").mkdir()
     (directory / "recipes").symlink_to(ROOT / "recipes")
     for split, count in (("train", 300), ("test", 12)):
@@ -206,12 +206,12 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
             text = "".join(sentence + "\n" for sentence in sentences)
             (directory / "my" / f"{split}.{language}").write_text(text, encoding="utf-8")
     page = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
-    walk = page.partition("## The walk")[2].partition("\n## ")[0]
-    script = "".join(re.findall(r"^```sh\n(.*?)^```$", walk, re.DOTALL | re.MULTILINE))
+    section = page.partition("## Walkthrough")[2].partition("\n## ")[0]
+    script = "".join(re.findall(r"^```sh\n(.*?)^```$", section, re.DOTALL | re.MULTILINE))
     small = " ".join(f"--set {setting}" for setting in SMALL.split())
     script = re.sub(r"^(dragoman train .*)$", rf"\1 {small}", script, flags=re.MULTILINE)
     run(directory, "bash", "-euo", "pipefail", "-c", script)
-    (directory / "runs" / "quickstart").symlink_to("own-data")  # what other pages call their run
+    (directory / "runs" / "quickstart").symlink_to("own-data")  # the run of the other pages
     return directory
 
 
@@ -224,30 +224,33 @@ def run(directory: Path, *command: str) -> str:
     return done.stdout
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="the walk needs bash")
-def test_the_walk_ends_where_the_page_says(walked: Path) -> None:
-    lines = [(walked / "my" / name).read_text(encoding="utf-8").splitlines() for name in ("test.de", "translated.en")]
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the walkthrough needs bash")
+def test_the_walkthrough_translates_and_scores(walkthrough: Path) -> None:
+    lines = [
+        (walkthrough / "my" / name).read_text(encoding="utf-8").splitlines() for name in ("test.de", "translated.en")
+    ]
     assert len(lines[0]) == len(lines[1])
-    scores = json.loads((walked / "my" / "scores.json").read_text(encoding="utf-8"))
+    scores = json.loads((walkthrough / "my" / "scores.json").read_text(encoding="utf-8"))
     assert scores["sentences"] == len(lines[0])
-    assert "BLEU" in (walked / "runs" / "own-data" / "report.html").read_text(encoding="utf-8")
-    metrics = (walked / "runs" / "own-data" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    assert "BLEU" in (walkthrough / "runs" / "own-data" / "report.html").read_text(encoding="utf-8")
+    metrics = (walkthrough / "runs" / "own-data" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     losses = [line["loss"] for line in map(json.loads, metrics) if line["kind"] == "train"]
     assert losses[-1] < losses[0]
 
 
 @pytest.mark.parametrize("page", {block.page: None for block in blocks("python")}, ids=lambda page: page.name)
-def test_python_runs(page: Path, walked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(walked)
+def test_python_runs(page: Path, walkthrough: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(walkthrough)
     namespace: dict[str, Any] = {}
     for block in blocks("python"):
         if block.page == page:
             exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
 
 
-def test_example_translates(walked: Path) -> None:
-    printed = run(walked, sys.executable, str(ROOT / "examples" / "translate.py"), "runs/quickstart", "Ein Hund.", "")
-    assert printed.count("(end)") == 1  # nothing was searched for in the empty text
+def test_example_translates(walkthrough: Path) -> None:
+    program = str(ROOT / "examples" / "translate.py")
+    printed = run(walkthrough, sys.executable, program, "runs/quickstart", "Ein Hund.", "")
+    assert printed.count("(end)") == 1  # the empty text needs no search
     assert printed.endswith("\n\n")
 
 
