@@ -157,20 +157,20 @@ def test_link_targets_exist(page: Path) -> None:
 INVALID_FILES: dict[str, dict[str, bytes]] = {
     "files of different length": {"train.de": b"a\nb\n", "train.en": b"a\nb\nc\n"},
     "not UTF-8": {"train.de": "gut\nschön\n".encode("latin-1"), "train.en": b"a\nb\n"},
-    "nothing in it": {"train.de": b"", "train.en": b""},
-    "only line breaks": {"train.de": b"\n\n", "train.en": b"a\nb\n"},
-    "one endless line": {"train.de": b"x" * 1_000_000, "train.en": b"a\n"},
+    "empty file": {"train.de": b"", "train.en": b""},
+    "only empty lines": {"train.de": b"\n\n", "train.en": b"a\nb\n"},
+    "line too long": {"train.de": b"x" * 1_000_000, "train.en": b"a\n"},
     "control characters": {"train.de": b"a\0b\n", "train.en": b"a\n"},
     "too many columns": {"pairs.tsv": b"a\tb\nc\td\te\n"},
-    "broken JSON": {"pairs.jsonl": b'{"de": "a", "en": "b"}\n{"de": "a", "en": }\n'},
+    "invalid JSON": {"pairs.jsonl": b'{"de": "a", "en": "b"}\n{"de": "a", "en": }\n'},
     "wrong keys": {"pairs.jsonl": b'{"de": "a", "fr": "b"}\n'},
-    "a mistyped path": {"trains.de": b"a\n", "trains.en": b"a\n"},
+    "mistyped path": {"trains.de": b"a\n", "trains.en": b"a\n"},
 }
 
 
 def documented_errors() -> dict[str, str]:
     """The table of errors in own-data.md: each problem with its message."""
-    section = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8").partition("## What is refused")[2]
+    section = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8").partition("## Error messages")[2]
     return dict(re.findall(r"^\| ([^|`]+) \| `(.+?)` \|", section, re.MULTILINE))
 
 
@@ -211,8 +211,8 @@ def walkthrough(tmp_path_factory: pytest.TempPathFactory) -> Path:
             text = "".join(sentence + "\n" for sentence in sentences)
             (directory / "my" / f"{split}.{language}").write_text(text, encoding="utf-8")
     page = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
-    first_section = page.split("\n## ")[1]
-    script = "".join(re.findall(r"^```sh\n(.*?)^```$", first_section, re.DOTALL | re.MULTILINE))
+    section = page.partition("## Walkthrough")[2].partition("\n## ")[0]
+    script = "".join(re.findall(r"^```sh\n(.*?)^```$", section, re.DOTALL | re.MULTILINE))
     assert "dragoman train" in script
     small = " ".join(f"--set {setting}" for setting in SMALL.split())
     script = re.sub(r"^(dragoman train .*)$", rf"\1 {small}", script, flags=re.MULTILINE)
