@@ -1,8 +1,8 @@
-# Every target makes what it needs, from a fresh clone on.
+# Every target installs what it needs, also in a fresh clone.
 PYTHON ?= python3
 BIN := .venv/bin
 
-# Named corpora are read here before they are downloaded.
+# Corpora of the catalog are read from this directory if it has them.
 ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
@@ -24,18 +24,18 @@ bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
 	@for benchmark in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
 
-# Kills a run two hundred times, at random moments and while it saves, and damages its files.
+# Kills a run 200 times, at random moments and while it saves, and damages its files.
 crash-test: .venv/installed
 	$(BIN)/python -m pytest -s tests/training/test_crashes.py --kills=200 --kill-seed=$$(date +%s)
 
-# Ours, CTranslate2 and Hugging Face on one bundle: make bench-decoding BUNDLE=runs/mine CORPUS=multi30k:val
+# Compares the engines and Hugging Face on one bundle: make bench-decoding BUNDLE=runs/mine CORPUS=multi30k:val
 BUNDLE ?= runs/quickstart
 CORPUS ?= captions:test
 bench-decoding: .venv/extras
 	test -e $(BUNDLE) || $(MAKE) quickstart
 	$(BIN)/python benchmarks/decoding.py $(BUNDLE) --corpus $(CORPUS)
 
-# Training beside its peers, each in an environment of its own.
+# Compares training with other programs, each in a separate environment.
 bench-training: .venv/extras .venv-peers/installed
 	$(BIN)/python benchmarks/training.py
 
@@ -59,12 +59,12 @@ clean:
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,browser,spacy]'
 	@touch $@
 
-# What exports and engines need.
+# The packages that exports and engines need.
 .venv/extras: .venv/installed
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[ctranslate2,huggingface,onnx,argos]'
 	@touch $@
 
-# What these ask for themselves cannot be installed together, and their training needs little of it.
+# Training in these programs needs only a part of their dependencies, and all of them cannot be installed together.
 .venv-peers/installed: constraints.txt
 	$(PYTHON) -m venv .venv-peers/joeynmt
 	$(PYTHON) -m venv .venv-peers/eole

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dragoman.reference.attention import (
+    AdditiveScorer,
     Array,
     Linear,
     Projections,
@@ -59,12 +60,13 @@ def main() -> None:
         show(f"Head {number} of 2 sees half of the features, from {half}", weights, GERMAN, ENGLISH)
 
     # tanh(q + k) grows where both have a feature; the scorer adds it up over the features
-    _, weights = additive_attention(german - 3, english - 1, english, identity, identity, 6.0 * np.ones(8))
+    scorer = AdditiveScorer(identity, identity, 6.0 * np.ones(8))
+    _, weights = additive_attention(german - 3, english - 1, english, scorer)
     show("Additive attention (Bahdanau et al. 2015) in place of the dot product", weights, GERMAN, ENGLISH)
 
 
 def show(title: str, weights: Array, rows: dict[str, list[int]], columns: dict[str, list[int]]) -> None:
-    """Print weights, (6, 6), with the words that ask beside them and the words that are asked above."""
+    """Print weights, (6, 6), with the queries' words to the left and the keys' words above."""
     print(f"\n{title}")
     print(" " * 8 + "".join(f"{word:>8}" for word in columns))
     for word, row in zip(rows, weights, strict=True):

@@ -50,7 +50,7 @@ RETIRED_PHRASES = (
     *("is told", "are told", "tells of", "is at fault", "which is to be", "that is to be", "the house", "licence"),
     *("learnt", "spelt", "parametrised", "normalise[ds]?", "initialise[ds]?", "synchronised"),
 )
-SHARED_NAMES = {"unsupported", "open_engine", "open_corpus", "recognizes", "refusals", "reopen", "write"}
+SHARED_NAMES = {"unsupported", "open_engine", "open_corpus", "recognizes", "reopen", "write", "load"}
 """Functions that every module of a table of extensions has."""
 
 

@@ -166,7 +166,7 @@ def test_long_texts_are_translated_in_part_and_counted(translator: Translator, t
     assert {translation.text for translation in translations[::2]} == {translations[3].text} != {""}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert [each.truncated for each in translator.stream([exact + " z"])] == [True], "whoever streams counts"
+        assert [each.truncated for each in translator.stream([exact + " z"])] == [True], "and no warning"
 
 
 def test_translations_are_no_longer_than_the_settings_say(translator: Translator, texts: list[str]) -> None:

@@ -43,7 +43,7 @@ def converted_bundle(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def saved(bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The bundle as a directory, and a cache directory of its own."""
+    """The bundle as a directory, and an empty cache directory."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     bundle.save(tmp_path / "bundle")
     return tmp_path / "bundle"

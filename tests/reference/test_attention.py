@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.reference.attention import (
+    AdditiveScorer,
     Array,
     Linear,
     Mask,
@@ -193,9 +194,9 @@ def test_moving_on_turns_every_pair_of_a_position_by_its_own_angle(shift: int) -
     table = sinusoidal_positions(100, D_MODEL)
     for pair in range(D_MODEL // 2):
         angle = shift / 10000 ** (2 * pair / D_MODEL)
-        turn = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
+        rotation = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
         hands = table[:, 2 * pair : 2 * pair + 2]
-        close(hands[:-shift] @ turn.T, hands[shift:], atol=1e-12)
+        close(hands[:-shift] @ rotation.T, hands[shift:], atol=1e-12)
 
 
 def test_positions_start_with_all_hands_up_and_are_all_different() -> None:
@@ -243,8 +244,8 @@ def test_additive_attention_is_that_of_torch(generator: np.random.Generator, mas
     query, key = (
         Linear(linear.weight.T.detach().numpy(), linear.bias.detach().numpy()) for linear in (theirs.query, theirs.key)
     )
-    scorer = theirs.scorer.weight[0].detach().numpy()
-    output, weights = additive_attention(q, k, k, query, key, scorer, mask[:, 0])
+    scorer = AdditiveScorer(query, key, theirs.scorer.weight[0].detach().numpy())
+    output, weights = additive_attention(q, k, k, scorer, mask[:, 0])
     expected, expected_weights = theirs(tensor(q), tensor(k), tensor(k), tensor(mask[:, 0]))
     equal(output, expected)
     equal(weights, expected_weights)

@@ -141,7 +141,7 @@ def test_finished_sentences_leave_the_batch(beam_size: int) -> None:
     assert len({len(rows) for rows in alone}) > 2, "some finish early"
     assert rows_seen(*SENTENCES) == [
         sum(rows[step] for rows in alone if step < len(rows)) for step in range(steps)
-    ]  # a sentence costs as many rows beside others as alone
+    ]  # as many rows as for each sentence alone
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])

@@ -21,14 +21,14 @@ def die_at_operation(number: int, run: Path) -> None:
     """Kill this process, as nothing can prevent, before the operation of this number on files of the run."""
     left = number
 
-    def watch(event: str, arguments: tuple[object, ...]) -> None:
+    def count_operations(event: str, arguments: tuple[object, ...]) -> None:
         nonlocal left
         if arguments and str(arguments[0]).startswith(f"{run}{os.sep}"):
             left -= 1
             if left < 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    sys.addaudithook(watch)
+    sys.addaudithook(count_operations)
 
 
 def main(recipe: Path, run: Path) -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints: training goes on as if it had never stopped, and damage is told."""
+"""Checkpoints: resumed training is identical to uninterrupted training, and damage is reported."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def alone(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def stop_at_a_checkpoint(recipe: Path, run: Path) -> None:
-    """Train in two processes, which are told to end once there is a checkpoint."""
+    """Train in two processes, and stop them after the first checkpoint."""
     process = torchrun(2, recipe, run)
     while not checkpoint_steps(run):
         assert process.poll() is None, process.communicate()[1]

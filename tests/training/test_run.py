@@ -81,7 +81,7 @@ def uninterrupted(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFac
 
 
 def assert_same_run(run: Path, other: Path) -> None:
-    """Nothing tells the runs apart: weights, optimizer, random numbers, losses of all steps."""
+    """The runs are identical: weights, optimizer state, random numbers, losses of all steps."""
     assert weights(run) == weights(other)
     steps = checkpoint_steps(run)
     assert steps[-1] == checkpoint_steps(other)[-1]
@@ -148,7 +148,7 @@ def test_second_interrupt_stops_at_once_and_loses_nothing_saved(
     wait_for(lambda: bool(checkpoint_steps(run)), process)
     process.send_signal(signal.SIGINT)
     assert process.stderr
-    while "once more to stop at once" not in process.stderr.readline():
+    while "interrupt again to stop immediately" not in process.stderr.readline():
         assert process.poll() is None
     saved = digests(run / "checkpoints")
     process.send_signal(signal.SIGINT)

@@ -35,6 +35,14 @@ class Projections(NamedTuple):
     output: Linear
 
 
+class AdditiveScorer(NamedTuple):
+    """The network of additive attention: one hidden layer, with maps from queries and from keys."""
+
+    query: Linear  # (d_q, hidden)
+    key: Linear  # (d_k, hidden)
+    weights: Array  # (hidden,)
+
+
 def softmax(scores: Array) -> Array:
     """Probabilities proportional to exp(score), which sum to 1 along the last dimension.
 
@@ -73,7 +81,7 @@ def scaled_dot_product_attention(q: Array, k: Array, v: Array, mask: Mask | None
 
 
 def additive_attention(
-    q: Array, k: Array, v: Array, query: Linear, key: Linear, scorer: Array, mask: Mask | None = None
+    q: Array, k: Array, v: Array, scorer: AdditiveScorer, mask: Mask | None = None
 ) -> tuple[Array, Array]:
     """Attention whose score is a small network, w . tanh(q W_q + k W_k) (Bahdanau et al. 2015, appendix A.1.2).
 
@@ -84,16 +92,14 @@ def additive_attention(
         q: Queries, (..., target, d_q); the decoder's previous state in the paper.
         k: Keys, (..., source, d_k); the encoder's annotations in the paper, which are also the values.
         v: Values, (..., source, d_v).
-        query: (d_q, hidden).
-        key: (d_k, hidden).
-        scorer: Weights w of the hidden layer, (hidden,).
+        scorer: W_q, W_k and w.
         mask: True = may attend, broadcastable to (..., target, source).
 
     Returns:
         The output, (..., target, d_v), and the weights, (..., target, source).
     """
-    pairs = query(q)[..., :, None, :] + key(k)[..., None, :, :]  # (..., target, source, hidden)
-    scores = np.tanh(pairs) @ scorer  # (..., target, source)
+    pairs = scorer.query(q)[..., :, None, :] + scorer.key(k)[..., None, :, :]  # (..., target, source, hidden)
+    scores = np.tanh(pairs) @ scorer.weights  # (..., target, source)
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)  # (..., target, source)
     weights = softmax(scores)  # (..., target, source)

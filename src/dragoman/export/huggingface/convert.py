@@ -22,7 +22,7 @@ DECODING_SETTINGS = ("beam_size", "length_penalty", "max_length")
 """The decoding settings in the generation config. Its length penalty is a different formula, length^alpha."""
 
 
-def convert_model(bundle: Bundle) -> MarianMTModel | PegasusForConditionalGeneration:
+def convert_to_marian(bundle: Bundle) -> MarianMTModel | PegasusForConditionalGeneration:
     """The model with the bundle's weights and generation config, in evaluation mode."""
     settings = bundle.model.settings
     model = _initialize(bundle)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.export.decoding import list_other_settings
-from dragoman.export.huggingface.convert import DECODING_SETTINGS, convert_model, max_translation_length
+from dragoman.export.huggingface.convert import DECODING_SETTINGS, convert_to_marian, max_translation_length
 from dragoman.export.huggingface.exported_model import HuggingFaceModel
 from dragoman.export.huggingface.progress_bars import without_progress_bars
 from dragoman.export.huggingface.tokenizer import convert_tokenizer
@@ -27,7 +27,7 @@ def unsupported(bundle: Bundle) -> list[str]:
 def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     """Write model, tokenizer, generation config and model card into an existing directory."""
     with without_progress_bars():
-        convert_model(bundle).save_pretrained(directory)
+        convert_to_marian(bundle).save_pretrained(directory)
         convert_tokenizer(bundle).save_pretrained(directory)
     decoding = bundle.recipe.decoding
     values = {

@@ -30,7 +30,7 @@ Inputs = Mapping[str, tuple[Tensor, dict[int, Dim]]]
 """By name: an example, and which of its dimensions vary."""
 
 
-def convert_model(model: Transformer) -> dict[str, onnx.ModelProto]:
+def convert_to_onnx(model: Transformer) -> dict[str, onnx.ModelProto]:
     """The graphs of the encoder and of one decoder step, by name; see `Encoder` and `DecoderStep`."""
     assert not model.training, "dropout would become part of the graphs"
     batch, source, time = 2, 5, 3  # of the examples

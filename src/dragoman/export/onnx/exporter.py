@@ -8,7 +8,7 @@ from typing import Any
 
 from dragoman.bundle import Bundle
 from dragoman.export.decoding import list_other_settings
-from dragoman.export.onnx.convert import convert_model
+from dragoman.export.onnx.convert import convert_to_onnx
 from dragoman.export.onnx.exported_model import OnnxModel
 from dragoman.export.protocol import ExportedModel
 from dragoman.export.readme import write_readme
@@ -38,7 +38,7 @@ def unsupported(bundle: Bundle) -> list[str]:
 
 def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     """Write encoder, decoder, tokenizers, config and README into an existing directory."""
-    for name, model in convert_model(bundle.model).items():
+    for name, model in convert_to_onnx(bundle.model).items():
         (directory / f"{name}.onnx").write_bytes(model.SerializeToString())
     save_tokenizers(directory, bundle.source, bundle.target)
     (directory / "config.json").write_text(json.dumps(_config(bundle), indent=2), encoding="utf-8")
