@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from tiny_models import PAD, SIZE, TINY, padded_source, random_ids
 from torch import Tensor
 
-from dragoman.model.positions import POSITIONS, RotaryPositions, rotate, sinusoids
+from dragoman.model.build import build_model
+from dragoman.model.positions import POSITIONS, Positions, RotaryPositions, rotate, sinusoids
 from dragoman.reference.attention import sinusoidal_positions
 from dragoman.settings import Model
 
@@ -68,3 +70,22 @@ def test_rotation_continues_at_a_later_start() -> None:
     close(
         torch.cat((rotated_at(x[:, :, :4], where[:4]), rotated_at(x[:, :, 4:], where[4:])), dim=2), rotated_at(x, where)
     )
+
+
+class BinaryPositions(Positions):
+    """A new encoding: adds the binary digits of a position to the first dimensions of its embedding."""
+
+    def forward(self, embeddings: Tensor, positions: Tensor) -> Tensor:
+        digits = (positions[:, None] >> torch.arange(embeddings.shape[-1])) & 1  # (length, d_model)
+        return embeddings + digits
+
+
+def test_new_encoding_needs_one_class_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(POSITIONS, "binary", BinaryPositions)
+    settings = Model.model_validate(TINY).model_copy(update={"positions": "binary"})
+    model = build_model(settings, SIZE, SIZE, PAD, seed=1).eval()
+    source, target = padded_source(6, 4), random_ids(2, 7)
+    logits = model(source, target)
+    assert not torch.allclose(model(source.flip(1), target), logits), "positions have an effect"
+    cache = model.start(source)
+    close(torch.stack([model.step(tokens, cache) for tokens in target.T], dim=1), logits)
