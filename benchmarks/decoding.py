@@ -4,7 +4,7 @@ python benchmarks/decoding.py runs/quickstart
 python benchmarks/decoding.py runs/multi30k-de-en --corpus multi30k:test_2016_flickr --beams 1 5
 python benchmarks/decoding.py runs/multi30k-de-en --engines cpu "ctranslate2 float32" --repeats 7
 
-A repeat measures every engine once, in turn, so that changes in the speed of the machine affect all alike.
+A repeat measures every engine once, in turn, so that changes in the speed of the machine affect all equally.
 """
 
 from __future__ import annotations

@@ -67,7 +67,9 @@ def main() -> None:
             peers = [peer for peer in arguments.peers if precision == "float32" or peer in HALF]
             outcomes: dict[str, list[Outcome]] = {peer: [] for peer in peers}
             matrix_products = []
-            for _ in range(arguments.repeats):  # in turn, so that changes in the speed of the machine affect all alike
+            for _ in range(
+                arguments.repeats
+            ):  # in turn, so that changes in the speed of the machine affect all equally
                 matrix_products.append(large_product(precision))
                 for peer in peers:
                     outcomes[peer].append(run(peer, precision, Path(directory), arguments))

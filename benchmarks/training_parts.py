@@ -1,7 +1,7 @@
 """Measure how much each kernel and memory setting speeds up training, by disabling one at a time.
 
 Every measurement is a new process. A round runs all of them in turn, so that changes in the speed of the machine affect
-all alike.
+all equally.
 
 python benchmarks/training_parts.py --rounds 3
 python benchmarks/training_parts.py --precisions bfloat16 --steps 40

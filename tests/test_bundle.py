@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TEXTS = ["Ein Hund läuft.", "Zwei Frauen lesen ein Buch.", ""]
 Digests = Callable[[Path], dict[str, str]]
 
-CONVERTED = shutil.ignore_patterns("ctranslate2-*")
+CONVERTED = shutil.ignore_patterns("ctranslate2-*", ".ctranslate2-*")
 """What the engine ctranslate2 adds to the bundle of the tiny run when another test translates with it."""
 
 
@@ -250,3 +250,21 @@ def test_damage_ends_a_command_with_code_2(
 def test_all_files_have_the_same_permissions(finished_run: Path) -> None:
     modes = {path.stat().st_mode for path in (finished_run / "bundle").iterdir() if path.is_file()}
     assert len(modes) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(lambda weight: weight * torch.nan, "NaN or infinite"), (lambda weight: weight.half(), "float16, not float32")],
+    ids=["NaN", "float16"],
+)
+def test_load_rejects_invalid_values(
+    change: Callable[[torch.Tensor], torch.Tensor], message: str, bundle: Path
+) -> None:
+    weights = load_file(bundle / "model.safetensors")
+    name = next(iter(weights))
+    save_file(weights | {name: change(weights[name])}, bundle / "model.safetensors")
+    about = json.loads((bundle / "bundle.json").read_text(encoding="utf-8"))
+    about["sha256"]["model.safetensors"] = sha256(bundle / "model.safetensors")
+    (bundle / "bundle.json").write_text(json.dumps(about), encoding="utf-8")
+    with pytest.raises(UserError, match=f"{name} .*{message}"):
+        Bundle.load(bundle)

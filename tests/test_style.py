@@ -48,6 +48,7 @@ RETIRED_PHRASES = (
     *("does the like", "for it is", "of its own", "of their own", "nothing of", "whence", "wherein", "is worth"),
     *("comes apart", "came apart", "what is (?:left|kept|said|read)", "tells (?:which|what|how|the|of|why)", "surer"),
     *("is told", "are told", "tells of", "is at fault", "which is to be", "that is to be", "the house", "licence"),
+    *("told", "tells", "begun", "goes on", "asked for", "left in peace", "whatever", "says otherwise"),
     *("learnt", "spelt", "parametrised", "normalise[ds]?", "initialise[ds]?", "synchronised"),
 )
 SHARED_NAMES = {"unsupported", "open_engine", "open_corpus", "recognizes", "reopen", "write", "load"}

@@ -1,4 +1,4 @@
-"""Translators: texts in, as many translations out, in order, whatever the batches."""
+"""Translators: one translation per text, in order, independent of batching."""
 
 from __future__ import annotations
 
@@ -197,6 +197,15 @@ def test_samples_depend_on_the_seed_alone(translator: Translator, texts: list[st
     assert sample(1) != sample(2)
 
 
+def test_samples_of_a_text_do_not_depend_on_other_texts(translator: Translator) -> None:
+    settings = Decoding(sampling=True, temperature=50.0, n_best=3, max_length=20, batch_tokens=20)
+    sampling = Translator(translator.bundle, settings)
+    distinct = ["Hund", "Mann", "Frau", "Kind"]
+    together = sampling(distinct)
+    assert [sampling(text) for text in distinct] == together
+    assert len({text for each in together for text in (str(each), *map(str, each.alternatives))}) == 12
+
+
 def test_load_takes_settings_of_the_search(finished_run: Path, make_recipe: RecipeMaker, texts: list[str]) -> None:
     assert dragoman.load(finished_run).decoding == make_recipe().decoding
     greedy = Decoding(beam_size=1, max_length=5)
@@ -206,7 +215,7 @@ def test_load_takes_settings_of_the_search(finished_run: Path, make_recipe: Reci
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_translation_begins_as_it_is_told_to(beam_size: int, translator: Translator) -> None:
+def test_a_translation_starts_with_its_prefix(beam_size: int, translator: Translator) -> None:
     texts = ["Ein Hund läuft.", "Zwei Frauen lesen ein Buch.", "Ein Kind schläft."]
     forced = Translator(translator.bundle, translator.decoding.model_copy(update={"beam_size": beam_size}))
     found = forced(texts, ["Three", "", "A small dog"])
@@ -216,10 +225,10 @@ def test_a_translation_begins_as_it_is_told_to(beam_size: int, translator: Trans
     assert forced("Ein Hund läuft.", "Three").text == found[0].text
 
 
-def test_a_translation_begun_for_it_is_as_likely_as_scoring_says(translator: Translator, texts: list[str]) -> None:
-    begun = translator(texts, ["A small dog"] * len(texts))
-    scored = list(score(translator, [(text, each.text) for text, each in zip(texts, begun, strict=True)]))
-    same = [pair for pair in zip(begun, scored, strict=True) if pair[0].tokens == pair[1].tokens]
+def test_a_translation_forced_for_it_is_as_likely_as_scoring_says(translator: Translator, texts: list[str]) -> None:
+    forced = translator(texts, ["A small dog"] * len(texts))
+    scored = list(score(translator, [(text, each.text) for text, each in zip(texts, forced, strict=True)]))
+    same = [pair for pair in zip(forced, scored, strict=True) if pair[0].tokens == pair[1].tokens]
     assert len(same) > len(texts) / 2, "most texts are split as they were made"
     for each, expected in same:
         assert each.log_probabilities == pytest.approx(expected.log_probabilities, abs=2e-2)
@@ -230,9 +239,9 @@ def test_its_own_beginning_does_not_change_a_translation(translator: Translator,
     target = translator.bundle.target
     free = greedy(texts)
     beginnings = [" ".join(each.text.split()[:2]) for each in free]
-    begun = greedy(texts, beginnings)
+    forced = greedy(texts, beginnings)
     compared = 0
-    for each, beginning, again in zip(free, beginnings, begun, strict=True):
+    for each, beginning, again in zip(free, beginnings, forced, strict=True):
         tokens = [target.vocabulary.tokens[token] for token in target.encode([beginning])[0]]
         if tokens == each.tokens[: len(tokens)]:  # it is split as it was made
             assert again.tokens == each.tokens

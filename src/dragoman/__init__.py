@@ -15,7 +15,7 @@ _LAZY = ("Translation", "Translator", "load")
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs torch only when it is asked for."""
+    """Import modules that need torch on first access."""
     if name in _LAZY:
         from dragoman import translator
 

@@ -160,6 +160,17 @@ def _load_weights(model: Transformer, path: Path) -> None:
         raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
     with torch.no_grad():
         for name, parameter in parameters.items():
-            if weights[name].shape != parameter.shape:
-                raise UserError(f"{path}: {name} has shape {tuple(weights[name].shape)}, not {tuple(parameter.shape)}")
+            if problem := _mismatch(weights[name], parameter):
+                raise UserError(f"{path}: {name} {problem}")
             parameter.copy_(weights[name])
+
+
+def _mismatch(weight: Tensor, parameter: Tensor) -> str | None:
+    """Why a stored weight cannot be the value of a parameter, or None if it can."""
+    if weight.shape != parameter.shape:
+        return f"has shape {tuple(weight.shape)}, not {tuple(parameter.shape)}"
+    if weight.dtype != torch.float32:
+        return f"is {str(weight.dtype).removeprefix('torch.')}, not float32"
+    if not weight.isfinite().all():
+        return "contains NaN or infinite values; train the model again with a lower training.learning_rate"
+    return None

@@ -48,14 +48,15 @@ class Translator:
         self,
         bundle: Bundle,
         decoding: Decoding | None = None,
-        device: str = "cpu",
+        device: str = "auto",
         ensemble: Sequence[Bundle] = (),
         engine: Engine | None = None,
     ) -> None:
         self.bundle = bundle
         self.decoding = decoding or bundle.recipe.decoding
+        self.device = choose_device(device)
         if engine is None:
-            request = EngineRequest(bundle, self.decoding, choose_device(device))
+            request = EngineRequest(bundle, self.decoding, self.device)
             engine = open_with_ensemble(request, ensemble) if ensemble else open_engine(request)
         self.engine = engine
 
@@ -81,7 +82,9 @@ class Translator:
             UserError: A prefix is longer than a translation may be.
         """
         if isinstance(texts, str):
-            return self([texts], [str(prefixes or "")])[0]
+            if not isinstance(prefixes, str | None):
+                raise UserError("the prefix of one text must be a string")
+            return self([texts], [prefixes or ""])[0]
         translations = list(self.stream(texts, prefixes))
         if truncated := sum(translation.truncated for translation in translations):
             warnings.warn(
@@ -176,7 +179,7 @@ def _pair(texts: Iterable[str], prefixes: Iterable[str]) -> Iterator[tuple[str, 
 
 
 def load(
-    path: str | Path, decoding: Decoding | None = None, device: str = "cpu", engine: str | None = None
+    path: str | Path, decoding: Decoding | None = None, device: str = "auto", engine: str | None = None
 ) -> Translator:
     """Load the translator of a bundle or of a run directory.
 
@@ -195,4 +198,4 @@ def load(
     if engine is None:
         return Translator(bundle, decoding, device)
     request = EngineRequest(bundle, decoding or bundle.recipe.decoding, choose_device(device), directory)
-    return Translator(bundle, decoding, engine=open_engine(request, engine))
+    return Translator(bundle, decoding, device, engine=open_engine(request, engine))

@@ -83,7 +83,7 @@ def test_problems_are_reported(hub: FakeHub) -> None:
 
 def test_without_the_library_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(UserError, match=r"pip install 'dragoman\[hub\]'"):
+    with pytest.raises(UserError, match=r"pip install '.\[hub\]'"):
         read("hf:group/name:train")
 
 

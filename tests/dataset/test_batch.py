@@ -1,4 +1,4 @@
-"""Batches: begun, ended and padded as the model expects, counted without the padding."""
+"""Batches: with bos, eos and padding as the model expects; counts are without padding."""
 
 from __future__ import annotations
 

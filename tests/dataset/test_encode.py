@@ -1,4 +1,4 @@
-"""Encoding in several processes gives what one process gives, whatever happens to the processes."""
+"""Encoding in several processes gives the same result as in one process, even if processes fail."""
 
 from __future__ import annotations
 

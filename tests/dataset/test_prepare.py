@@ -62,7 +62,7 @@ def test_validation_pairs_are_held_out_of_training(
     size: str, wanted: int, held_out: int, make_recipe: RecipeMaker, pairs: list[Pair]
 ) -> None:
     dataset = prepare_dataset(make_recipe("data.validation=[]", f"data.validation_pairs={wanted}"))
-    assert len(dataset.validation) == held_out, "as many as asked for, but at most a tenth"
+    assert len(dataset.validation) == held_out, "the requested number, but at most a tenth"
     sources, targets = (set(side) for side in zip(*texts(dataset), strict=True))
     assert not sources & {pair.source for pair in dataset.validation}
     assert not targets & {pair.target for pair in dataset.validation}

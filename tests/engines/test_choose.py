@@ -41,14 +41,14 @@ def test_the_order_of_preference_is_that_of_the_table(bundle: Bundle, tmp_path: 
 
 
 @needs_onednn
-def test_reasons_are_given_for_engines_that_are_passed_over(bundle: Bundle, tmp_path: Path) -> None:
+def test_reasons_are_given_for_engines_that_are_rejected(bundle: Bundle, tmp_path: Path) -> None:
     bundle.save(tmp_path / "bundle")
     choice = choose(request_for(bundle, tmp_path / "bundle", decoding={"min_length": 3, "cache": False}))
     assert choice.name == "torch"
-    assert "decoding.min_length = 3" in choice.passed_over["ctranslate2"]
-    assert choice.passed_over["cpu"] == ["decoding.cache = false"]
+    assert "decoding.min_length = 3" in choice.rejected["ctranslate2"]
+    assert choice.rejected["cpu"] == ["decoding.cache = false"]
     assert str(choice).startswith("torch (ctranslate2 does not support ")
-    assert choose(request_for(bundle)).passed_over["ctranslate2"] == ["a bundle that is not on disk"]
+    assert choose(request_for(bundle)).rejected["ctranslate2"] == ["a bundle that is not on disk"]
 
 
 @needs_onednn
@@ -58,7 +58,7 @@ def test_only_our_model_has_prepacked_weights(variant: str) -> None:
     assert name == ("torch" if "torch" in variant else "cpu")
 
 
-def test_an_engine_that_is_asked_for_and_cannot_is_refused(bundle: Bundle) -> None:
+def test_requested_engine_without_support_is_rejected(bundle: Bundle) -> None:
     with pytest.raises(UserError, match=r"the engine cpu does not support decoding.cache = false"):
         choose(request_for(bundle, decoding={"cache": False}), "cpu")
     with pytest.raises(UserError, match=r"--engine torhc: no such engine; choose from .*did you mean 'torch'"):

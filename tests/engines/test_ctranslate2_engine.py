@@ -1,4 +1,4 @@
-"""CTranslate2 as an engine: the translations of ours, with all that is said about them."""
+"""CTranslate2 as an engine: the translations of ours, with the same tokens and scores."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_all_engines_print_the_same_json(saved: Path, command: Command) -> None:
 def test_without_ctranslate2_another_engine_translates(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.engines.ctranslate2.engine.find_spec", lambda name: None)
     assert open_saved(saved).engine.name != "ctranslate2"
-    with pytest.raises(UserError, match="pip install dragoman\\[ctranslate2\\]"):
+    with pytest.raises(UserError, match=r"pip install '\.\[ctranslate2\]'"):
         open_saved(saved, "ctranslate2")
 
 
@@ -213,3 +213,14 @@ def test_prefixes_are_kept_by_every_engine(bundle: Bundle, converted_bundle: Pat
     texts, prefixes = ["Ein Hund läuft.", "Zwei Frauen lesen."], ["A", ""]
     torch_found = Translator(bundle)(texts, prefixes)
     assert_alike(torch_found, translator_for(bundle, converted_bundle)(texts, prefixes))
+
+
+@pytest.mark.parametrize("name", ["model.bin", "config.json", "converted.json"])
+def test_damaged_conversion_is_repeated(name: str, saved: Path, command: Command) -> None:
+    expected = command("translate", saved, *sentences(), "--engine", "ctranslate2").out
+    damaged = saved / "ctranslate2-float32" / name
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[: len(content) // 2])
+    outcome = command("translate", saved, *sentences(), "--engine", "ctranslate2")
+    assert (outcome.code, outcome.out) == (0, expected)
+    assert damaged.read_bytes() == content

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dragoman.bundle import Bundle
+from dragoman.evaluation import teacher_forcing
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
 from dragoman.settings import Decoding
 from dragoman.translator import Translator
@@ -59,12 +60,12 @@ def test_bleu_is_that_of_the_most_probable_next_tokens(
 
 
 def test_scores_depend_on_neither_batching_nor_order(
-    translator: Translator, sides: tuple[list[str], list[str]]
+    translator: Translator, sides: tuple[list[str], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scores = [
-        score_teacher_forced(translator.bundle, sides[0][::step], sides[1][::step], batch_tokens)
-        for step, batch_tokens in ((1, 4096), (-1, 100), (1, 1))
-    ]
+    scores = []
+    for step, batch_tokens in ((1, 4096), (-1, 100), (1, 1)):
+        monkeypatch.setattr(teacher_forcing, "BATCH_TOKENS", batch_tokens)
+        scores.append(score_teacher_forced(translator.bundle, sides[0][::step], sides[1][::step]))
     assert [each.loss for each in scores] == pytest.approx([scores[0].loss] * 3, rel=1e-5)
     assert [each.bleu for each in scores] == pytest.approx([scores[0].bleu] * 3, abs=1e-3)
 

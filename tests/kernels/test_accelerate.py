@@ -95,3 +95,11 @@ def test_training_and_evaluation_mode_are_kept() -> None:
         accelerate(model)
         assert all(module.training == training for module in model.modules())
     assert isinstance(model.dropout, nn.Dropout)
+
+
+def test_copy_is_in_evaluation_mode_and_shares_parameters() -> None:
+    model = tiny_model(dropout=0.5).train()
+    copy = accelerated(model)
+    assert model.training
+    assert not copy.training
+    assert all(one is other for one, other in zip(model.parameters(), copy.parameters(), strict=True))

@@ -54,7 +54,7 @@ def test_value_and_gradients_are_those_of_torch(smoothing: float, bias: bool, sp
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_ignored_targets_count_for_nothing(bias: bool) -> None:
+def test_ignored_targets_have_no_loss(bias: bool) -> None:
     leaves, targets = parts(bias=bias)
     targets[::7] = 0
     real = targets != 0
@@ -83,7 +83,7 @@ def test_some_tokens_at_a_time_are_all_tokens(rows: int, bias: bool, monkeypatch
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_gradients_scale_with_what_comes_after(smoothing: float) -> None:
+def test_gradients_scale_with_the_upstream_gradient(smoothing: float) -> None:
     leaves, targets = parts(bias=True)
     scaled = gradients(ours(leaves, targets, smoothing)[0] / 7 + 3, leaves)
     assert_near(scaled, gradients(theirs(leaves, targets, smoothing) / 7, leaves), 1e-5)
@@ -147,3 +147,23 @@ def test_the_plain_equivalent_gives_the_same(bias: bool) -> None:
     fused, plain = projected_cross_entropy(*arguments), plain_cross_entropy(*arguments)
     close(fused, plain)
     assert_near(gradients(fused[0], leaves), gradients(plain[0], leaves), 1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_loss_of_improbable_targets_is_exact(dtype: torch.dtype) -> None:
+    weight = torch.zeros(VOCABULARY, D_MODEL)
+    weight[0, 0], weight[1, 0] = 1.0, -1.0
+    hidden = torch.zeros(3, D_MODEL)
+    hidden[:, 0] = torch.tensor([9.0, 30.0, 100.0])
+    loss, nll = projected_cross_entropy(hidden.to(dtype), weight.to(dtype), None, torch.ones(3, dtype=torch.int64), 0.0)
+    expected = F.cross_entropy(F.linear(hidden, weight), torch.ones(3, dtype=torch.int64), reduction="sum")
+    close(loss, expected, rtol=1e-3, atol=0.0)
+    close(nll, expected, rtol=1e-3, atol=0.0)
+
+
+def test_second_derivatives_are_refused() -> None:
+    leaves, targets = parts(bias=True)
+    loss, _ = ours(leaves, targets, 0.1)
+    (gradient,) = torch.autograd.grad(loss, leaves[:1], create_graph=True)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        gradient.square().sum().backward()  # type: ignore[no-untyped-call]

@@ -23,7 +23,7 @@ SHARED: list[dict[str, Any]] = [
 
 
 def both(options: dict[str, Any]) -> list[Transformer]:
-    """Each implementation in turn, built from one seed, then moved off the initial zeros and ones alike."""
+    """Each implementation in turn, built from one seed, with the same changes of all zeros and ones."""
     models = []
     for implementation in IMPLEMENTATIONS:
         settings = Model.model_validate({**TINY, "max_length": 20, **options, "dropout": 0.0})

@@ -146,7 +146,7 @@ def test_finished_sentences_leave_the_batch(beam_size: int) -> None:
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_a_settled_sentence_is_not_searched_on(alpha: float) -> None:
-    """The plain search goes on until beam_size hypotheses have ended, though none of them may win."""
+    """The plain search continues until beam_size hypotheses have ended, although none of them may be the best."""
     saved = 0
     for sentence in range(30):
         task = LookupTask()

@@ -56,7 +56,7 @@ def test_every_step_continues_what_the_step_before_kept(task: Task, beam_size: i
             kept = {each.tokens for each in step if each.fate == "kept"}
             assert len(kept) <= beam_size
             assert not any(EOS in tokens for tokens in kept)
-        assert not kept, "nothing goes on after the last step"
+        assert not kept, "no hypothesis continues after the last step"
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 3])

@@ -117,7 +117,7 @@ def test_a_language_that_spacy_does_not_support_is_reported() -> None:
 
 def test_without_spacy_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(UserError, match=r"pip install dragoman\[spacy\]"):
+    with pytest.raises(UserError, match=r"pip install '\.\[spacy\]'"):
         train(Text(tokenizer="spacy"), ["a"], ["b"])
 
 

@@ -1,6 +1,6 @@
 """Trains a recipe in a fork of this process for each line read: a start takes milliseconds, so that many can be killed.
 
-Run as a program with a recipe and a run directory, it says the process id of each, and then how it ended. A number in
+Run as a program with a recipe and a run directory, it prints each process id, and then the exit status. A number in
 the line is that of the file operation on the run directory (opening, renaming, removing, …) before which the process is
 to kill itself.
 """

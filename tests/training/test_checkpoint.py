@@ -23,7 +23,7 @@ from dragoman.training.checkpoint import (
     save_checkpoint,
     snapshot,
 )
-from dragoman.training.distributed import ALONE
+from dragoman.training.distributed import SINGLE_PROCESS
 from dragoman.training.progress import Progress
 from dragoman.training.state import load_weights
 from dragoman.training.trainer import Trainer
@@ -49,7 +49,7 @@ def resumed(trainer: Trainer) -> Trainer:
 
 
 def save(trainer: Trainer, progress: Progress) -> None:
-    save_checkpoint(trainer.run, progress, snapshot(trainer.state, ALONE))
+    save_checkpoint(trainer.run, progress, snapshot(trainer.state, SINGLE_PROCESS))
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_ten_steps_are_ten_times_one_step_and_resume(options: tuple[str, ...], m
 
     run = make_trainer(*settings).run
     for step in range(10):
-        torch.manual_seed(999)  # whatever happened since must not matter
+        torch.manual_seed(999)  # the checkpoint restores the random state
         trainer = make_trainer(*settings, run=run)
         if step:
             trainer = resumed(trainer)
@@ -123,15 +123,15 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.json"])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_damage_is_told_with_the_file(name: str, damage: Callable[[Path], object], saved: Trainer) -> None:
+def test_damage_is_reported_with_the_file(name: str, damage: Callable[[Path], object], saved: Trainer) -> None:
     path = checkpoint_path(saved.run, 1) / name
     if name == "state.json" and damage is flip:
         path.write_text(path.read_text().replace("{", "(", 1))
     else:
         damage(path)
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as error:
         load_checkpoint(saved.run, 1, saved.state)
-    assert str(path) in str(told.value)
+    assert str(path) in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.json"])
@@ -183,7 +183,7 @@ def test_average_is_the_mean_of_the_weights(saved: Trainer) -> None:
         torch.testing.assert_close(weight, 2 * first[name])
 
 
-def test_prune_keeps_what_it_is_told_and_whatever_is_no_checkpoint(saved: Trainer) -> None:
+def test_prune_keeps_the_given_steps_and_other_directories(saved: Trainer) -> None:
     for step in (2, 3, 123_456_789):
         save(saved, Progress(step=step))
     (saved.run / "checkpoints" / ".step-00000009.tmp-1").mkdir()

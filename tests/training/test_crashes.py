@@ -1,4 +1,4 @@
-"""A run that is killed at any moment, and whose files are damaged, ends with the weights of one left in peace.
+"""A run that is killed repeatedly, and whose files are damaged, has the same weights as an uninterrupted run.
 
 `make crash-test` kills a run two hundred times, `make test` twenty times.
 """
@@ -40,7 +40,7 @@ SETTINGS = (
 
 @contextmanager
 def forks(recipe: Path, run: Path) -> Iterator[tuple[IO[str], IO[str]]]:
-    """Ask for, and hear of, processes that train in `run`."""
+    """Standard input and output of a program that starts processes which train in `run`."""
     command = [sys.executable, str(Path(__file__).with_name("forks.py")), str(recipe), str(run)]
     log = run.with_suffix(".log").open("w")
     with log, subprocess.Popen(command, stdin=-1, stdout=-1, stderr=log, text=True) as process:
@@ -50,20 +50,20 @@ def forks(recipe: Path, run: Path) -> Iterator[tuple[IO[str], IO[str]]]:
         process.stdin.close()
 
 
-def die(run: Path, ask: IO[str], hear: IO[str], generator: random.Random) -> int:
-    """Train, and be killed after a random while, or at a random operation on files; the status that it ended with."""
+def train_and_kill(commands: IO[str], answers: IO[str], generator: random.Random) -> int:
+    """Start training, kill it after a random time or at a random file operation, and return its exit status."""
     operation = generator.randrange(300) if generator.random() < 0.5 else None
-    ask.write("\n" if operation is None else f"{operation}\n")
-    ask.flush()
-    child = int(hear.readline())
+    commands.write("\n" if operation is None else f"{operation}\n")
+    commands.flush()
+    child = int(answers.readline())
     if operation is None:
         time.sleep(generator.uniform(0, 0.7))
         os.kill(child, signal.SIGKILL)
-    return int(hear.readline())
+    return int(answers.readline())
 
 
 def damage(run: Path, generator: random.Random) -> None:
-    """Tear or flip a file of a checkpoint, or tear the last line of the metrics."""
+    """Truncate a file of a checkpoint or flip a bit in it, or truncate the last line of the metrics."""
     files = sorted(path for path in (run / "checkpoints").rglob("*") if path.is_file())
     path = generator.choice([*files, run / "metrics.jsonl"])
     content = bytearray(path.read_bytes())
@@ -77,7 +77,7 @@ def damage(run: Path, generator: random.Random) -> None:
         path.write_bytes(content)
 
 
-def test_a_run_killed_at_any_moment_ends_as_if_left_in_peace(
+def test_killed_run_has_the_weights_of_an_uninterrupted_one(
     make_recipe: RecipeMaker, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     kills, seed = request.config.getoption("--kills"), request.config.getoption("--kill-seed")
@@ -90,9 +90,9 @@ def test_a_run_killed_at_any_moment_ends_as_if_left_in_peace(
     while counts["killed"] < kills:
         counts["runs"] += 1
         run = tmp_path / f"run-{counts['runs']}"
-        with forks(tmp_path / "recipe.toml", run) as (ask, hear):
+        with forks(tmp_path / "recipe.toml", run) as (commands, answers):
             while counts["killed"] < kills and not (run / "bundle" / "bundle.json").exists():
-                status = die(run, ask, hear, generator)
+                status = train_and_kill(commands, answers, generator)
                 assert status in (0, signal.SIGKILL), run.with_suffix(".log").read_text()
                 counts["killed"] += status != 0
                 counts["while saving"] += status != 0 and any((run / "checkpoints").glob(".step-*"))

@@ -92,11 +92,11 @@ def test_two_processes_train_as_one(shard: str, accumulation: int, make_recipe: 
     assert train(recipe, tmp_path / "alone")
     printed = run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "both")
     assert "2 processes" in printed
-    assert printed.count("400 training pairs") == 1, "only the first process tells"
+    assert printed.count("400 training pairs") == 1, "only the first process logs"
     assert_near(tmp_path / "both", tmp_path / "alone")
 
 
-def test_another_number_of_processes_goes_on_at_the_same_place(
+def test_another_number_of_processes_continues_at_the_same_position(
     alone: Path, make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
     save_recipe(make_recipe(*SETTINGS), tmp_path / "recipe.toml")

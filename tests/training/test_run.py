@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -196,7 +198,7 @@ def test_harmless_settings_may_change_on_resuming(uninterrupted: Path, make_reci
 
 
 @pytest.mark.parametrize("split", ["train", "validation", "test"])
-def test_broken_corpus_is_told_before_anything_is_left_behind(
+def test_broken_corpus_is_reported_before_files_are_written(
     split: str, corpus: Path, make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
     for language in ("de", "en"):
@@ -247,3 +249,29 @@ def test_scores_of_the_bundle_are_those_of_its_translator(finished_run: Path) ->
     assert {key: line[key] for key in report.to_dict()} == report.to_dict()
     assert [sample["translation"] for sample in line["samples"]] == translations[:10]
     assert f"{report.bleu:.1f}" in (finished_run / "report.html").read_text()
+
+
+def test_directory_is_used_by_one_process_at_a_time(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    save_recipe(make_recipe("training.steps=100000"), tmp_path / "long.toml")
+    run = tmp_path / "run"
+    first = start(tmp_path / "long.toml", run)
+    wait_for(lambda: (run / "recipe.toml").exists(), first)
+    with start(tmp_path / "long.toml", run, "--resume") as second:
+        _, printed = second.communicate(timeout=60)
+    assert second.returncode == 2
+    assert "another process is training in this directory" in printed
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=60)
+    assert first.returncode == 130
+    assert not (run / ".lock").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_corpus_can_come_from_a_pipe(make_recipe: RecipeMaker, corpus: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pairs.tsv"
+    os.mkfifo(pipe)
+    sides = ((corpus / f"train.{language}").read_text("utf-8").splitlines() for language in ("de", "en"))
+    text = "".join(f"{source}\t{target}\n" for source, target in zip(*sides, strict=True))
+    threading.Thread(target=pipe.write_text, args=(text, "utf-8"), daemon=True).start()
+    recipe = make_recipe("training.steps=2", "training.validations=1", f"data.train=[{str(pipe)!r}]")
+    assert train(recipe, tmp_path / "run")

@@ -10,7 +10,7 @@ import torch
 
 from dragoman.dataset.batch import Batch, make_batch
 from dragoman.dataset.prepare import Dataset
-from dragoman.training.distributed import ALONE
+from dragoman.training.distributed import SINGLE_PROCESS
 from dragoman.training.step_statistics import StepStatistics
 
 
@@ -23,7 +23,7 @@ def test_summary_divides_sums_by_the_number_of_tokens(prepared: Dataset) -> None
     statistics = StepStatistics()
     statistics.add([(groups[0], torch.tensor([30.0, 20.0]))], torch.tensor(0.5), 2e-3)
     statistics.add([(groups[1], torch.tensor([12.0, 10.0]))], torch.tensor(1.5), 1e-3)
-    summary = statistics.summary(ALONE)
+    summary = statistics.summary(SINGLE_PROCESS)
     batches = [batch for group in groups for batch in group]
     target_tokens = sum(batch.target_tokens for batch in batches)
     ids = [batch.source for batch in batches] + [batch.target_output for batch in batches]
@@ -38,4 +38,4 @@ def test_summary_divides_sums_by_the_number_of_tokens(prepared: Dataset) -> None
 def test_perplexity_of_a_diverged_run_is_finite(prepared: Dataset) -> None:
     statistics = StepStatistics()
     statistics.add([([batch_of(prepared, 0)], torch.tensor([1e9, 1e9]))], torch.zeros(()), 1e-3)
-    assert math.isfinite(statistics.summary(ALONE)["perplexity"])
+    assert math.isfinite(statistics.summary(SINGLE_PROCESS)["perplexity"])

@@ -268,11 +268,11 @@ def test_an_overflow_skips_the_step_and_lowers_the_scale(make_trainer: TrainerMa
 
 
 def test_on_a_cpu_float16_is_bfloat16_without_scaling(make_trainer: TrainerMaker) -> None:
-    half, brain = (make_trainer(*ONE_STEP, f"training.precision={name}") for name in ("float16", "bfloat16"))
-    assert half.state.scaler.get_scale() == 1.0
-    assert half.train()
-    assert brain.train()
-    for one, other in zip(half.state.model.parameters(), brain.state.model.parameters(), strict=True):
+    float16, bfloat16 = (make_trainer(*ONE_STEP, f"training.precision={name}") for name in ("float16", "bfloat16"))
+    assert float16.state.scaler.get_scale() == 1.0
+    assert float16.train()
+    assert bfloat16.train()
+    for one, other in zip(float16.state.model.parameters(), bfloat16.state.model.parameters(), strict=True):
         assert torch.equal(one, other)
 
 
@@ -301,35 +301,62 @@ def finished(trainer: Trainer) -> Trainer:
 
 
 def test_the_moving_average_is_that_of_the_weights_after_each_step(make_trainer: TrainerMaker) -> None:
-    trainer = make_trainer("training.steps=4", "training.validations=1", "training.ema_decay=0.7")
+    trainer = make_trainer("training.steps=4", "training.validations=1", "training.ema_decay=0.4")
+    steps = [0]
     expected = {name: weight.detach().clone() for name, weight in trainer.state.model.named_parameters()}
     update = trainer.state.optimizer.step
 
     def step_and_average(*arguments: Any) -> Any:
         result = update(*arguments)
+        steps[0] += 1
         for name, weight in trainer.state.model.named_parameters():
-            expected[name] = 0.7 * expected[name] + 0.3 * weight.detach()
+            decay = min(0.4, (1 + steps[0]) / (10 + steps[0]))
+            expected[name] = decay * expected[name] + (1 - decay) * weight.detach()
         return result
 
     trainer.state.optimizer.step = step_and_average  # type: ignore[assignment, method-assign]
     trainer.train()
     assert trainer.state.moving_average is not None
-    for name, weight in trainer.state.moving_average.module.named_parameters():
+    for name, weight in trainer.state.moving_average.named_parameters():
         torch.testing.assert_close(weight.detach(), expected[name])
     deployed = average_weights(trainer.run, [4])
-    assert all(
-        torch.equal(deployed[name], weight) for name, weight in trainer.state.moving_average.module.named_parameters()
-    )
+    assert all(torch.equal(deployed[name], weight) for name, weight in trainer.state.moving_average.named_parameters())
 
 
 def test_the_moving_average_is_what_is_validated(make_trainer: TrainerMaker) -> None:
-    settings = ("training.steps=3", "training.validations=1")
-    still = make_trainer(*settings, "training.ema_decay=0.999999")
-    still.train()
-    untrained = make_trainer(*settings)
-    untrained.state.progress.step = 3
-    untrained.validate()
-    assert lines(still, "validation")[0]["loss"] == pytest.approx(lines(untrained, "validation")[0]["loss"], rel=1e-4)
+    trainer = make_trainer("training.steps=3", "training.validations=1", "training.ema_decay=0.5")
+    trainer.train()
+    assert trainer.state.moving_average is not None
+    report, _ = trainer.validator.evaluate(trainer.state.moving_average)
+    assert lines(trainer, "validation")[0]["loss"] == round(report.loss, 5)
+    report, _ = trainer.validator.evaluate(trainer.state.model)
+    assert lines(trainer, "validation")[0]["loss"] != round(report.loss, 5)
+
+
+def test_the_moving_average_of_a_short_run_has_learned(make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer("training.steps=40", "training.validations=2", "training.ema_decay=0.9999")
+    trainer.train()
+    losses = [line["loss"] for line in lines(trainer, "validation")]
+    report, _ = trainer.validator.evaluate(trainer.state.model)
+    assert losses[0] - losses[1] > (losses[0] - report.loss) / 2
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_diverged_training_stops_and_keeps_earlier_checkpoints(value: float, make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer("training.steps=40", "training.validations=4")
+    step = trainer.take_step
+
+    def poisoned(batches: Sequence[Any]) -> None:
+        if trainer.state.progress.step == 15:
+            with torch.no_grad():
+                trainer.state.model.output.weight[5, 5] = value
+        step(batches)
+
+    trainer.take_step = poisoned  # type: ignore[method-assign]
+    with pytest.raises(UserError, match="training diverged after step 15"):
+        trainer.train()
+    assert checkpoint_steps(trainer.run) == [10]
+    assert all(weight.isfinite().all() for weight in average_weights(trainer.run, [10]).values())
 
 
 def test_a_segmentation_differs_from_epoch_to_epoch_and_counts_its_tokens(make_trainer: TrainerMaker) -> None:

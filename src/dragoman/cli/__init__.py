@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -51,6 +52,7 @@ app.add_typer(doctor_app, name="doctor")
 def main() -> None:
     """Run the command line; a UserError becomes a message and exit code 2."""
     warnings.formatwarning = _format_warning
+    _prepare_streams()
     try:
         app(standalone_mode=True)
     except UserError as error:
@@ -64,6 +66,16 @@ def main() -> None:
     except OSError as error:  # such as a full disk under standard output
         _discard_output()
         sys.exit(_print_error(error))
+
+
+def _prepare_streams() -> None:
+    """Use UTF-8 in every locale, and nothing in place of streams that the caller has closed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _print_error(error: Exception) -> int:

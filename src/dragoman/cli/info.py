@@ -62,7 +62,7 @@ def settings(
 
 
 def _default(field: FieldInfo) -> str:
-    """The default of a setting as a recipe would say it; JSON and TOML write these values alike."""
+    """The default of a setting in TOML syntax, which equals JSON for these values."""
     if field.is_required():
         return "(required)"
     return "(not set)" if field.default is None else json.dumps(field.default)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -36,6 +35,5 @@ def refuse_file_name(context: typer.Context) -> None:
 
 
 def print_json(data: Any) -> None:
-    """Print readable JSON, in UTF-8 on every platform."""
-    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    """Print readable JSON."""
     print(json.dumps(data, ensure_ascii=False, indent=2))

@@ -28,12 +28,12 @@ DataDirectory = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ComputeType = Annotated[
     Literal["float32", "int8"],
-    typer.Option(help="Arithmetic of the engine; int8 (ctranslate2) is faster, smaller and slightly less exact."),
+    typer.Option(help="Data type of the engine; int8 (ctranslate2) is faster, smaller and slightly less exact."),
 ]
 EngineName = Annotated[
     str | None,
     typer.Option(
-        "--engine", metavar="ENGINE", help="ctranslate2, cpu or torch (default: the first that supports what you ask)."
+        "--engine", metavar="ENGINE", help="ctranslate2, cpu or torch (default: the first that supports the settings)."
     ),
 ]
 Device = Annotated[
@@ -86,8 +86,10 @@ def open_translator(
         print(f"dragoman: engine: {choose(request, options.name)}, device: {request.device}", file=sys.stderr)
     if ensemble:
         others = [Bundle.load(path) for path in ensemble]
-        return Translator(loaded, request.decoding, engine=open_with_ensemble(request, others, options.name))
-    return Translator(loaded, request.decoding, engine=open_engine(request, options.name))
+        engine = open_with_ensemble(request, others, options.name)
+    else:
+        engine = open_engine(request, options.name)
+    return Translator(loaded, request.decoding, options.device, engine=engine)
 
 
 def decoding_of(recipe: Any, overrides: list[str]) -> Decoding:

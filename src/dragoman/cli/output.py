@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 def open_output(path: Path | None) -> Iterator[IO[str]]:
     """Standard output, or a file that appears only once it is complete."""
     if path is None:
-        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
         yield sys.stdout
         sys.stdout.flush()
         return

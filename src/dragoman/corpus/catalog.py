@@ -94,7 +94,7 @@ _ENTRIES = (
     ),
     CatalogEntry(
         name="copy",
-        description="The copy task: sequences of ten random words, each is its own translation.",
+        description="The copy task: sequences of ten random words, the translation is the same sequence.",
         languages=("given", "copied"),
         splits=("train", "validation", "test"),
         license="Apache-2.0",

@@ -1,4 +1,4 @@
-"""A catalog entry with the files and sentence pairs of it that are on this machine."""
+"""A catalog entry with those of its files and sentence pairs that are on this machine."""
 
 from __future__ import annotations
 

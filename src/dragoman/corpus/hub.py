@@ -43,7 +43,7 @@ def load_split(name: str, configuration: str | None, split: str) -> Any:
     try:
         from datasets import load_dataset
     except ImportError:
-        raise UserError(f"{name}: to read from the Hugging Face hub, pip install 'dragoman[hub]'") from None
+        raise UserError(f"{name}: to read from the Hugging Face hub, pip install '.[hub]'") from None
     try:
         return load_dataset(name, configuration, split=split)
     except (OSError, ValueError) as error:

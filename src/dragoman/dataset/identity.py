@@ -1,4 +1,6 @@
-"""What a prepared corpus depends on, as plain data: the names of entries in the build cache are digests of it.
+"""Identities of prepared corpora: everything that determines their content, as plain data.
+
+The names of entries in the build cache are digests of identities.
 
 Two runs with the same identity share an entry; any change to it builds a new one.
 """
@@ -14,7 +16,7 @@ from dragoman.settings import Data, Recipe, Text
 from dragoman.system.build_cache import digest
 
 FORMAT = 1
-"""To be raised when the same text would be prepared differently, so that older entries are not used."""
+"""Increase this number if a change prepares the same text differently; older entries are then ignored."""
 
 
 def split_identity(recipe: Recipe, fingerprint: list[Any]) -> dict[str, Any]:

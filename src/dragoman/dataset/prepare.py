@@ -1,4 +1,4 @@
-"""From the corpora of a recipe to the dataset that training reads, whatever their size.
+"""Prepare the dataset of a recipe.
 
 Corpora of at most `IN_MEMORY_PAIRS` pairs are read into memory, once, and everything built from them goes into a
 temporary directory. Larger ones are streamed from their files, and everything built from them goes into the cache of

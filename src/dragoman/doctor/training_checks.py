@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Pair
 from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.corpora import corpora_of_recipe
@@ -17,7 +18,7 @@ from dragoman.doctor.model.source_use import check_source_ignored
 from dragoman.doctor.output.check import check_translations
 from dragoman.evaluation.evaluate import Report
 from dragoman.model.transformer import Transformer
-from dragoman.settings import Recipe
+from dragoman.settings import Data, Recipe
 from dragoman.text.vocabulary import Vocabulary
 
 MIN_VOCABULARY = 8  # ids; smaller vocabularies have too few words for random sentences
@@ -43,12 +44,24 @@ def check_start(
         source: Vocabulary of the source.
         target: Vocabulary of the target.
     """
-    findings = check_corpora(corpora_of_recipe(recipe.data, data_directory)) if pairs <= MAX_PAIRS else []
+    readable = pairs <= MAX_PAIRS and _can_be_read_again(recipe.data, data_directory)
+    findings = check_corpora(corpora_of_recipe(recipe.data, data_directory)) if readable else []
     model.eval()
     long_enough = recipe.model.max_length >= max(SOURCE_LENGTH, TARGET_LENGTH)
     if long_enough and min(len(source), len(target)) > MIN_VOCABULARY:
         findings += _check_model(model, recipe.model.max_length, source, target)
     return findings
+
+
+def _can_be_read_again(data: Data, data_directory: Path | None) -> bool:
+    """Whether no corpus comes from a pipe."""
+    corpora = find_corpora(
+        [*data.train, *data.validation, *data.test],
+        source_language=data.source_language,
+        target_language=data.target_language,
+        data_directory=data_directory,
+    )
+    return all(path.is_file() for corpus in corpora for path in corpus.files)
 
 
 def _check_model(model: Transformer, max_length: int, source: Vocabulary, target: Vocabulary) -> list[Finding]:

@@ -11,6 +11,7 @@ import torch
 
 from dragoman.dataset.buckets import cut
 from dragoman.engines.protocol import EngineRequest, Ids
+from dragoman.search.minimum_bayes_risk import sampling_settings
 
 T = TypeVar("T")
 
@@ -23,8 +24,8 @@ CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 32_768
 
 def batches_by_length(sources: Sequence[Ids], request: EngineRequest) -> list[list[int]]:
     """Indices of the sentences of each batch: similar lengths together, the longest first."""
-    settings = request.decoding
-    hypotheses = settings.mbr_samples or (settings.n_best if settings.sampling else settings.beam_size)
+    settings = sampling_settings(request.decoding)
+    hypotheses = settings.n_best if settings.sampling else settings.beam_size
     default = CPU_BATCH_TOKENS if request.device.type == "cpu" else GPU_BATCH_TOKENS
     tokens = max(1, (settings.batch_tokens or default) // hypotheses)
     lengths = np.array([len(source) + 1 for source in sources], dtype=np.int64)

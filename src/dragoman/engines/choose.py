@@ -23,13 +23,13 @@ ENGINES = {
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen engine, and for each engine that is preferred to it what that engine does not support."""
+    """The chosen engine, and the reasons against each engine before it in `ENGINES`."""
 
     name: str
-    passed_over: dict[str, list[str]]
+    rejected: dict[str, list[str]]
 
     def __str__(self) -> str:
-        reasons = [f"{name} does not support {', '.join(what)}" for name, what in self.passed_over.items()]
+        reasons = [f"{name} does not support {', '.join(what)}" for name, what in self.rejected.items()]
         return f"{self.name} ({'; '.join(reasons)})" if reasons else self.name
 
 
@@ -41,13 +41,13 @@ def choose(request: EngineRequest, name: str | None = None) -> Choice:
     """
     if name is not None and name not in ENGINES:
         raise UserError(f"--engine {name}: no such engine; choose from {', '.join(ENGINES)}{nearest(name, ENGINES)}")
-    passed_over: dict[str, list[str]] = {}
+    rejected: dict[str, list[str]] = {}
     for candidate in ENGINES if name is None else (name,):
         reasons = _module(candidate).unsupported(request)
         if not reasons:
-            return Choice(candidate, passed_over)
-        passed_over[candidate] = reasons
-    raise UserError("\n  ".join(_refusal(passed_over)))
+            return Choice(candidate, rejected)
+        rejected[candidate] = reasons
+    raise UserError("\n  ".join(_refusal(rejected)))
 
 
 def open_engine(request: EngineRequest, name: str | None = None) -> Engine:
@@ -78,9 +78,9 @@ def _module(name: str) -> Any:
     return import_module(ENGINES[name])
 
 
-def _refusal(passed_over: dict[str, list[str]]) -> list[str]:
-    if len(passed_over) == 1:
-        ((name, reasons),) = passed_over.items()
+def _refusal(rejected: dict[str, list[str]]) -> list[str]:
+    if len(rejected) == 1:
+        ((name, reasons),) = rejected.items()
         return [f"the engine {name} does not support {', '.join(reasons)}"]
-    lines = [f"{name} does not support {', '.join(reasons)}" for name, reasons in passed_over.items()]
+    lines = [f"{name} does not support {', '.join(reasons)}" for name, reasons in rejected.items()]
     return ["no engine can translate with these settings:", *lines]

@@ -62,7 +62,7 @@ class EngineRequest:
         decoding: Settings of the search.
         device: Where to compute.
         path: The bundle's directory, if it was read from disk.
-        compute_type: Arithmetic of the engine.
+        compute_type: Data type of the engine's weights and matrix products.
         token_scores: Whether hypotheses need log-probabilities of their tokens.
         trace: Whether the beam search must be recorded.
         scoring: Whether given translations must be scored.

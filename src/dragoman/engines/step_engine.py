@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -36,11 +38,13 @@ class StepEngine:
         self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, see `Engine.translate`."""
+        assert trace is None or len(sources) == 1, "a trace numbers the sentences of one batch"
 
         def search(batch: list[int]) -> list[list[Hypothesis]]:
             batch_prefixes = [prefixes[index] for index in batch] if prefixes else []
             source, constraints = self._inputs([sources[index] for index in batch], batch_prefixes)
-            return decode(self.decoder, source, self.request.decoding, constraints, trace)
+            keys = [zlib.crc32(np.array(sources[index], dtype=np.int64).tobytes()) for index in batch]
+            return decode(self.decoder, source, self.request.decoding, constraints, trace, keys)
 
         batches = batches_by_length(sources, self.request)
         found: list[list[Hypothesis]] = [[] for _ in sources]

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.dataset.token_store import IdStore
-from dragoman.errors import UserError
 from dragoman.evaluation.metrics import CorpusScores, corpus_scores, sentence_chrf
 from dragoman.evaluation.word_frequency import rarest_word_counts
 from dragoman.translator import Translator
@@ -92,10 +91,9 @@ def _group_name(low: int, high: int | None) -> str:
 def _attention_examples(translator: Translator, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Cross-attention between the words of the first sentences: the mean over the heads of the last layer, in %."""
     for source in sources[:ATTENTION_EXAMPLES]:
-        try:
-            attention = translator.attention(source).by_word()
-        except UserError:  # the text contains no word
+        if not translator.bundle.source.encode([source])[0]:  # nothing to translate
             continue
+        attention = translator.attention(source).by_word()
         source_words, target_words = attention.source.tokens, attention.target_output.tokens
         if max(len(source_words), len(target_words)) <= MAX_ATTENTION_WORDS:
             weights = np.rint(100 * attention.mean("cross")[-1]).astype(int).tolist()

@@ -55,7 +55,7 @@ def evaluate(
     """
     assert len(sources) == len(references), "one reference per source"
     translations = [str(translation) for translation in translator(sources[:translate_at_most])]
-    loss, teacher_forced_bleu = score_teacher_forced(translator.bundle, sources, references)
+    loss, teacher_forced_bleu = score_teacher_forced(translator.bundle, sources, references, translator.device)
     identical = sum(map(str.__eq__, translations, references))
     report = Report(
         sentences=len(translations),

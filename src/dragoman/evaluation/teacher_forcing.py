@@ -19,6 +19,9 @@ from dragoman.model.transformer import Transformer
 from dragoman.search.log_probabilities import log_probabilities
 from dragoman.text.vocabulary import Vocabulary
 
+BATCH_TOKENS = 4096
+"""Maximum number of source tokens and of target tokens in a batch, padding included."""
+
 
 class TeacherForcedScores(NamedTuple):
     """How well a model predicts each next token of the references, given all tokens before it.
@@ -35,7 +38,7 @@ class TeacherForcedScores(NamedTuple):
 
 @torch.inference_mode()
 def score_teacher_forced(
-    bundle: Bundle, sources: Sequence[str], references: Sequence[str], batch_tokens: int = 4096
+    bundle: Bundle, sources: Sequence[str], references: Sequence[str], device: torch.device | None = None
 ) -> TeacherForcedScores:
     """Scores of a model on pairs; each side is truncated to the maximum length of the model.
 
@@ -43,14 +46,14 @@ def score_teacher_forced(
         bundle: The model and its tokenizers.
         sources: Source sentences.
         references: The reference translation of each.
-        batch_tokens: Maximum tokens per side of a batch, padding included.
+        device: Where to compute; by default the device of the model.
     """
     pairs = _encode_within_limit(bundle, sources, references)
     source_lengths, target_lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
-    vocabulary, device = bundle.target.vocabulary, bundle.model.target_embedding.weight.device
-    model, order = accelerated(bundle.model), np.lexsort((source_lengths, target_lengths))
+    model, order = accelerated(bundle.model, device), np.lexsort((source_lengths, target_lengths))
+    vocabulary, device = bundle.target.vocabulary, model.target_embedding.weight.device
     total, tokens, predicted = 0.0, 0, [""] * len(order)
-    for indices in cut(source_lengths, target_lengths, order, batch_tokens):
+    for indices in cut(source_lengths, target_lengths, order, BATCH_TOKENS):
         batch = make_batch(pairs, indices, bundle.source.vocabulary, vocabulary).to(device)
         loss, predictions = _predict(model, batch, vocabulary.pad)
         total += loss

@@ -1,4 +1,4 @@
-"""Why a translation was found."""
+"""How the model found a translation."""
 
 from __future__ import annotations
 

@@ -29,4 +29,6 @@ def load_exporter(name: str) -> Exporter:
     try:
         return cast(Exporter, import_module(FORMATS[name]))
     except ImportError as error:
-        raise UserError(f"export to {name} needs {error.name}: pip install dragoman[{name}]") from None
+        if error.name is None or error.name.startswith("dragoman"):
+            raise
+        raise UserError(f"export to {name} needs {error.name}: pip install '.[{name}]'") from None

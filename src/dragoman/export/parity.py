@@ -1,4 +1,4 @@
-"""Parity check: does an exported model compute the same as its bundle, and does it translate alike?"""
+"""Parity check: compares the outputs and translations of an exported model with those of its bundle."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Parity:
 
     Attributes:
         format: The format's name.
-        compute_type: The arithmetic of the export.
+        compute_type: Data type of the exported weights.
         compared: Which outputs of the models were compared.
         largest_difference: Between two outputs.
         mean_difference: Of all outputs.
@@ -110,7 +110,7 @@ def measure_parity(
         bundle: The original.
         exported: The exported model.
         sample: Sentences to translate; if there are none, sentences of random tokens are translated.
-        compute_type: The arithmetic of the export.
+        compute_type: Data type of the exported weights.
     """
     sources, targets = random_pairs(bundle)
     sample = sample.without_blanks()

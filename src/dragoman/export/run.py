@@ -11,7 +11,7 @@ from dragoman.export.formats import load_exporter
 from dragoman.export.parity import Parity, measure_parity
 from dragoman.export.protocol import Exporter
 from dragoman.export.sample import Sample
-from dragoman.system.files import atomic_directory, write_json
+from dragoman.system.files import atomic_directory, remove_leftovers, write_json
 
 PARITY_FILE = "parity.json"
 
@@ -44,6 +44,7 @@ def export(
             exporter.write(bundle, Path(temporary), "float32")
             exact = exporter.load(bundle, Path(temporary), "float32")
             measure_parity(name, bundle, exact, Sample()).require()
+    remove_leftovers(directory.parent, directory.name)
     with atomic_directory(directory) as unfinished:
         exporter.write(bundle, unfinished, compute_type)
         exported = exporter.load(bundle, unfinished, compute_type)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from copy import deepcopy
 
+import torch
 from torch import nn
 
 from dragoman.kernels.dropout import ByteDropout
@@ -45,7 +46,7 @@ KERNELS: dict[str, Replace] = {"attention": _attention, "linear": _linear, "drop
 def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS)) -> None:
     """Replace leaf modules of a model, in place, by faster ones that share their parameters.
 
-    Call it again after moving the model to a device of another type. A module that occurs several times, as in
+    Call it when the model is on the device where it will run. A module that occurs several times, as in
     `TorchTransformer`, is replaced by the same module everywhere.
 
     Args:
@@ -63,10 +64,16 @@ def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS)) ->
                     setattr(parent, child_name, faster.train(child.training))
 
 
-def accelerated(model: Transformer) -> Transformer:
-    """A model with the same parameters and faster modules; the model passed in keeps its modules."""
-    tensors = [*model.parameters(), *model.buffers()]
-    copied = deepcopy(model, {id(tensor): tensor for tensor in tensors})
+def accelerated(model: Transformer, device: torch.device | None = None) -> Transformer:
+    """A copy of a model with faster modules, in evaluation mode, on a device; the model passed in does not change.
+
+    The copy shares its parameters with the model if the model is on this device (default: the model's device).
+    """
+    current = model.target_embedding.weight.device
+    device = device or current
+    same = device.type == current.type and device.index in (None, current.index)
+    tensors = [*model.parameters(), *model.buffers()] if same else []
+    copied = deepcopy(model, {id(tensor): tensor for tensor in tensors}).to(device).eval()
     accelerate(copied)
     return copied
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 
 def keep_scale(x: Tensor, probability: float) -> Tensor:
@@ -30,6 +31,7 @@ class _ByteDropout(torch.autograd.Function):
         return x * scale
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, None]:
         (scale,) = ctx.saved_tensors
         return gradients[0] * scale, None

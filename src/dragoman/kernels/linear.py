@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
@@ -58,6 +59,7 @@ class _Linear(torch.autograd.Function):
         return matmul_nt(x, weight, bias)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         x, weight = ctx.saved_tensors
         for_x, for_weight, for_bias = ctx.needs_input_grad

@@ -19,6 +19,7 @@ HAS_ONEDNN_LINEAR = (
     torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     and torch.backends.cpu.get_cpu_capability() == "AVX512"
     and has_operator(torch.ops.mkldnn, "_linear_pointwise")
+    and has_operator(torch.ops.mkldnn._linear_pointwise, "binary")
     and has_operator(torch.ops.mkldnn, "_reorder_linear_weight")
 )
 """Whether oneDNN's linear operators exist, and are faster on this processor than torch's linear maps.
@@ -30,7 +31,7 @@ HAS_SOFTMAX_BACKWARD = has_operator(torch.ops.aten, "_softmax_backward_data")
 
 
 def softmax_backward(gradient: Tensor, output: Tensor, dim: int) -> Tensor:
-    """Gradient of a softmax's input, given its output and the gradient of that, all of one shape."""
+    """Gradient with respect to the input of a softmax, from its output and the output's gradient, all of one shape."""
     if not HAS_SOFTMAX_BACKWARD:
         return output * (gradient - (gradient * output).sum(dim, keepdim=True))
     result: Tensor = torch.ops.aten._softmax_backward_data(gradient, output, dim, output.dtype)

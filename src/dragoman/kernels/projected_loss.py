@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from dragoman.kernels.linear import matmul, matmul_nt, matmul_tn
@@ -65,11 +66,11 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         ignored: Tensor,
     ) -> tuple[Tensor, Tensor]:
         gradients = _Gradients(hidden, weight, bias)
-        target_logits, probabilities = hidden.new_empty(2, len(targets), dtype=torch.float32)  # (tokens,) each
+        target_logits, log_sums = hidden.new_empty(2, len(targets), dtype=torch.float32)  # (tokens,) each
         for chunk in _chunks(hidden, weight):
             logits = matmul_nt(hidden[chunk], weight, bias)  # (rows, vocabulary)
             target_logits[chunk] = logits.gather(1, targets[chunk, None])[:, 0]
-            difference, probabilities[chunk] = _softmax_minus_target(logits, targets[chunk], smoothing)
+            difference, log_sums[chunk] = _softmax_minus_target(logits, targets[chunk], smoothing)
             difference.index_fill_(0, ignored[chunk].nonzero()[:, 0], 0.0)
             gradients.add_chunk(chunk, difference, hidden, weight)
         real = (~ignored).float()  # (tokens,)
@@ -81,14 +82,15 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         mean_logits = (hidden * mean_weight).sum(-1)  # (tokens,)
         if bias is not None:
             mean_logits += bias.mean(dtype=torch.float32)
-        nll = -probabilities.clamp_min(1e-38).log()  # (tokens,)
-        smooth = nll + target_logits - mean_logits  # (tokens,), mean of -log p over the vocabulary
+        nll = log_sums - target_logits  # (tokens,)
+        smooth = log_sums - mean_logits  # (tokens,), mean of -log p over the vocabulary
         loss = ((1 - smoothing) * nll + smoothing * smooth).masked_fill(ignored, 0.0).sum()
         nll_sum = nll.masked_fill(ignored, 0.0).sum()
         ctx.mark_non_differentiable(nll_sum)
         return loss, nll_sum
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor | None, None, None, None]:
         d_hidden, d_weight, d_bias = ctx.saved_tensors
         scale = gradients[0]
@@ -112,13 +114,15 @@ def _softmax_minus_target(logits: Tensor, targets: Tensor, smoothing: float) -> 
     """The gradient of the loss with respect to logits, written over them, except for the uniform part of smoothing.
 
     Returns:
-        The gradient, (rows, vocabulary), and the probabilities of the targets, (rows,).
+        The gradient, (rows, vocabulary), and the logarithm of the sum of the exponentials of the logits, (rows,),
+        float32. It is computed from the largest probability, because small ones are zero in float16.
     """
+    highest, best = logits.max(dim=-1)  # (rows,) each
     difference = torch.softmax(logits, dim=-1, out=logits)
-    probabilities = difference.gather(1, targets[:, None])[:, 0].float()
     row = torch.arange(len(targets), device=targets.device)  # on a CPU scatter_ would copy the whole matrix
-    difference[row, targets] = (probabilities - (1 - smoothing)).to(difference.dtype)
-    return difference, probabilities
+    log_sum = highest.float() - difference[row, best].float().log()
+    difference[row, targets] = (difference[row, targets].float() - (1 - smoothing)).to(difference.dtype)
+    return difference, log_sum
 
 
 def projected_cross_entropy(

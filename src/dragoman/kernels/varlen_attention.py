@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from dragoman.kernels.dropout import keep_scale
@@ -96,6 +97,7 @@ class _VarlenAttention(torch.autograd.Function):
         return mixed.transpose(0, 1)[None]
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
         mask, rotation, (d_mixed_all,) = ctx.mask, None if ctx.rotation is None else ctx.rotation.conj(), gradients
         d_q, d_k, d_v = _empty_gradients(ctx, d_mixed_all)

@@ -9,7 +9,7 @@ from torch import Tensor
 class LayerCache:
     """Keys and values of one decoder layer.
 
-    Shapes: `own_keys` and `own_values` (rows, heads, time, d_head), None before the first step;
+    Shapes: `self_keys` and `self_values` (rows, heads, time, d_head), None before the first step;
     `memory_keys` and `memory_values` (sentences, heads, source, d_head). The rows of a sentence, its
     hypotheses, are adjacent and share its memory.
     """
@@ -17,15 +17,15 @@ class LayerCache:
     def __init__(self, memory_keys: Tensor, memory_values: Tensor) -> None:
         self.memory_keys = memory_keys
         self.memory_values = memory_values
-        self.own_keys: Tensor | None = None
-        self.own_values: Tensor | None = None
+        self.self_keys: Tensor | None = None
+        self.self_values: Tensor | None = None
 
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Append keys and values of new positions, each (rows, heads, new, d_head); returns those of all positions."""
-        if self.own_keys is not None and self.own_values is not None:
-            keys = torch.cat((self.own_keys, keys), dim=2)  # (rows, heads, time, d_head)
-            values = torch.cat((self.own_values, values), dim=2)
-        self.own_keys, self.own_values = keys, values
+        if self.self_keys is not None and self.self_values is not None:
+            keys = torch.cat((self.self_keys, keys), dim=2)  # (rows, heads, time, d_head)
+            values = torch.cat((self.self_values, values), dim=2)
+        self.self_keys, self.self_values = keys, values
         return keys, values
 
 
@@ -45,9 +45,9 @@ class KVCache:
             sentences: Indices of sentences to keep, (new sentences,).
         """
         for layer in self.layers:
-            if layer.own_keys is not None and layer.own_values is not None:
-                layer.own_keys = layer.own_keys.index_select(0, rows)
-                layer.own_values = layer.own_values.index_select(0, rows)
+            if layer.self_keys is not None and layer.self_values is not None:
+                layer.self_keys = layer.self_keys.index_select(0, rows)
+                layer.self_values = layer.self_values.index_select(0, rows)
             if sentences is not None:
                 layer.memory_keys = layer.memory_keys.index_select(0, sentences)
                 layer.memory_values = layer.memory_values.index_select(0, sentences)

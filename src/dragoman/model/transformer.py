@@ -70,7 +70,7 @@ class Transformer(nn.Module):
 
         Args:
             source: Ids, each sentence ended by eos and padded, (batch, source), int64.
-            target: Ids, each sentence begun with bos and padded, (batch, target), int64.
+            target: Ids, each sentence starting with bos and padded, (batch, target), int64.
 
         Returns:
             Logits, (batch, target, target vocabulary).

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from dragoman.search.constraints import Constraints, apply_constraints
-from dragoman.search.hypothesis import Decoder, Hypothesis, finished_hypothesis
+from dragoman.search.hypothesis import Cache, Decoder, Hypothesis, finished_hypothesis
 from dragoman.search.log_probabilities import log_probabilities
-from dragoman.search.logits_processors import apply_processors, build_processors, build_sampling_processors
+from dragoman.search.logits_processors import apply_processors, build_processors
+from dragoman.search.sampler import Sampler
 from dragoman.settings import Decoding
 
 
-def decode_single(decoder: Decoder, cache: Any, settings: Decoding, constraints: Constraints) -> list[Hypothesis]:
+def decode_single(
+    decoder: Decoder, cache: Cache, settings: Decoding, constraints: Constraints, sampler: Sampler | None = None
+) -> list[Hypothesis]:
     """Extend one hypothesis per sentence until all have ended; ended ones are removed from the batch.
 
     Args:
         decoder: The model.
         cache: Its cache, with one row per sentence.
-        settings: Whether to sample, length penalty and logits processors.
+        settings: Length penalty and logits processors.
         constraints: Maximum lengths, prefixes and forbidden ids.
+        sampler: Draws tokens; without it, the most probable token is chosen.
 
     Returns:
         The hypothesis of each sentence.
     """
-    choose = _Sampler(settings, constraints.max_lengths.device) if settings.sampling else _likeliest
     processors = build_processors(settings, constraints.forbidden, constraints.eos)
     alive = list(range(len(constraints.max_lengths)))  # sentence of each row
     tokens = torch.full_like(constraints.max_lengths, constraints.bos)[:, None]  # (rows, 1)
@@ -38,7 +38,7 @@ def decode_single(decoder: Decoder, cache: Any, settings: Decoding, constraints:
         forced = constraints.forced_tokens(history.shape[1], alive)
         original = logits if forced is None else logits.clone()
         logits = apply_processors(processors, logits, history)
-        tokens = choose(logits, history)[:, None]  # (rows, 1)
+        tokens = (sampler.draw(logits, history, alive) if sampler else logits.argmax(dim=-1))[:, None]  # (rows, 1)
         new = log_probabilities(logits, tokens)  # (rows, 1)
         if forced is not None:
             tokens, new = apply_constraints(tokens, new, forced, logits, original)
@@ -54,21 +54,3 @@ def decode_single(decoder: Decoder, cache: Any, settings: Decoding, constraints:
             cache.select(rows, rows)
     pairs = zip(chosen, values, strict=True)
     return [finished_hypothesis(each[:-1], scores, settings.length_penalty) for each, scores in pairs]
-
-
-def _likeliest(logits: Tensor, tokens: Tensor) -> Tensor:
-    """The token with the highest logit in each row, (rows,)."""
-    return logits.argmax(dim=-1)
-
-
-class _Sampler:
-    """Draws tokens at random."""
-
-    def __init__(self, settings: Decoding, device: torch.device) -> None:
-        self.generator = torch.Generator(device).manual_seed(settings.seed)
-        self.processors = build_sampling_processors(settings)
-
-    def __call__(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """A token for each row, (rows,), for logits (rows, vocabulary) and the tokens so far (rows, length)."""
-        probabilities = apply_processors(self.processors, logits, tokens).softmax(dim=-1)
-        return probabilities.multinomial(1, generator=self.generator)[:, 0]

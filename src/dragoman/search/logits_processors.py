@@ -66,8 +66,8 @@ def no_repeat_ngram(n: int) -> LogitsProcessor:
         if length < n:
             return logits
         ngrams = tokens.unfold(1, n, 1)  # (rows, ngrams, n)
-        begun = (ngrams[:, :, :-1] == tokens[:, None, length - n + 1 :]).all(dim=-1)  # (rows, ngrams)
-        rows, places = begun.nonzero(as_tuple=True)
+        matches = (ngrams[:, :, :-1] == tokens[:, None, length - n + 1 :]).all(dim=-1)  # (rows, ngrams)
+        rows, places = matches.nonzero(as_tuple=True)
         return logits.index_put_((rows, ngrams[rows, places, -1]), logits.new_tensor(-math.inf))
 
     return apply
@@ -86,7 +86,7 @@ def build_processors(settings: Decoding, forbidden: Sequence[int], eos: int) -> 
 
 
 def build_sampling_processors(settings: Decoding) -> list[LogitsProcessor]:
-    """Processors that limit which tokens are drawn; they change neither the scores of drawn tokens nor their input."""
+    """Processors that limit which tokens are drawn; as they return new logits, log-probabilities do not change."""
     processors = []
     if settings.top_k is not None:
         processors.append(top_k(settings.top_k))

@@ -22,8 +22,9 @@ def _only_sampling_is_limited(decoding: Decoding) -> str | None:
 
 
 def _lengths_are_possible(decoding: Decoding) -> str | None:
-    impossible = decoding.min_length > decoding.max_length
-    return f"min_length = {decoding.min_length} is more than max_length = {decoding.max_length}" if impossible else None
+    impossible = 0 < decoding.max_length <= decoding.min_length
+    limits = f"min_length = {decoding.min_length} must be less than max_length = {decoding.max_length}"
+    return f"{limits}, which includes the end of the sentence" if impossible else None
 
 
 class Decoding(Settings):
@@ -40,14 +41,16 @@ class Decoding(Settings):
         le=10_000,
         description="Number of translations to return for each sentence; at most beam_size, or at most mbr_samples.",
     )
-    max_length: int = Field(256, ge=1, le=100_000, description="Maximum number of tokens in a translation.")
+    max_length: int = Field(
+        256, ge=1, le=100_000, description="Maximum number of tokens in a translation, end of sentence included."
+    )
     sampling: bool = Field(False, description="Draw tokens at random instead of searching for the best translation.")
     temperature: float = Field(1.0, ge=1e-4, le=1e4, description="Divides the logits before the softmax.")
     top_k: int | None = Field(None, ge=1, le=1_000_000, description="Sample only from the k most probable tokens.")
     top_p: float | None = Field(
         None, ge=1e-6, le=1, description="Sample only from the most probable tokens with this total probability."
     )
-    seed: Seed = Field(1, description="Seed of sampling.")
+    seed: Seed = Field(1, description="Seed of sampling. The samples of a text do not depend on other texts.")
     mbr_samples: int = Field(
         0,
         ge=0,
@@ -55,7 +58,9 @@ class Decoding(Settings):
         description="Minimum Bayes risk: draw this many samples of each translation, and return the one most similar "
         "to the others by chrF (Eikema and Aziz 2020); 0 disables it.",
     )
-    min_length: int = advanced(0, ge=0, le=100_000, description="Minimum number of tokens in a translation.")
+    min_length: int = advanced(
+        0, ge=0, le=100_000, description="Minimum number of tokens in a translation, without end of sentence."
+    )
     no_repeat_ngram: int = advanced(
         0, ge=0, le=1000, description="Do not repeat any sequence of this many tokens in a translation; 0 disables it."
     )

@@ -111,7 +111,8 @@ class Training(Settings):
         None,
         gt=0,
         lt=1,
-        description="Validate and deploy an exponential moving average of the weights with this decay per step.",
+        description="Validate and deploy an exponential moving average of the weights with this decay per step; in the "
+        "first steps, the decay is at most (1 + step) / (10 + step).",
     )
     scheduled_sampling: Literal["none", "stepwise", "two_pass"] = advanced(
         "none",

@@ -1,4 +1,4 @@
-"""Where to compute, and in which arithmetic."""
+"""Devices and data types of the computation."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def choose_device(name: str) -> torch.device:
 
 
 def compute_dtype(precision: str, device: torch.device) -> torch.dtype:
-    """The arithmetic of the forward and backward pass; auto takes bfloat16 where the hardware multiplies it.
+    """The data type of matrix products in training. 'auto' selects bfloat16 if the hardware supports it.
 
-    float16 is for GPUs; a CPU, which is slow at it, takes bfloat16, which needs no loss scaling.
+    On a CPU, 'float16' selects bfloat16, because float16 is slow there; bfloat16 needs no loss scaling.
     """
     if precision == "float16" and device.type == "cuda":
         return torch.float16
@@ -50,7 +50,7 @@ def _cpu_multiplies_bfloat16() -> bool:
 
 @contextmanager
 def autocast(precision: str, device: torch.device) -> Iterator[torch.dtype]:
-    """Multiply matrices in the chosen arithmetic, which is yielded; weights stay in float32."""
+    """Multiply matrices in the data type of a precision, which is yielded; weights stay in float32."""
     dtype = compute_dtype(precision, device)
     with torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32):
         yield dtype

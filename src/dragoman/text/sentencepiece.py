@@ -30,7 +30,7 @@ class SentencePieceTokenizer:
         try:
             from sentencepiece import SentencePieceProcessor
         except ImportError:
-            raise UserError("this bundle's tokenizer needs SentencePiece: pip install dragoman[huggingface]") from None
+            raise UserError("this bundle's tokenizer needs SentencePiece: pip install '.[huggingface]'") from None
         try:
             return SentencePieceProcessor(model_proto=self.model)
         except RuntimeError as error:

@@ -137,7 +137,7 @@ def _spacy_splitter(language: str) -> SplitFunction:
     try:
         import spacy
     except ImportError:
-        message = "text.tokenizer = 'spacy' needs spaCy: pip install dragoman[spacy]"
+        message = "text.tokenizer = 'spacy' needs spaCy: pip install '.[spacy]'"
         raise UserError(message) from None
     try:
         tokenizer = spacy.blank(language).tokenizer

@@ -15,7 +15,7 @@ from dragoman.settings import Recipe
 from dragoman.text.bpe_dropout import BPEDropout
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.distributed import ALONE, Ranks
+from dragoman.training.distributed import SINGLE_PROCESS, Ranks
 from dragoman.training.progress import Progress
 
 
@@ -35,7 +35,7 @@ class BatchStream:
         recipe: Recipe,
         data: Dataset,
         start: Progress,
-        ranks: Ranks = ALONE,
+        ranks: Ranks = SINGLE_PROCESS,
         device: torch.device | None = None,
     ) -> None:
         self.settings, self.data, self.ranks = recipe.training, data, ranks

@@ -21,6 +21,7 @@ from dragoman.errors import UserError
 from dragoman.system.files import atomic_directory, read_json, sha256
 from dragoman.training.distributed import Ranks, distribute_like, full_tensor
 from dragoman.training.progress import Progress
+from dragoman.training.random_state import random_state, set_random_state
 from dragoman.training.state import TrainingState, load_weights, weights_of
 
 WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
@@ -47,9 +48,9 @@ def snapshot(state: TrainingState, ranks: Ranks) -> dict[str, dict[str, Tensor]]
         for index, entry in state.optimizer.state_dict()["state"].items()
         for key, value in entry.items()
     }
-    files = {WEIGHTS: weights_of(state.model), OPTIMIZER: moments | _generator_states(ranks)}
+    files = {WEIGHTS: weights_of(state.model), OPTIMIZER: moments | _random_states(state.device, ranks)}
     if state.moving_average is not None:
-        files[MOVING_AVERAGE] = weights_of(state.moving_average.module)
+        files[MOVING_AVERAGE] = weights_of(state.moving_average)
     return files
 
 
@@ -97,10 +98,12 @@ def load_checkpoint(run: Path, step: int, state: TrainingState, rank: int = 0) -
     weights, optimizer = (_load(directory / name) for name in (WEIGHTS, OPTIMIZER))
     load_weights(state.model, weights)
     if state.moving_average is not None:
-        load_weights(state.moving_average.module, _load(directory / MOVING_AVERAGE))
+        load_weights(state.moving_average, _load(directory / MOVING_AVERAGE))
     generators = {name: value for name, value in optimizer.items() if name.startswith("rng|")}
     _load_moments(state, {name: value for name, value in optimizer.items() if name not in generators})
-    _set_generators(generators, rank)
+    suffix = f"|{rank}"
+    of_rank = {name.split("|")[1]: value for name, value in generators.items() if name.endswith(suffix)}
+    set_random_state(of_rank, state.device)
     if progress.scaler:
         state.scaler.load_state_dict(progress.scaler)
     state.progress = progress
@@ -135,23 +138,13 @@ def _load_moments(state: TrainingState, tensors: dict[str, Tensor]) -> None:
     state.optimizer.load_state_dict({**state.optimizer.state_dict(), "state": moments})
 
 
-def _generator_states(ranks: Ranks) -> dict[str, Tensor]:
-    """The states of all processes' random generators, by device and rank."""
-    states = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states["cuda"] = torch.cuda.get_rng_state()
+def _random_states(device: torch.device, ranks: Ranks) -> dict[str, Tensor]:
+    """The random states of all processes, by type of device and rank."""
     return {
         f"rng|{kind}|{rank}": of_rank
-        for kind, state in states.items()
+        for kind, state in random_state(device).items()
         for rank, of_rank in enumerate(ranks.gather(state))
     }
-
-
-def _set_generators(states: dict[str, Tensor], rank: int) -> None:
-    if (cpu := states.get(f"rng|cpu|{rank}")) is not None:
-        torch.set_rng_state(cpu)
-    if (cuda := states.get(f"rng|cuda|{rank}")) is not None and torch.cuda.is_available():
-        torch.cuda.set_rng_state(cuda)
 
 
 def _parameter_names(model: nn.Module, optimizer: torch.optim.Optimizer) -> list[str]:

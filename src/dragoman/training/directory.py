@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
@@ -13,7 +17,9 @@ from dragoman.system.files import is_leftover, remove_leftovers
 from dragoman.text.registry import TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
-HARMLESS = ("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every", "training.threads")
+LOCK_FILE = ".lock"
+
+CHANGEABLE = ("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every", "training.threads")
 """Settings that may change when a run is resumed, because they do not affect what is learned."""
 
 
@@ -24,15 +30,17 @@ def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
         UserError: It contains something else, or this run with other settings, or cannot be created.
     """
     path = output / "recipe.toml"
+    if not str(output).isprintable():
+        raise UserError(f"{str(output)!r}: contains characters that cannot be printed; choose another --output")
     if resume:
         if not path.is_file():
-            raise UserError(f"{output}: there is no run to resume")
+            raise UserError(f"{output}: there is no run to resume; name the run's directory with --output")
         _refuse_changes(load_recipe(path), recipe, path)
         return False
     if path.exists():
         raise UserError(f"{output}: already contains a run; continue it with --resume, or choose another --output")
     if output.exists():
-        if not output.is_dir() or not all(map(is_leftover, output.iterdir())):
+        if not output.is_dir() or not all(map(_is_leftover, output.iterdir())):
             raise UserError(f"{output}: not empty; choose another --output")
         return False
     try:
@@ -40,6 +48,27 @@ def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
     except OSError as error:
         raise UserError(f"{output}: cannot be created: {error.strerror}") from error
     return True
+
+
+@contextmanager
+def lock_directory(run: Path) -> Iterator[None]:
+    """Let no other process train in a run directory. A killed process releases the lock.
+
+    Raises:
+        UserError: Another process trains in it, or it cannot be written to.
+    """
+    lock = FileLock(run / LOCK_FILE)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise UserError(f"{run}: another process is training in this directory") from None
+    except OSError as error:
+        raise UserError(f"{lock.lock_file}: cannot be created: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()
+        Path(lock.lock_file).unlink(missing_ok=True)
 
 
 def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -> None:
@@ -51,12 +80,16 @@ def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -
     save_tokenizers(output, data.source, data.target)
 
 
+def _is_leftover(path: Path) -> bool:
+    return path.name == LOCK_FILE or is_leftover(path)
+
+
 def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
     before, after = _flatten(old.to_dict()), _flatten(new.to_dict())
     changed = [
         f"{key}: {before.get(key, 'unset')} -> {after.get(key, 'unset')}"
         for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key) and not key.startswith(HARMLESS)
+        if before.get(key) != after.get(key) and not key.startswith(CHANGEABLE)
     ]
     if changed:
         raise UserError("\n  ".join([f"{path}: these settings cannot change when a run is resumed", *changed]))

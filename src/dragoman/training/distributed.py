@@ -24,8 +24,8 @@ T = TypeVar("T")
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 """Environment variables that torchrun sets, in the order of the fields of Ranks."""
 
-PATIENCE = timedelta(hours=6)
-"""How long the other processes wait while the first one prepares data, validates or saves. If a process dies, torchrun
+TIMEOUT = timedelta(hours=6)
+"""How long the other processes wait while the first one prepares data, validates or saves. If a process fails, torchrun
 ends the others."""
 
 
@@ -49,11 +49,10 @@ class Ranks:
         Raises:
             UserError: There is no such device.
         """
+        if self.size > 1 and self.local_rank < torch.cuda.device_count():
+            torch.cuda.set_device(self.local_rank)  # before any other use of the GPUs, which would start with the first
         device = choose_device(name)
-        if device.type == "cuda" and self.size > 1:
-            device = torch.device("cuda", self.local_rank)
-            torch.cuda.set_device(device)
-        return device
+        return torch.device("cuda", self.local_rank) if device.type == "cuda" and self.size > 1 else device
 
     def use_threads(self, threads: int | None) -> None:
         """Make torch use this many CPU threads; by default this process's share of the cores."""
@@ -108,7 +107,7 @@ class Ranks:
         return gathered
 
 
-ALONE = Ranks()
+SINGLE_PROCESS = Ranks()
 
 
 @contextmanager
@@ -124,10 +123,10 @@ def join_ranks() -> Iterator[Ranks]:
     destroyed.
     """
     if "RANK" not in os.environ or not dist.is_torchelastic_launched():
-        yield ALONE
+        yield SINGLE_PROCESS
         return
     ranks = Ranks(*(int(os.environ[name]) for name in VARIABLES))
-    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
+    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=TIMEOUT)
     yield ranks
     dist.destroy_process_group()
 

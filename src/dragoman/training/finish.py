@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +49,13 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
     steps = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
     load_weights(model, average_weights(trainer.run, steps))
     log.message(f"weights of step{'s' if len(steps) > 1 else ''} {', '.join(f'{step:,}' for step in steps)}")
+    bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
     scores: dict[str, Any] = {}
-    bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target, scores)
     translator = Translator(bundle, device=str(trainer.state.device))
     for name, pairs in tests.items():
         log.line.update(1.0, f"scoring {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)
-    bundle.save(trainer.run / "bundle")
+    replace(bundle, scores=scores).save(trainer.run / "bundle")
     log.line.update(1.0, f"done after {progress.step:,} steps in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from dragoman.dataset.batch import Batch
 from dragoman.errors import UserError
 from dragoman.training.distributed import Ranks, gradient_exchange
+from dragoman.training.random_state import random_state, set_random_state
 from dragoman.training.state import TrainingState
 
 Losses = list[tuple[list[Batch], Tensor]]
@@ -43,10 +44,10 @@ class GradientComputer:
         Raises:
             UserError: Not even a single group fits into memory.
         """
-        generators = _save_generators(self.state.device)
+        generators = random_state(self.state.device)
         while (losses := self._attempt(batches, teacher_forcing)) is None:
             torch.cuda.empty_cache()
-            _restore_generators(generators, self.state.device)
+            set_random_state(generators, self.state.device)
         return losses
 
     def _attempt(self, batches: Sequence[list[Batch]], teacher_forcing: Sequence[float]) -> Losses | None:
@@ -86,16 +87,5 @@ class GradientComputer:
         self.groups_at_once = (self.groups_at_once + 1) // 2
         self.log(
             f"out of memory in step {step:,}: from now on {self.groups_at_once} of {self.groups} groups at once, which "
-            "is slower but gives the same gradients"
+            "is slower, and draws other dropout masks"
         )
-
-
-def _save_generators(device: torch.device) -> list[Tensor]:
-    states = [torch.get_rng_state()]
-    return [*states, torch.cuda.get_rng_state(device)] if device.type == "cuda" else states
-
-
-def _restore_generators(states: Sequence[Tensor], device: torch.device) -> None:
-    torch.set_rng_state(states[0])
-    if device.type == "cuda":
-        torch.cuda.set_rng_state(states[1], device)

@@ -52,7 +52,7 @@ class RunLog:
         )
 
     def validating(self, position: Position, spent: float) -> None:
-        """Show that a validation has begun."""
+        """Show that a validation has started."""
         self.line.update(spent, f"step {position['step']:,}  validating …")
 
     def validation(self, position: Position, report: Report, best: bool, **more: Any) -> None:

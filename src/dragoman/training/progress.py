@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ class Progress:
     epoch: int = 0  # number of the current pass over the data, from 0
     group: int = 0  # groups of sentences done in this epoch
     seconds: float = 0.0  # time of training and validation
-    validations: int = 0  # validations done
+    validations: int = 0  # validations due so far
     validated: list[int] = field(default_factory=list)  # steps of the validations
     best: float | None = None  # best validation score; higher is better
     best_step: int = 0
@@ -40,6 +41,7 @@ class Progress:
             patience: Stop early after this many validations in a row without a better score; None: never.
         """
         self.validated.append(self.step)
+        score = -math.inf if math.isnan(score) else score
         better = self.best is None or score > self.best
         if better:
             self.best, self.best_step, self.stale = score, self.step, 0

@@ -6,11 +6,12 @@ import os
 import platform
 import signal
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import torch
 
+from dragoman.corpus.pair import Pair
 from dragoman.dataset.prepare import Dataset, prepare
 from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError
@@ -20,8 +21,8 @@ from dragoman.system.device import compute_dtype
 from dragoman.system.files import write_text
 from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.training.checkpoint import load_checkpoint, newest_intact
-from dragoman.training.directory import check_place, saved_tokenizers, start_directory
-from dragoman.training.distributed import ALONE, Ranks, join_ranks
+from dragoman.training.directory import LOCK_FILE, check_place, lock_directory, saved_tokenizers, start_directory
+from dragoman.training.distributed import SINGLE_PROCESS, Ranks, join_ranks
 from dragoman.training.finish import finish, read_tests
 from dragoman.training.log import RunLog
 from dragoman.training.metrics_file import MetricsFile, read_metrics
@@ -61,23 +62,29 @@ class _Run:
     def train(self, resume: bool) -> bool:
         """Prepare the data, train, and finish; see `train`."""
         _check_ranks(self.recipe.training, self.ranks)
-        with self.ranks.first_before_others():
-            made = self.ranks.first and check_place(self.recipe, self.output, resume)
-            if resume and (self.output / "bundle" / "bundle.json").exists():
-                self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
-                return True
-            self.ranks.use_threads(self.recipe.training.threads)
-            with _removed_after_error(self.output if made else None):
-                device = self.ranks.device(self.recipe.training.device)
-                tokenizers = saved_tokenizers(self.output)
-                data = prepare(self.recipe, self.data_directory, tokenizers, self.line.log, self.line.update)
-                tests = read_tests(self.recipe, self.data_directory) if self.ranks.first else {}
-            if self.ranks.first:
-                start_directory(self.recipe, self.output, data, resume)
+        self.ranks.use_threads(self.recipe.training.threads)
+        device = self.ranks.device(self.recipe.training.device)
+        with ExitStack() as locks:
+            with self.ranks.first_before_others():
+                made = self.ranks.first and check_place(self.recipe, self.output, resume)
+                if resume and (self.output / "bundle" / "bundle.json").exists():
+                    self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
+                    return True
+                if self.ranks.first:
+                    locks.enter_context(lock_directory(self.output))
+                with _removed_after_error(self.output if made else None):
+                    tokenizers = saved_tokenizers(self.output)
+                    data = prepare(self.recipe, self.data_directory, tokenizers, self.line.log, self.line.update)
+                    tests = read_tests(self.recipe, self.data_directory) if self.ranks.first else {}
+                if self.ranks.first:
+                    start_directory(self.recipe, self.output, data, resume)
+            return self._train(data, tests, device, resume)
+
+    def _train(self, data: Dataset, tests: dict[str, list[Pair]], device: torch.device, resume: bool) -> bool:
         torch.manual_seed(self.recipe.training.seed + self.ranks.rank)
         trainer = self._build_trainer(data, device)
         with closing(trainer.log.metrics):
-            if self.ranks == ALONE and not resume:
+            if self.ranks == SINGLE_PROCESS and not resume:
                 self._check_start(trainer)
             with _stop_on_signals(trainer):
                 finished = trainer.train()
@@ -152,13 +159,14 @@ def _removed_after_error(directory: Path | None) -> Iterator[None]:
         yield
     except BaseException:
         if directory is not None:
+            (directory / LOCK_FILE).unlink(missing_ok=True)
             directory.rmdir()
         raise
 
 
 @contextmanager
 def _stop_on_signals(trainer: Trainer) -> Iterator[None]:
-    """Ctrl-C and SIGTERM stop after the current step, with a checkpoint; a second one stops at once."""
+    """Ctrl-C and SIGTERM stop after the current step, with a checkpoint; a second signal stops immediately."""
 
     def stop(number: int, frame: object) -> None:
         if trainer.stop:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from dragoman.dataset.prepare import Dataset
 from dragoman.kernels import accelerate
@@ -17,7 +16,7 @@ from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe, Training
 from dragoman.system.device import compute_dtype
 from dragoman.training.batch_loss import BatchLoss
-from dragoman.training.distributed import ALONE, Ranks, distribute_like, full_tensor, wrap_distributed
+from dragoman.training.distributed import SINGLE_PROCESS, Ranks, distribute_like, full_tensor, wrap_distributed
 from dragoman.training.progress import Progress
 
 
@@ -29,7 +28,7 @@ class TrainingState:
     loss: nn.Module  # the BatchLoss of the model, wrapped for several processes
     optimizer: torch.optim.Optimizer
     scaler: torch.amp.GradScaler  # disabled unless gradients are float16
-    moving_average: AveragedModel | None = None
+    moving_average: Transformer | None = None
     progress: Progress = field(default_factory=Progress)
 
     @property
@@ -40,12 +39,10 @@ class TrainingState:
     @property
     def deployed(self) -> Transformer:
         """The model that is validated and deployed: the moving average if there is one."""
-        model = self.model if self.moving_average is None else self.moving_average.module
-        assert isinstance(model, Transformer)
-        return model
+        return self.model if self.moving_average is None else self.moving_average
 
 
-def build_state(recipe: Recipe, data: Dataset, device: torch.device, ranks: Ranks = ALONE) -> TrainingState:
+def build_state(recipe: Recipe, data: Dataset, device: torch.device, ranks: Ranks = SINGLE_PROCESS) -> TrainingState:
     """The state before the first step.
 
     Args:
@@ -66,7 +63,7 @@ def build_state(recipe: Recipe, data: Dataset, device: torch.device, ranks: Rank
         loss=wrapped,
         optimizer=build_optimizer(model, settings),
         scaler=torch.amp.GradScaler(device.type, enabled=float16),
-        moving_average=build_moving_average(model, settings.ema_decay),
+        moving_average=None if settings.ema_decay is None else deepcopy(model),
     )
 
 
@@ -89,14 +86,22 @@ def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optim
     )
 
 
-def build_moving_average(model: Transformer, decay: float | None) -> AveragedModel | None:
-    """A copy of the model for the moving average of its weights, or None without `ema_decay`."""
-    if decay is None:
-        return None
-    ema: Any = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
-    average = AveragedModel(model, multi_avg_fn=ema)
-    average.n_averaged.fill_(1)  # otherwise the first update would copy the weights instead of averaging them
-    return average
+@torch.no_grad()
+def update_moving_average(average: Transformer, model: Transformer, decay: float, step: int) -> None:
+    """Move the average towards the weights after a step.
+
+    The decay is at most (1 + step) / (10 + step), so that the initial weights have little influence on short runs.
+    torch's `AveragedModel` has no such warm-up, and counts steps on the device, which synchronizes a GPU.
+
+    Args:
+        average: The moving average, changed in place.
+        model: The model after the step.
+        decay: The decay after the warm-up.
+        step: Number of the step, from 1.
+    """
+    decay = min(decay, (1 + step) / (10 + step))
+    for mean, parameter in zip(average.parameters(), model.parameters(), strict=True):
+        mean.lerp_(parameter, 1 - decay)
 
 
 def unsharded_model(state: TrainingState, recipe: Recipe, data: Dataset, ranks: Ranks) -> Transformer:

@@ -6,20 +6,21 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from torch import nn
+from torch import Tensor, nn
 
 from dragoman.dataset.batch import Batch
 from dragoman.dataset.prepare import Dataset
+from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.training.batches import BatchStream
 from dragoman.training.budget import Budget, Stopwatch
-from dragoman.training.checkpoint import prune, save_checkpoint, snapshot
-from dragoman.training.distributed import ALONE, Ranks, full_tensor
+from dragoman.training.checkpoint import WEIGHTS, prune, save_checkpoint, snapshot
+from dragoman.training.distributed import SINGLE_PROCESS, Ranks, full_tensor
 from dragoman.training.gradients import GradientComputer
 from dragoman.training.log import Position, RunLog
 from dragoman.training.scheduled_sampling import draw_teacher_forcing
 from dragoman.training.schedules import learning_rate
-from dragoman.training.state import TrainingState, unsharded_model
+from dragoman.training.state import TrainingState, unsharded_model, update_moving_average
 from dragoman.training.step_statistics import StepStatistics
 from dragoman.training.validator import Validator
 
@@ -40,7 +41,7 @@ class Trainer:
     """
 
     def __init__(
-        self, recipe: Recipe, run: Path, data: Dataset, state: TrainingState, log: RunLog, ranks: Ranks = ALONE
+        self, recipe: Recipe, run: Path, data: Dataset, state: TrainingState, log: RunLog, ranks: Ranks = SINGLE_PROCESS
     ) -> None:
         self.recipe, self.settings, self.run, self.data = recipe, recipe.training, run, data
         self.state, self.log, self.ranks = state, log, ranks
@@ -81,10 +82,13 @@ class Trainer:
         losses = self.gradients.compute(batches, teacher_forcing)
         state.scaler.unscale_(state.optimizer)
         norm = full_tensor(nn.utils.clip_grad_norm_(state.model.parameters(), self.settings.clip_norm or math.inf))
+        if state.device.type == "cpu":  # on a GPU, this would wait for the step; `save` and `validate` check there
+            overflow = state.scaler.is_enabled()  # of float16, in which case the scaler skips the step
+            self._require_finite(*(sums for _, sums in losses), *([] if overflow else [norm]))
         state.scaler.step(state.optimizer)
         state.scaler.update()
-        if state.moving_average is not None:
-            state.moving_average.update_parameters(state.model)
+        if state.moving_average is not None and self.settings.ema_decay is not None:
+            update_moving_average(state.moving_average, state.model, self.settings.ema_decay, self.batches.step)
         self.data.train.release_pages()
         self._statistics.add(losses, norm, rate)
         progress.step, progress.epoch, progress.group = self.batches.step, self.batches.epoch, self.batches.group
@@ -96,6 +100,7 @@ class Trainer:
         progress, spent = self.state.progress, self.budget.spent(self.state.progress)
         model = unsharded_model(self.state, self.recipe, self.data, self.ranks)
         self.log.validating(self.position, spent)
+        self._require_finite(*model.parameters())
         report, translations = self.validator.evaluate(model) if self.ranks.first else (None, [])
         score = self.ranks.broadcast(self.validator.score(report) if report else None)
         assert score is not None
@@ -115,10 +120,19 @@ class Trainer:
         progress = self.state.progress
         progress.scaler = self.state.scaler.state_dict()
         files = snapshot(self.state, self.ranks)
+        self._require_finite(*files[WEIGHTS].values())
         with self.ranks.first_before_others():
             if self.ranks.first:
                 save_checkpoint(self.run, progress, files)
                 prune(self.run, progress.needed(self.settings.average) | {progress.step})
+
+    def _require_finite(self, *values: Tensor) -> None:
+        """Stop if training has diverged, before a checkpoint is saved."""
+        if not all(bool(value.isfinite().all()) for value in values):
+            raise UserError(
+                f"training diverged after step {self.state.progress.step:,}: the loss or the weights are NaN or "
+                "infinite; earlier checkpoints are kept; train again with a lower training.learning_rate or clip_norm"
+            )
 
     @property
     def position(self) -> Position:

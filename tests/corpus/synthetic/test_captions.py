@@ -66,7 +66,7 @@ ARTICLES = {
 CONTRACTIONS = {word: {"m3", "n3"} for word in ("im", "am", "beim", "vom", "zum")} | {"zur": {"f3"}, "ins": {"n4"}}
 AFTER_THE = {"e": {"m1", "n1", "n4", "f1", "f4"}, "en": ALL - {"m1", "n1", "n4", "f1", "f4"}}
 AFTER_A = {"er": {"m1"}, "es": {"n1", "n4"}, "e": {"f1", "f4"}, "en": {"m4", "m3", "n3", "f3"}}
-ALONE = {"e": {"p1", "p4"}, "en": {"p3"}}
+SINGLE_PROCESS = {"e": {"p1", "p4"}, "en": {"p3"}}
 PREPOSITIONS = {
     **dict.fromkeys(("mit", "von", "aus", "bei", "zu"), "3"),
     **dict.fromkeys(("durch", "um", "über"), "4"),
@@ -122,7 +122,7 @@ def noun_slots(noun: str) -> frozenset[str]:
 def phrase_slots(match: re.Match[str]) -> set[str]:
     """The genders and cases in which all parts of a noun phrase agree."""
     part = match.groupdict()
-    slots, endings = set(noun_slots(part["noun"])), ALONE
+    slots, endings = set(noun_slots(part["noun"])), SINGLE_PROCESS
     if part["contraction"]:
         slots, endings = slots & CONTRACTIONS[part["contraction"]], AFTER_THE
     elif part["the"]:
@@ -130,7 +130,7 @@ def phrase_slots(match: re.Match[str]) -> set[str]:
     elif part["a"] is not None:
         slots, endings = slots & ARTICLES[part["a"]], AFTER_A
     elif part["some"]:
-        slots &= ALONE[part["some"]]
+        slots &= SINGLE_PROCESS[part["some"]]
     elif part["numeral"]:
         slots &= {"p1", "p3", "p4"}
     for adjective in part["adjectives"].split():

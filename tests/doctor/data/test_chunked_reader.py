@@ -1,4 +1,4 @@
-"""Corpora are read completely, in chunks, whatever is wrong with them."""
+"""Corpora are read completely, in chunks, even if they are damaged."""
 
 from __future__ import annotations
 
@@ -62,3 +62,10 @@ def test_a_damaged_gzip_file_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(UserError, match=r"x\.en\.gz: cannot be read to the end"):
         list(reader.chunks())
+
+
+def test_the_rest_of_an_overlong_line_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunked_reader, "MAX_LINE_BYTES", 10)
+    reader = make_reader(tmp_path, ("ä" * 40 + "\nb\n").encode(), b"123456789\nd\n")
+    assert texts(list(reader.chunks())) == (["ä" * 4, "b"], ["123456789", "d"])
+    assert reader.line_counts == (2, 2)

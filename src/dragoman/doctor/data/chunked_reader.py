@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path
+from typing import IO
 
 from dragoman.corpus.corpus import aligned_files, read_corpus
 from dragoman.corpus.lines import MAX_LINE_BYTES, open_binary
@@ -111,11 +112,23 @@ class ChunkedReader:
 def _raw_chunks(path: Path) -> Iterator[list[bytes]]:
     try:
         with open_binary(path) as stream:
-            lines = iter(lambda: stream.readline(MAX_LINE_BYTES), b"")
+            lines = _raw_lines(stream)
             while chunk := list(islice(lines, CHUNK_LINES)):
                 yield chunk
     except (EOFError, zlib.error, OSError) as error:
         raise UserError(f"{path}: cannot be read to the end: {error}") from None
+
+
+def _raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Lines, the longest of which are truncated to whole characters."""
+    while line := stream.readline(MAX_LINE_BYTES):
+        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+            while (rest := stream.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+                pass
+            while line and line[-1] & 0xC0 == 0x80:  # continuation bytes of the last character
+                line = line[:-1]
+            line = line[:-1]
+        yield line
 
 
 def _decode(lines: list[bytes], at_start: bool) -> tuple[list[str], set[int]]:

@@ -1,1 +1,1 @@
-"""Findings, and what is known about each kind of finding."""
+"""Findings, with the severity, cause and fix of each kind."""

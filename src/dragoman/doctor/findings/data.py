@@ -1,4 +1,4 @@
-"""What is known about each code that `dragoman doctor data` reports."""
+"""Severity, cause and fix of each finding of `dragoman doctor data`."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ def make_finding(
     *,
     severity: Severity | None = None,
     cause: str | None = None,
+    fix: str | None = None,
 ) -> Finding:
     """Create a finding with the cause and the fix that are known for its code.
 
@@ -29,6 +30,7 @@ def make_finding(
         measured: Measurements and examples, by name.
         severity: Replaces the usual severity of the code.
         cause: Replaces the usual cause of the code.
+        fix: Replaces the usual fix of the code.
     """
     usual = FINDING_TYPES[code]
-    return Finding(code, severity or usual.severity, message, dict(measured), cause or usual.cause, usual.fix)
+    return Finding(code, severity or usual.severity, message, dict(measured), cause or usual.cause, fix or usual.fix)

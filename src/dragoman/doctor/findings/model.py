@@ -1,4 +1,4 @@
-"""What is known about each code that `dragoman.doctor.examine` reports."""
+"""Severity, cause and fix of each finding of `dragoman.doctor.examine`."""
 
 from __future__ import annotations
 

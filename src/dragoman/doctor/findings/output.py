@@ -1,4 +1,4 @@
-"""What is known about each code that `dragoman doctor output` reports."""
+"""Severity, cause and fix of each finding of `dragoman doctor output`."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
         "warning",
         "hypotheses end too early: there is no length penalty, training pairs are truncated, or decoding.max_length "
         "is too small",
-        "raise decoding.length_penalty for longer translations; check decoding.max_length and "
-        "decoding.max_length_ratio",
+        "raise decoding.length_penalty; check decoding.max_length and decoding.max_length_ratio",
     ),
     "exposure-gap": FindingType(
         "error",

@@ -1,4 +1,4 @@
-"""All checks of a model, in an order in which each fault leads to one finding."""
+"""All checks of a model, ordered so that each error produces one finding."""
 
 from __future__ import annotations
 

@@ -70,6 +70,6 @@ def check_bad_initial_loss(probe: Probe) -> Iterator[Finding]:
     if loss > MAX_LOSS_FACTOR * guessing:
         yield make_finding(
             "bad-initial-loss",
-            f"the untrained model has a loss of {loss:.1f} nats on random words; guessing has {guessing:.1f}",
+            f"the untrained model has a loss of {loss:.1f} nats on random words; uniform guessing gives {guessing:.1f}",
             {"loss": loss, "guessing": guessing},
         )

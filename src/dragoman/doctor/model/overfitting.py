@@ -31,8 +31,8 @@ def check_cannot_overfit(probe: Probe) -> Iterator[Finding]:
             return
     yield make_finding(
         "cannot-overfit",
-        f"after {steps} training steps on two short sentences the loss is still {lowest_loss:.2f} nats; guessing has "
-        f"{guessing:.2f}",
+        f"after {steps} training steps on two short sentences the loss is still {lowest_loss:.2f} nats; "
+        f"uniform guessing gives {guessing:.2f}",
         {"loss": lowest_loss, "guessing": guessing, "steps": steps},
     )
 

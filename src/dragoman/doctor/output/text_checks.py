@@ -107,6 +107,9 @@ def check_output_length(references: Sequence[str], translations: Sequence[str]) 
             f"the translations have {ratio:.2f} times as many characters as the references",
             {"ratio": ratio},
             cause=None if ratio < 1 else "translations repeat words, or the model has not learned to end sentences",
+            fix=None
+            if ratio < 1
+            else "train longer if translations repeat words; otherwise lower decoding.length_penalty",
         )
 
 

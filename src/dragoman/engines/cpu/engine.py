@@ -20,7 +20,7 @@ def unsupported(request: EngineRequest) -> list[str]:
     """What the engine does not support of the request, or lacks on this machine."""
     model = request.bundle.recipe.model
     reasons = {
-        "a CPU or a torch without oneDNN's AVX-512 kernels": not HAS_ONEDNN_LINEAR,
+        "CPUs without AVX-512, or builds of torch without oneDNN": not HAS_ONEDNN_LINEAR,
         f"the device {request.device}": request.device.type != "cpu",
         f"--compute-type {request.compute_type}": request.compute_type != "float32",
         "decoding.cache = false": not request.decoding.cache,
@@ -35,7 +35,7 @@ def unsupported(request: EngineRequest) -> list[str]:
 
 def open_engine(request: EngineRequest) -> StepEngine:
     """Open the engine of a bundle, with the current weights of its model."""
-    bundle, model = request.bundle, accelerated(request.bundle.model.to(request.device))
+    bundle, model = request.bundle, accelerated(request.bundle.model, request.device)
 
     def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         return score_targets(model, bundle, sources, targets)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from filelock import FileLock
+
 from dragoman import __version__
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.system.cache import cache_directory
-from dragoman.system.files import atomic_directory, read_json, sha256, write_json
+from dragoman.system.files import atomic_directory, read_json, remove_leftovers, sha256, write_json
 from dragoman.text.registry import save_tokenizers
 
 ORIGIN_FILE = "converted.json"
@@ -17,7 +19,7 @@ ORIGIN_FILE = "converted.json"
 COMPUTE_TYPES = ("float32", "int8")
 
 
-def refusals(bundle: Bundle) -> list[str]:
+def unsupported_settings(bundle: Bundle) -> list[str]:
     """The settings of a bundle that CTranslate2 does not support."""
     source, target = bundle.source.vocabulary.specials, bundle.target.vocabulary.specials
     positions = bundle.recipe.model.positions
@@ -64,13 +66,19 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     place = conversion_directory(path, compute_type)
     if place is None:
         raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
-    if not _is_current(place, path):
-        try:
-            with atomic_directory(place) as directory:
-                write_model(bundle, directory, compute_type)
-                write_json(directory / ORIGIN_FILE, _origin(path))
-        except UserError as error:
-            raise UserError(f"{error}; --engine cpu and --engine torch need no converted bundle") from error
+    if _is_current(place, path):
+        return place
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(place.with_name(f".{place.name}.lock")):
+            if not _is_current(place, path):  # another process may have converted it meanwhile
+                remove_leftovers(place.parent, place.name)
+                with atomic_directory(place) as directory:
+                    write_model(bundle, directory, compute_type)
+                    checksums = {file.name: sha256(file) for file in sorted(directory.iterdir())}
+                    write_json(directory / ORIGIN_FILE, _origin(path) | {"sha256": checksums})
+    except (OSError, UserError) as error:
+        raise UserError(f"{error}; --engine cpu and --engine torch need no converted bundle") from error
     return place
 
 
@@ -85,7 +93,13 @@ def _places(path: Path, compute_type: str) -> list[Path]:
 
 
 def _is_current(place: Path, path: Path) -> bool:
-    return (place / ORIGIN_FILE).is_file() and read_json(place / ORIGIN_FILE) == _origin(path)
+    """Whether a converted bundle exists, is that of this bundle and of this version, and is not damaged."""
+    try:
+        about = read_json(place / ORIGIN_FILE)
+        checksums = about.pop("sha256")
+        return about == _origin(path) and all(sha256(place / name) == value for name, value in checksums.items())
+    except (UserError, OSError, KeyError, AttributeError):
+        return False
 
 
 def _existing_parent(place: Path) -> Path:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dragoman.engines.batching import batches_by_length
 from dragoman.engines.choose import open_engine as open_other_engine
-from dragoman.engines.ctranslate2.convert import conversion_directory, convert, refusals
+from dragoman.engines.ctranslate2.convert import conversion_directory, convert, unsupported_settings
 from dragoman.engines.protocol import Engine, EngineRequest, Ids
 from dragoman.errors import UserError
 from dragoman.search.constraints import max_target_length
@@ -28,7 +28,7 @@ _NO_PENALTY = 1e-6  # with 0, CTranslate2 would end the search by a different ru
 def unsupported(request: EngineRequest) -> list[str]:
     """What the engine does not support of the request, or lacks on this machine."""
     if find_spec("ctranslate2") is None:
-        return ["a missing package (pip install dragoman[ctranslate2])"]
+        return ["environments without the package ctranslate2 (pip install '.[ctranslate2]')"]
     decoding = request.decoding
     reasons = {
         "decoding.sampling = true": decoding.sampling,
@@ -46,7 +46,7 @@ def unsupported(request: EngineRequest) -> list[str]:
             request.path is not None and conversion_directory(request.path, request.compute_type) is None
         ),
     }
-    return [reason for reason, met in reasons.items() if met] + refusals(request.bundle)
+    return [reason for reason, met in reasons.items() if met] + unsupported_settings(request.bundle)
 
 
 def open_engine(request: EngineRequest) -> Engine:

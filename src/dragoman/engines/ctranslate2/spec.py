@@ -112,7 +112,7 @@ def _set_attention(spec: MultiHeadAttentionSpec, attention: MultiHeadAttention, 
 
 
 def _set_feed_forward(spec: FeedForwardSpec, layer: FeedForward, residual: SublayerConnection) -> None:
-    if layer.activation == "swiglu":  # our matrix contains both of theirs
+    if layer.activation == "swiglu":  # CTranslate2 has two matrices instead of one
         weights, biases = _array(layer.inner.weight), _array(layer.inner.bias)
         spec.linear_0.weight, spec.linear_0_noact.weight = np.split(weights, 2)
         spec.linear_0.bias, spec.linear_0_noact.bias = np.split(biases, 2)

@@ -1,4 +1,4 @@
-"""The model itself as an engine, on any device."""
+"""The engine that runs the model with faster modules, on any device."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def unsupported(request: EngineRequest) -> list[str]:
 
 
 def open_engine(request: EngineRequest) -> StepEngine:
-    """Open the engine of a bundle; its model is moved to the device."""
-    bundle, model = request.bundle, accelerated(request.bundle.model.to(request.device))
+    """Open the engine of a bundle, with the current weights of its model."""
+    bundle, model = request.bundle, accelerated(request.bundle.model, request.device)
 
     def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         return score_targets(model, bundle, sources, targets)

@@ -41,7 +41,7 @@ def _ambiguous_tokens(tokenizer: SubwordTokenizer) -> list[str]:
     BPE merges listed pairs, the first in the list first. SentencePiece merges any two adjacent tokens that together
     are a token, the one with the best score first. As long as no merge crosses its boundaries, the characters of a
     token are merged as if they were the whole text. So if each token, as the whole text, results from its only merge,
-    no other two adjacent tokens ever form it, and both algorithms split every text alike.
+    no other two adjacent tokens ever form it, and both algorithms split every text in the same way.
     """
     data = tokenizer.to_json()["tokenizer"]
     merged = Counter(first + second for first, second in data["model"]["merges"])

@@ -10,7 +10,7 @@ import numpy as np
 
 from dragoman.bundle import Bundle
 from dragoman.engines import EngineRequest
-from dragoman.engines.ctranslate2.convert import COMPUTE_TYPES, refusals, write_model
+from dragoman.engines.ctranslate2.convert import COMPUTE_TYPES, unsupported_settings, write_model
 from dragoman.engines.ctranslate2.engine import CTranslate2Engine
 from dragoman.export.decoding import list_other_settings, select_settings
 from dragoman.export.protocol import ExportedModel, OutputKind, Outputs
@@ -28,7 +28,7 @@ DECODING_SETTINGS = ("beam_size", "length_penalty", "max_length", "max_length_ra
 
 def unsupported(bundle: Bundle) -> list[str]:
     """What CTranslate2 cannot express, see `Exporter.unsupported`."""
-    return refusals(bundle)
+    return unsupported_settings(bundle)
 
 
 def write(bundle: Bundle, directory: Path, compute_type: str) -> None:

@@ -138,7 +138,7 @@ def _largest_difference(
     try:
         from transformers import MarianMTModel
     except ImportError:
-        raise UserError("import huggingface needs transformers: pip install dragoman[huggingface]") from None
+        raise UserError("import huggingface needs transformers: pip install '.[huggingface]'") from None
     original = MarianMTModel.from_pretrained(directory).eval().float()
     source_rows, target_rows = (each.rows for each in vocabularies)
     eos, bos = bundle.source.vocabulary.eos, bundle.target.vocabulary.bos

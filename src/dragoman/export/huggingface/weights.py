@@ -1,7 +1,7 @@
 """The names and layouts of weights in Marian and Pegasus models, and conversion in both directions.
 
 Their sinusoidal positions are [sines | cosines]; dragoman's are interleaved. Residual connections and layer norms
-treat all dimensions of the residual stream alike. So it is enough to permute those dimensions in every weight that
+treat all dimensions of the residual stream equally. So it is enough to permute those dimensions in every weight that
 reads from the residual stream or writes to it.
 """
 

@@ -66,7 +66,7 @@ class DecoderStep(nn.Module):
         cache = KVCache(layers, memory_mask[:, None, None])
         cache.length = keys.shape[3]
         logits = self.model.step(tokens, cache)
-        return logits, _stack(layer.own_keys for layer in layers), _stack(layer.own_values for layer in layers)
+        return logits, _stack(layer.self_keys for layer in layers), _stack(layer.self_values for layer in layers)
 
 
 def _stack(tensors: Iterable[Tensor | None]) -> Tensor:

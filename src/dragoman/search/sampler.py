@@ -1,0 +1,42 @@
+"""Random choice of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dragoman.search.logits_processors import apply_processors, build_sampling_processors
+from dragoman.settings import Decoding
+
+
+class Sampler:
+    """Draws tokens. The samples of a sentence depend only on the seed and its key, not on the rest of the batch.
+
+    Args:
+        settings: Seed, samples per sentence, top_k and top_p.
+        keys: A number for each sentence.
+        max_lengths: Maximum length of each sentence's hypotheses, (sentences,).
+    """
+
+    def __init__(self, settings: Decoding, keys: Sequence[int], max_lengths: Tensor) -> None:
+        self.processors = build_sampling_processors(settings)
+        length = int(max_lengths.max()) if len(max_lengths) else 0
+        streams = ((settings.seed, key, sample) for key in keys for sample in range(settings.n_best))
+        numbers = [np.random.default_rng(stream).random(length) for stream in streams]
+        self.numbers = torch.tensor(np.array(numbers), device=max_lengths.device)  # (samples, length), 0 to 1
+
+    def draw(self, logits: Tensor, tokens: Tensor, samples: list[int]) -> Tensor:
+        """A token for each row, (rows,).
+
+        Args:
+            logits: (rows, vocabulary).
+            tokens: The tokens of each row so far, (rows, length).
+            samples: Which sample of the batch each row is.
+        """
+        probabilities = apply_processors(self.processors, logits, tokens).softmax(dim=-1)
+        cumulative = probabilities.double().cumsum(dim=-1)  # (rows, vocabulary)
+        numbers = self.numbers[samples, tokens.shape[1]][:, None] * cumulative[:, -1:]  # (rows, 1)
+        return torch.searchsorted(cumulative, numbers, right=True)[:, 0].clamp(max=logits.shape[1] - 1)
