@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.dataset.buckets import Indices, cut, plan_epoch
+from dragoman.dataset.buckets import Indices, plan_epoch, split_into_batches
 
 BUDGET = 100
 
@@ -77,7 +77,7 @@ def test_batches_come_in_no_order_of_length(lengths: tuple[Indices, Indices]) ->
 def test_a_cut_keeps_the_order_and_fills_each_batch(lengths: tuple[Indices, Indices], sort: bool) -> None:
     source, target = lengths
     order = np.argsort(target, kind="stable") if sort else np.arange(len(target))
-    batches = cut(source, target, order, BUDGET)
+    batches = split_into_batches(source, target, order, BUDGET)
     assert np.concatenate(batches).tolist() == order.tolist()
     for batch, following in pairwise(batches):
         assert len(batch) == 1 or max(padded(source, batch), padded(target, batch)) <= BUDGET
@@ -87,7 +87,7 @@ def test_a_cut_keeps_the_order_and_fills_each_batch(lengths: tuple[Indices, Indi
 
 def test_nothing_makes_no_batches() -> None:
     nothing = np.zeros(0, dtype=np.int64)
-    assert list(cut(nothing, nothing, nothing, BUDGET)) == []
+    assert list(split_into_batches(nothing, nothing, nothing, BUDGET)) == []
     assert list(plan_epoch(nothing, nothing, BUDGET, seed=1, epoch=0)) == []
 
 
@@ -149,7 +149,7 @@ def test_the_quick_plan_is_the_plain_one(longest: int, budget: int, most: int | 
             plan_epoch(source, target, budget, 3, epoch, most), plan_plainly(source, target, budget, 3, epoch, most)
         )
         assert same(
-            cut(source, target, order, budget, most),
+            split_into_batches(source, target, order, budget, most),
             cut_plainly(np.maximum(source, target), order, budget, most),
         )
 

@@ -91,8 +91,8 @@ def test_a_shard_that_cannot_be_written_is_an_error(processes: int, encoder: Pai
 
 def test_a_killed_worker_is_an_error(encoder: PairEncoder, tmp_path: Path) -> None:
     def kill_workers() -> Iterator[Shard]:
-        first, *others = shards(tmp_path)
-        yield first
+        first, second, *others = shards(tmp_path)
+        yield from (first, second)
         workers = multiprocessing.active_children()
         assert workers
         for worker in workers:

@@ -34,7 +34,7 @@ def values_and_gradients(model: Transformer) -> tuple[Tensor, dict[str, Tensor]]
 
 @pytest.mark.parametrize("options", [*VARIANTS, {"attention": "fused"}, TORCH], ids=str)
 def test_values_and_gradients_are_the_same(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "SMALL", 1)  # let oneDNN compute these small products too
+    monkeypatch.setattr(linear, "MIN_ONEDNN_INPUT", 1)  # let oneDNN compute these small products too
     model = tiny_model(**options).float()
     expected = values_and_gradients(model)
     accelerate(model)

@@ -25,7 +25,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
         return onednn(a, b, bias)
 
     monkeypatch.setattr(module, "HAS_ONEDNN_LINEAR", True)
-    monkeypatch.setattr(module, "SMALL", 1)
+    monkeypatch.setattr(module, "MIN_ONEDNN_INPUT", 1)
     monkeypatch.setattr(module, "_onednn", recorded)
     return shapes
 

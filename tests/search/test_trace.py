@@ -53,7 +53,7 @@ def test_every_step_continues_what_the_step_before_kept(task: Task, beam_size: i
         for step in trace.steps[sentence]:
             assert {each.tokens[:-1] for each in step} <= kept
             assert len({each.tokens for each in step}) == len(step)
-            kept = {each.tokens for each in step if each.fate == "kept"}
+            kept = {each.tokens for each in step if each.status == "kept"}
             assert len(kept) <= beam_size
             assert not any(EOS in tokens for tokens in kept)
         assert not kept, "no hypothesis continues after the last step"
@@ -74,10 +74,10 @@ def test_candidates_are_the_best_and_the_kept_ones_the_best_of_them(task: Task, 
             expected = sorted(scores, key=lambda each: -scores[each])[: 2 * beam_size]
             assert [each.tokens for each in step] == expected
             assert [each.score for each in step] == pytest.approx([scores[each] for each in expected], abs=1e-5)
-            kept = {each.tokens: scores[each.tokens] for each in step if each.fate == "kept"}
+            kept = {each.tokens: scores[each.tokens] for each in step if each.status == "kept"}
             live = [each for each in expected if each[-1] != EOS][:beam_size]
             assert list(kept) in (live, []), "all of the best live ones, or none when the search is over"
-            assert [each.tokens for each in step if each.fate == "ended"] == [
+            assert [each.tokens for each in step if each.status == "ended"] == [
                 each for each in expected[:beam_size] if each[-1] == EOS
             ]
 
@@ -86,10 +86,10 @@ def test_finals_are_the_scores_of_all_hypotheses(task: Task) -> None:
     trace, found = BeamTrace(EOS), beam(task, SENTENCES, 3, LENGTHS, n_best=3)
     beam(task, SENTENCES, 3, LENGTHS, n_best=3, trace=trace)
     for sentence, hypotheses in zip(SENTENCES, found, strict=True):
-        ended = [each for step in trace.steps[sentence] for each in step if each.fate == "ended"]
+        ended = [each for step in trace.steps[sentence] for each in step if each.status == "ended"]
         finals = {each.tokens[:-1]: each.final for each in ended}
         assert {tuple(each.tokens): each.score for each in hypotheses}.items() <= finals.items()
-        assert all((each.final is None) == (each.fate != "ended") for step in trace.steps[sentence] for each in step)
+        assert all((each.final is None) == (each.status != "ended") for step in trace.steps[sentence] for each in step)
 
 
 def test_a_traced_greedy_search_is_greedy() -> None:

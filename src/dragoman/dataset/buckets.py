@@ -61,12 +61,12 @@ def plan_epoch(
     longest, difference = np.maximum(source_lengths, target_lengths), source_lengths - target_lengths
     np.negative(difference, out=difference, where=longest % 2 == 0)  # alternate: no jump at the next length
     order = _sort(_inverse(generator.permutation(len(longest))), difference, longest)
-    plan = cut(source_lengths, target_lengths, order, batch_tokens, batch_sentences)
+    plan = split_into_batches(source_lengths, target_lengths, order, batch_tokens, batch_sentences)
     shuffled = generator.permutation(len(plan))
     return Plan(order, plan.firsts[shuffled], plan.ends[shuffled])
 
 
-def cut(
+def split_into_batches(
     source_lengths: Integers,
     target_lengths: Integers,
     order: Integers,

@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -69,11 +70,13 @@ def encode_shards(shards: Iterable[Shard], encoder: PairEncoder, processes: int)
 
 def _encode_in_pool(shards: Iterable[Shard], encoder: PairEncoder, processes: int) -> Generator[int, None, None]:
     settings = (encoder.source.to_json(), encoder.target.to_json(), encoder.max_tokens)
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start_worker, settings)
+    shards = iter(shards)
+    first = list(islice(shards, processes))  # start all workers at once: a pool may hang if one dies during a start
+    pool = ProcessPoolExecutor(max(1, len(first)), multiprocessing.get_context("spawn"), _start_worker, settings)
     starter = ThreadPoolExecutor(1, initializer=_block_interrupts)
     running: set[Future[int]] = set()
     try:
-        for shard in shards:
+        for shard in chain(first, shards):
             running.add(starter.submit(_submit, pool, shard).result())
             if len(running) == 2 * processes:  # a shard waits for each worker, so that none is idle
                 done, running = wait(running, return_when=FIRST_COMPLETED)

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from dragoman.dataset.buckets import cut
+from dragoman.dataset.buckets import split_into_batches
 from dragoman.engines.protocol import EngineRequest, Ids
 from dragoman.search.minimum_bayes_risk import sampling_settings
 
@@ -29,7 +29,7 @@ def batches_by_length(sources: Sequence[Ids], request: EngineRequest) -> list[li
     default = CPU_BATCH_TOKENS if request.device.type == "cpu" else GPU_BATCH_TOKENS
     tokens = max(1, (settings.batch_tokens or default) // hypotheses)
     lengths = np.array([len(source) + 1 for source in sources], dtype=np.int64)
-    plan = cut(lengths, lengths, np.argsort(lengths, kind="stable"), tokens)
+    plan = split_into_batches(lengths, lengths, np.argsort(lengths, kind="stable"), tokens)
     return [batch.tolist() for batch in plan][::-1]
 
 

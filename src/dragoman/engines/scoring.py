@@ -9,7 +9,7 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import make_batch
-from dragoman.dataset.buckets import cut
+from dragoman.dataset.buckets import split_into_batches
 from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.engines.protocol import Ids
 from dragoman.model.transformer import Transformer
@@ -36,7 +36,7 @@ def score_targets(
     pairs = PairStore(IdStore.of(map(list, sources)), IdStore.of(map(list, targets)))
     lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
     scores: list[list[float]] = [[] for _ in sources]
-    for indices in cut(*lengths, np.lexsort(lengths), BATCH_TOKENS):
+    for indices in split_into_batches(*lengths, np.lexsort(lengths), BATCH_TOKENS):
         batch = make_batch(pairs, indices, source, target).to(model.target_embedding.weight.device)
         logits = model(batch.source, batch.target_input).float()  # (batch, target, vocabulary)
         chosen = logits.gather(2, batch.target_output[:, :, None])  # (batch, target, 1)

@@ -67,6 +67,5 @@ class StepEngine:
             limits = [max(limit, len(prefix) + 1) for limit, prefix in zip(limits, prefixes, strict=True)]
             forced = pad(prefixes, first=None, last=None, pad=ANY).to(device)  # (sentences, longest)
         ids = pad(sources, first=None, last=source.eos, pad=source.pad).to(device)  # (sentences, source)
-        forbidden = target.unk, target.pad, target.bos
         lengths = torch.tensor(limits, dtype=torch.int64, device=device)
-        return ids, Constraints(target.bos, target.eos, forbidden, lengths, forced)
+        return ids, Constraints(target.bos, target.eos, target.forbidden_ids, lengths, forced)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dragoman.evaluation.metrics import corpus_scores
+from dragoman.evaluation.metrics import corpus_scores, perplexity
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
 from dragoman.search.description import describe_decoding
 from dragoman.translator import Translator
-
-MAX_EXPONENT = 700.0  # the exponential of a higher loss overflows
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ def evaluate(
         sentences=len(translations),
         **corpus_scores(translations, references[: len(translations)]),
         loss=round(loss, 5),
-        perplexity=round(math.exp(min(loss, MAX_EXPONENT)), 4),
+        perplexity=perplexity(loss),
         exact=round(identical / max(1, len(translations)), 5),
         teacher_forced_bleu=round(teacher_forced_bleu, 3),
         decoding=describe_decoding(translator.decoding),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TypedDict
 
@@ -18,6 +19,14 @@ class CorpusScores(TypedDict):
     bleu_signature: str
     chrf_signature: str
     length_ratio: float
+
+
+MAX_LOSS = 700.0  # the exponential of a higher loss overflows
+
+
+def perplexity(loss: float) -> float:
+    """The exponential of a mean loss in nats per token, rounded to four decimal places."""
+    return round(math.exp(min(loss, MAX_LOSS)), 4)
 
 
 def corpus_scores(translations: Sequence[str], references: Sequence[str]) -> CorpusScores:

@@ -11,7 +11,7 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import Batch, make_batch
-from dragoman.dataset.buckets import cut
+from dragoman.dataset.buckets import split_into_batches
 from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.evaluation.metrics import token_bleu
 from dragoman.kernels import accelerated
@@ -53,7 +53,7 @@ def score_teacher_forced(
     model, order = accelerated(bundle.model, device), np.lexsort((source_lengths, target_lengths))
     vocabulary, device = bundle.target.vocabulary, model.target_embedding.weight.device
     total, tokens, predicted = 0.0, 0, [""] * len(order)
-    for indices in cut(source_lengths, target_lengths, order, BATCH_TOKENS):
+    for indices in split_into_batches(source_lengths, target_lengths, order, BATCH_TOKENS):
         batch = make_batch(pairs, indices, bundle.source.vocabulary, vocabulary).to(device)
         loss, predictions = _predict(model, batch, vocabulary.pad)
         total += loss

@@ -29,7 +29,7 @@ def model_outputs(
         ids = pad(sources[start : start + BATCH_SIZE], first=None, last=source.eos, pad=source.pad)
         values = bundle.model(ids, pad(batch, first=target.bos, last=None, pad=target.pad)).float()
         if kind == "log-probabilities":
-            values[:, :, [target.unk, target.pad, target.bos]] = -torch.inf  # (batch, target, vocabulary)
+            values[:, :, target.forbidden_ids] = -torch.inf  # (batch, target, vocabulary)
             expected = pad(batch, first=None, last=target.eos, pad=target.pad)  # (batch, target)
             values = values.log_softmax(dim=-1).gather(2, expected[:, :, None])[:, :, 0]
         outputs += [row[: len(tokens) + 1].numpy() for row, tokens in zip(values, batch, strict=True)]

@@ -16,14 +16,14 @@ from torch.nn import functional as F
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 from dragoman.model.attention import StackedLinear
 
-SMALL = 2**16
+MIN_ONEDNN_INPUT = 2**16
 """If the left matrix has fewer numbers than this, torch computes the product."""
 
 
 def uses_onednn(a: Tensor) -> bool:
     """Whether products with this matrix on the left are computed by oneDNN."""
     on_cpu = a.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
-    return HAS_ONEDNN_LINEAR and on_cpu and a.dtype == torch.float32 and a.numel() >= SMALL
+    return HAS_ONEDNN_LINEAR and on_cpu and a.dtype == torch.float32 and a.numel() >= MIN_ONEDNN_INPUT
 
 
 def _onednn(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from dragoman.search.hypothesis import Hypothesis
 
-Fate = Literal["kept", "ended", "dropped"]
+Status = Literal["kept", "ended", "dropped"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Candidate:
     tokens: tuple[int, ...]
     log_probability: float
     score: float
-    fate: Fate
+    status: Status
     final: float | None = None
 
 
@@ -63,6 +63,6 @@ class BeamTrace:
             whole = tuple(tokens)
             # eos ends a hypothesis once, so if this one has ended it was in this step
             final = finals.get(whole[:-1]) if whole[-1] == self.eos else None
-            fate: Fate = "kept" if whole in alive else "dropped" if final is None else "ended"
-            step.append(Candidate(whole, log_probability, score, fate, final))
+            status: Status = "kept" if whole in alive else "dropped" if final is None else "ended"
+            step.append(Candidate(whole, log_probability, score, status, final))
         self.steps[sentence].append(step)

@@ -28,6 +28,11 @@ class Vocabulary:
         """The ids of unk, pad, bos and eos."""
         return (self.unk, self.pad, self.bos, self.eos)
 
+    @property
+    def forbidden_ids(self) -> list[int]:
+        """The ids that never occur in translations: unk, pad and bos."""
+        return [self.unk, self.pad, self.bos]
+
 
 def special_tokens(specials: Specials) -> list[str]:
     """The four special tokens in the order of their ids in every trained tokenizer, 0 to 3."""

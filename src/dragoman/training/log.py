@@ -10,7 +10,7 @@ from dragoman.evaluation.evaluate import Report
 from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.training.metrics_file import MetricsFile
 
-Position = dict[str, float]
+LogPosition = dict[str, float]
 """Step, epoch (with a fraction) and seconds, as in every line of metrics.jsonl."""
 
 
@@ -30,11 +30,11 @@ class RunLog:
         """Print a line above the progress line."""
         self.line.log(text)
 
-    def event(self, position: Position, message: str) -> None:
+    def event(self, position: LogPosition, message: str) -> None:
         """Log an event."""
         self.metrics.write("event", position | {"message": message})
 
-    def step(self, position: Position, values: dict[str, float], spent: float) -> None:
+    def step(self, position: LogPosition, values: dict[str, float], spent: float) -> None:
         """Log the means of the latest steps.
 
         Args:
@@ -51,11 +51,11 @@ class RunLog:
             f"{format_seconds(left)} left",
         )
 
-    def validating(self, position: Position, spent: float) -> None:
+    def validating(self, position: LogPosition, spent: float) -> None:
         """Show that a validation has started."""
         self.line.update(spent, f"step {position['step']:,}  validating …")
 
-    def validation(self, position: Position, report: Report, best: bool, **more: Any) -> None:
+    def validation(self, position: LogPosition, report: Report, best: bool, **more: Any) -> None:
         """Log a validation.
 
         Args:
@@ -73,7 +73,7 @@ class RunLog:
             f"{'' if forced is None else f', {forced:.0%} of the batches teacher-forced'}"
         )
 
-    def warn(self, position: Position, findings: Iterable[Finding]) -> None:
+    def warn(self, position: LogPosition, findings: Iterable[Finding]) -> None:
         """Show and log what the doctor has found, once per code; notes are left out."""
         for finding in findings:
             if finding.severity != "note" and finding.code not in self._warned:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 import torch
 from torch import Tensor
 
+from dragoman.evaluation.metrics import perplexity
 from dragoman.training.distributed import Ranks
 from dragoman.training.gradients import Losses
-
-MAX_EXPONENT = 700.0  # the exponential of a higher loss overflows
 
 
 class StepStatistics:
@@ -46,7 +44,7 @@ class StepStatistics:
         loss, nll, target_tokens, tokens, padded_tokens = ranks.sum((*losses, *counts))
         return {
             "loss": round(loss / target_tokens, 5),
-            "perplexity": round(math.exp(min(nll / target_tokens, MAX_EXPONENT)), 4),
+            "perplexity": perplexity(nll / target_tokens),
             "learning_rate": self.learning_rate,
             "tokens_per_second": round(target_tokens / (time.monotonic() - self.started), 1),
             "padding": round(1 - tokens / padded_tokens, 5),

@@ -17,7 +17,7 @@ from dragoman.training.budget import Budget, Stopwatch
 from dragoman.training.checkpoint import WEIGHTS, prune, save_checkpoint, snapshot
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks, full_tensor
 from dragoman.training.gradients import GradientComputer
-from dragoman.training.log import Position, RunLog
+from dragoman.training.log import LogPosition, RunLog
 from dragoman.training.scheduled_sampling import draw_teacher_forcing
 from dragoman.training.schedules import learning_rate
 from dragoman.training.state import TrainingState, unsharded_model, update_moving_average
@@ -135,7 +135,7 @@ class Trainer:
             )
 
     @property
-    def position(self) -> Position:
+    def position(self) -> LogPosition:
         """Step, epoch (with a fraction) and seconds."""
         progress = self.state.progress
         epoch = progress.epoch + progress.group / self.batches.groups_per_epoch

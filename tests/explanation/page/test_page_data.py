@@ -67,7 +67,7 @@ def test_the_best_ended_candidate_leads_back_to_the_beginning(translator: Transl
     path = [best]
     for step in reversed(steps[:number]):
         path.append(step[path[-1]["parent"]])
-        assert path[-1]["fate"] == "kept"
+        assert path[-1]["status"] == "kept"
     assert np.prod([each["probability"] for each in path]) == pytest.approx(np.exp(best["score"]), rel=1e-2)
 
 

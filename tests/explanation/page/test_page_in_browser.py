@@ -253,7 +253,7 @@ def test_arrow_keys_move_between_candidates(page: Any, explanation: Explanation)
 
 
 def test_dropped_candidates_can_be_hidden(page: Any, explanation: Explanation) -> None:
-    dropped = sum(each.fate == "dropped" for step in explanation.steps for each in step)
+    dropped = sum(each.status == "dropped" for step in explanation.steps for each in step)
     assert page.locator("#tree g.dropped:visible").count() == dropped > 0
     before = page.locator("#tree svg").bounding_box()["height"]
     page.get_by_label("Show dropped candidates").uncheck()

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 TYPICAL_ROWS = 64
 """The number of rows for which oneDNN chooses the layout of weights."""
 
-SMALL = 2**17
+MAX_TORCH_WEIGHT = 2**17
 """With fewer weights than this, torch is faster than oneDNN for one row."""
 
 EXACT_ROWS = 8
@@ -36,7 +36,7 @@ class PrepackedLinear:
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self._weight, self._bias = weight.detach().contiguous(), None if bias is None else bias.detach()
         self._prepacked = torch.ops.mkldnn._reorder_linear_weight(self._weight, TYPICAL_ROWS)
-        self._small = weight.numel() <= SMALL
+        self._small = weight.numel() <= MAX_TORCH_WEIGHT
 
     def __call__(self, x: Tensor, activation: str = "none") -> Tensor:
         """(rows, in) -> (rows, out), after the activation 'none' or 'relu'."""

@@ -127,7 +127,7 @@ def _set_output(spec: LinearSpec, bundle: Bundle) -> None:
     output, vocabulary = bundle.model.output, bundle.target.vocabulary
     spec.weight = _array(output.weight)
     spec.bias = np.zeros(len(vocabulary), np.float32) if output.bias is None else _array(output.bias)
-    spec.bias[[vocabulary.unk, vocabulary.pad, vocabulary.bos]] = FORBIDDEN
+    spec.bias[vocabulary.forbidden_ids] = FORBIDDEN
 
 
 def _set_linear(spec: LinearSpec, linear: nn.Linear) -> None:

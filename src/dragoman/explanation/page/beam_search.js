@@ -3,12 +3,12 @@
 
 const WIDTH = 104, HEIGHT = 40, GAP = 34, TOP = 20, SPACING = HEIGHT + 8; // of the boxes, in pixels
 const steps = []; // the nodes of each step, the root first
-const ended = () => steps.flat().filter((node) => node.fate === "ended").sort((one, two) => two.final - one.final);
+const ended = () => steps.flat().filter((node) => node.status === "ended").sort((one, two) => two.final - one.final);
 const pathTo = (node) => (node ? [...pathTo(node.parent), node] : []);
 
 // Link each candidate to its parent and its children, and mark the path to the translation.
 function buildTree() {
-  steps.push([{ token: data.bos, fate: "kept", score: 0, children: [], step: 0, rank: 0 }]);
+  steps.push([{ token: data.bos, status: "kept", score: 0, children: [], step: 0, rank: 0 }]);
   data.steps.forEach((candidates, index) => steps.push(candidates.map((candidate, rank) => {
     const parent = steps[index][candidate.parent];
     const node = { ...candidate, parent, children: [], step: index + 1, rank };
@@ -22,7 +22,7 @@ function buildTree() {
 
 const cornerOf = (node) => [2 + node.step * (WIDTH + GAP), TOP + node.rank * SPACING];
 const heightOf = (nodes) => TOP + (1 + Math.max(...nodes.map((node) => node.rank))) * SPACING + 4;
-const classOf = (node) => `${node.fate} ${node.isWinner ? "winner" : ""}`;
+const classOf = (node) => `${node.status} ${node.isWinner ? "winner" : ""}`;
 
 // Shorten a token to a width in pixels, never within a character.
 function shorten(pen, token, width) {
@@ -67,7 +67,7 @@ function drawTree() {
   makeSelectable(nodes.map((node) => node.box), (index) => selectNode(nodes[index]), { move: moveInTree(nodes) });
 }
 
-const isShown = (node) => node && (byId("dropped").checked || node.fate !== "dropped");
+const isShown = (node) => node && (byId("dropped").checked || node.status !== "dropped");
 
 // Left and right follow parents and children, up and down the candidates of a step.
 function moveInTree(nodes) {
@@ -88,7 +88,7 @@ function moveInTree(nodes) {
 function describe(node) {
   if (!node.parent) return "beginning of sentence";
   const final = node.final === null ? "" : `, final score ${node.final.toFixed(3)}`;
-  return `${node.token}, ${formatPercent(node.probability)}, ${node.fate}${final}`;
+  return `${node.token}, ${formatPercent(node.probability)}, ${node.status}${final}`;
 }
 
 function selectNode(node) {
@@ -106,7 +106,7 @@ function describeBelow(node) {
     kept: "kept: the next step continues it",
     ended: `ended: final score ${node.final?.toFixed(3)}, the sum divided by the length penalty`,
     dropped: node.step === steps.length - 1 ? "dropped: the search was complete" : "dropped: other candidates scored higher",
-  }[node.fate];
+  }[node.status];
   const sum = `sum of log-probabilities ${node.score.toFixed(3)}`;
   byId("candidate").replaceChildren(
     htmlElement("b", { lang: targetLanguage, dir: "auto" }, node.text || "(empty)"),

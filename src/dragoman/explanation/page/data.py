@@ -106,6 +106,6 @@ def _candidate(candidate: Candidate, parent: int, tokenizer: Tokenizer) -> dict[
         "parent": parent,
         "probability": round(float(np.exp(candidate.log_probability)), 5),
         "score": round(candidate.score, 4),
-        "fate": candidate.fate,
+        "status": candidate.status,
         "final": None if candidate.final is None else round(candidate.final, 5),
     }

@@ -93,7 +93,7 @@ def _generation_config(bundle: Bundle) -> GenerationConfig:
         pad_token_id=vocabulary.pad,
         decoder_start_token_id=vocabulary.bos,
         forced_eos_token_id=vocabulary.eos,
-        suppress_tokens=[vocabulary.unk, vocabulary.pad, vocabulary.bos],
+        suppress_tokens=vocabulary.forbidden_ids,
         num_beams=decoding.beam_size,
         length_penalty=decoding.length_penalty if decoding.beam_size > 1 else None,  # refused for greedy search
         max_length=max_translation_length(bundle) + 1,  # transformers counts bos

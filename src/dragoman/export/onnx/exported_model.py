@@ -54,7 +54,7 @@ class OnnxModel:
         state, tokens = self._start(sentence), [target.bos]
         while len(tokens) < limit and tokens[-1] != target.eos:  # the last token within the limit is always eos
             logits = self._step(np.array(tokens[-1:]), state)[0]
-            logits[[target.unk, target.pad, target.bos]] = -np.inf
+            logits[target.forbidden_ids] = -np.inf
             tokens.append(int(logits.argmax()))
         return tokens
 
