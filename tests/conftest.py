@@ -267,10 +267,11 @@ def make_trainer(make_recipe: RecipeMaker, prepared: Dataset, tmp_path: Path) ->
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium, controlled by playwright; tests that need it are skipped if either is not installed."""
+    """Chromium, controlled by playwright; tests that need it are skipped if it is missing, except in `.ci/run`."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if executable is None:
+        assert "REQUIRE_BROWSER" not in os.environ, "Chromium is not installed"
         pytest.skip("Chromium is not installed")
     arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
     with playwright.sync_playwright() as browsers:

@@ -286,3 +286,14 @@ def test_an_ensemble_needs_the_same_tokenizers(
     assert train(recipe, tmp_path / "run")
     with pytest.raises(UserError, match="tiny and tiny have different tokenizers, so they cannot form an ensemble"):
         Translator(translator.bundle, ensemble=[Bundle.load(tmp_path / "run")])
+
+
+def test_texts_before_an_unreadable_one_are_translated(translator: Translator, texts: list[str]) -> None:
+    def damaged() -> Iterator[str]:
+        yield from texts[:3]
+        raise UserError("line 4: not valid UTF-8")
+
+    translations = translator.stream(damaged())
+    assert [next(translations) for _ in range(3)] == translator(texts[:3])
+    with pytest.raises(UserError, match="line 4"):
+        next(translations)

@@ -104,7 +104,7 @@ class Translator:
     ) -> Iterator[Translation]:
         """Translate any number of texts in constant memory, in order; `window` texts are batched together."""
         pairs = zip(texts, repeat("")) if prefixes is None else _pair(texts, prefixes)
-        while group := list(islice(pairs, window)):
+        for group in _windows(pairs, window):
             ids = self.bundle.source.encode([text for text, _ in group])
             prefix_ids = self._encode_prefixes([prefix for _, prefix in group])
             nonempty = [index for index, sentence in enumerate(ids) if sentence]
@@ -169,6 +169,24 @@ class Translator:
             for hypothesis in hypotheses
         )
         return Translation(first.text, first.tokens, first.log_probabilities, first.score, truncated, others)
+
+
+def _windows(pairs: Iterable[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:
+    """Lists of consecutive pairs; if a text cannot be read, the error is raised after the texts before it."""
+    iterator = iter(pairs)
+    error: UserError | None = None
+    while error is None:
+        window: list[tuple[str, str]] = []
+        try:
+            for pair in islice(iterator, size):
+                window.append(pair)
+        except UserError as caught:
+            error = caught
+        if window:
+            yield window
+        elif error is None:
+            return
+    raise error
 
 
 def _pair(texts: Iterable[str], prefixes: Iterable[str]) -> Iterator[tuple[str, str]]:

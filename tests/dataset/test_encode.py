@@ -105,13 +105,14 @@ def test_a_killed_worker_is_an_error(encoder: PairEncoder, tmp_path: Path) -> No
 
 
 SCRIPT = """
-import os, sys
+import os, signal, sys
 from itertools import count
 from pathlib import Path
 from dragoman.dataset.encode import PairEncoder, Shard, encode_shards
 from dragoman.settings import Text
 from dragoman.text.registry import train_tokenizers
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore Ctrl-C
 print("main module", flush=True)
 directory, number = Path(os.environ["SHARDS"]), int(os.environ["NUMBER"])
 texts = ["ein wort"] * 2000

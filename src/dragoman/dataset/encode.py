@@ -7,11 +7,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Generator, Iterable, Sequence
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -70,13 +71,11 @@ def encode_shards(shards: Iterable[Shard], encoder: PairEncoder, processes: int)
 
 def _encode_in_pool(shards: Iterable[Shard], encoder: PairEncoder, processes: int) -> Generator[int, None, None]:
     settings = (encoder.source.to_json(), encoder.target.to_json(), encoder.max_tokens)
-    shards = iter(shards)
-    first = list(islice(shards, processes))  # start all workers at once: a pool may hang if one dies during a start
-    pool = ProcessPoolExecutor(max(1, len(first)), multiprocessing.get_context("spawn"), _start_worker, settings)
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start_worker, settings)
     starter = ThreadPoolExecutor(1, initializer=_block_interrupts)
     running: set[Future[int]] = set()
     try:
-        for shard in chain(first, shards):
+        for shard in _read_ahead(shards, processes):
             running.add(starter.submit(_submit, pool, shard).result())
             if len(running) == 2 * processes:  # a shard waits for each worker, so that none is idle
                 done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -92,10 +91,25 @@ def _encode_in_pool(shards: Iterable[Shard], encoder: PairEncoder, processes: in
         pool.shutdown(cancel_futures=True)
 
 
+def _read_ahead(shards: Iterable[Shard], number: int) -> Iterator[Shard]:
+    """The same shards; the first ones are read before any is returned.
+
+    So all workers start at once. If a worker died while another one starts, `ProcessPoolExecutor` could wait forever.
+    """
+    rest = iter(shards)
+    first = deque(islice(rest, number))
+    while first:
+        yield first.popleft()
+    yield from rest
+
+
 def _block_interrupts() -> None:
     """Block Ctrl-C in the thread that starts the workers: they inherit the mask, and no start is interrupted."""
     if hasattr(signal, "pthread_sigmask"):  # not on Windows
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+_hiding_main = threading.Lock()
 
 
 def _submit(pool: ProcessPoolExecutor, shard: Shard) -> Future[int]:
@@ -104,12 +118,13 @@ def _submit(pool: ProcessPoolExecutor, shard: Shard) -> Future[int]:
     A spawned process imports the main module of its parent. Workers do not need that module, and importing it would
     run a script without a ``__main__`` guard again, and fail for a script from standard input. So it is hidden.
     """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        return pool.submit(_write_in_worker, shard)
-    finally:
-        sys.modules["__main__"] = main
+    with _hiding_main:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            return pool.submit(_write_in_worker, shard)
+        finally:
+            sys.modules["__main__"] = main
 
 
 _worker_encoder: PairEncoder

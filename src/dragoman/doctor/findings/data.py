@@ -17,7 +17,7 @@ DATA_FINDINGS: dict[str, FindingType] = {
         "one side lacks a line and, further on, the other side lacks one, so the lines in between are paired wrongly; "
         "or only one side was sorted or shuffled",
         "compare both sides around the first and last line of each stretch and insert the missing lines, or remove "
-        "the stretch (--write DIR does this)",
+        "the stretch (dragoman doctor data --write DIR does this)",
     ),
     "swapped-sides": FindingType(
         "error",
@@ -27,27 +27,31 @@ DATA_FINDINGS: dict[str, FindingType] = {
     "test-overlap": FindingType(
         "error",
         "the training corpora contain pairs of a validation or test corpus, so the scores on that corpus are too high",
-        "remove these pairs from the training corpora (--write DIR does this), or hold out whole documents",
+        "remove these pairs from the training corpora "
+        "(dragoman doctor data --write DIR does this), or hold out whole documents",
     ),
     "duplicates": FindingType(
         "warning",
         "the same pairs come from several places, or a text repeats itself, as menus and page headers do",
-        "keep one copy of each pair (--write DIR does this), unless frequent pairs should have more weight",
+        "keep one copy of each pair "
+        "(dragoman doctor data --write DIR does this), unless frequent pairs should have more weight",
     ),
     "wrong-script": FindingType(
         "warning",
         "one side is untranslated, transliterated or in another language",
-        "look at the examples and remove whole sentences (--write DIR does this); names and commands may stay",
+        "look at the examples and remove whole sentences "
+        "(dragoman doctor data --write DIR does this); names and commands may stay",
     ),
     "copied-source": FindingType(
         "warning",
         "these sentences were not translated; a model that trains on them learns to copy",
-        "remove these pairs (--write DIR does this)",
+        "remove these pairs (dragoman doctor data --write DIR does this)",
     ),
     "length-ratio": FindingType(
         "warning",
         "one side contains more or less text than the other: sentences were joined, truncated or not translated",
-        "remove these pairs (--write DIR does this); if there are many, correct the sentence splitting",
+        "remove these pairs "
+        "(dragoman doctor data --write DIR does this); if there are many, correct the sentence splitting",
     ),
     "encoding-damage": FindingType(
         "warning",
