@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 
 from dragoman.bundle import Bundle
-from dragoman.corpus.corpus import read_corpora
+from dragoman.dataset.pairs import read_pairs
 from dragoman.recipe import load_recipe
 from dragoman.system.device import compute_dtype
 from dragoman.system.memory import keep_freed_memory
@@ -77,9 +77,7 @@ def measure(name: str, settings: list[str], run: Path, product: float, device: t
     logged = [line for line in lines if line["kind"] == "train"]
     speed = statistics.median(line["tokens_per_second"] for line in logged[len(logged) // 3 :])
     bundle = Bundle.load(run)
-    data = recipe.data
-    corpora = read_corpora(data.validation, source_language=data.source_language, target_language=data.target_language)
-    texts = [pair.source for pair in corpora]
+    texts = [pair.source for pair in read_pairs(recipe.data.validation, recipe.data, None)]
     translator = Translator(bundle, device=str(device))
     translator(texts[:50])  # not measured: the first call is slower
     began = time.perf_counter()

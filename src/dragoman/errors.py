@@ -1,4 +1,4 @@
-"""Errors that the command line shows as one message, without a traceback, and with exit code 2."""
+"""Errors that the command line shows as one message, without a traceback and with exit code 2, and parts of messages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from collections.abc import Iterable
 
 class UserError(Exception):
     """A mistake that the user can fix; the message names the file and line, or the key and value."""
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: ``1 line``, ``2,000 lines``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def nearest(word: str, allowed: Iterable[str]) -> str:

@@ -41,7 +41,7 @@ def test_evaluate_rejects_files_of_different_length(
     outcome = command("evaluate", finished_run, *files, "--json")
     assert (outcome.code, outcome.out) == (2, "")
     assert "test.de has 30 lines" in outcome.error
-    assert "short has 1 lines" in outcome.error
+    assert "short has 1 line" in outcome.error
 
 
 def test_warning_about_long_lines_shows_no_source_code(finished_run: Path, process: Command, tmp_path: Path) -> None:

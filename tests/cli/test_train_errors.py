@@ -21,7 +21,7 @@ Digests = Callable[[Path], dict[str, str]]
 
 GOOD = b"one\ntwo\nthree\n"
 ALIGNED: dict[str, tuple[bytes, bytes, str]] = {
-    "different length": (GOOD, b"one\n", "x.de has 3 lines, {at}/x.en has 1 lines; from line 2 on"),
+    "different length": (GOOD, b"one\n", "x.de has 3 lines, {at}/x.en has 1 line; from line 2 on"),
     "longer target": (GOOD, GOOD + b"four\n", "x.de has 3 lines, {at}/x.en has 4 lines; from line 4 on"),
     "invalid UTF-8": (b"one\n\xfc\n3\n", GOOD, "x.de line 2: not valid UTF-8 (byte 0xfc at position 1)"),
     "UTF-16": ("one\ntwo\n3\n".encode("utf-16"), GOOD, "x.de line 1: not valid UTF-8"),

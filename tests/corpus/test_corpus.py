@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from corpus_files import PAIRS, WRITERS, write_aligned, write_tsv
 
-from dragoman.corpus.corpus import aligned_files, find_corpora, read_corpora, read_corpus, read_texts
+from dragoman.corpus.corpus import aligned_files, find_corpora, read_corpus, read_texts
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
@@ -25,15 +25,10 @@ def test_the_languages_decide_the_direction(tmp_path: Path) -> None:
         assert list(read_corpus(reference, source_language="en", target_language="de")) == backward
 
 
-def test_corpora_are_read_one_after_the_other(tmp_path: Path) -> None:
-    references = [write_tsv(tmp_path, PAIRS), write_aligned(tmp_path, PAIRS[:1])]
-    assert list(read_corpora(references, source_language="de", target_language="en")) == PAIRS + PAIRS[:1]
-
-
-def test_all_corpora_are_found_before_the_first_pair_is_read(tmp_path: Path) -> None:
+def test_missing_corpora_are_found_before_any_is_read(tmp_path: Path) -> None:
     references = [write_tsv(tmp_path, PAIRS), str(tmp_path / "missing.tsv")]
     with pytest.raises(UserError, match="no such file"):
-        read_corpora(references, source_language="de", target_language="en")
+        find_corpora(references, source_language="de", target_language="en")
 
 
 def test_pairs_are_read_lazily(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dragoman.corpus import lines
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS, open_binary, read_lines
 from dragoman.corpus.pair import Pair
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusReference
 
 
@@ -125,8 +125,8 @@ def test_files_of_different_length_are_rejected_with_both_lengths(
     with pytest.raises(UserError) as error:
         read(f"{tmp_path}/t.{{lang}}")
     assert [stream.closed for stream in opened] == [True, True]
-    assert f"t.de has {sources} lines" in str(error.value)
-    assert f"t.en has {targets} lines" in str(error.value)
+    assert f"t.de has {counted(sources, 'line')}" in str(error.value)
+    assert f"t.en has {counted(targets, 'line')}" in str(error.value)
     assert f"from line {min(sources, targets) + 1} on" in str(error.value)
 
 

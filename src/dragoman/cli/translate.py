@@ -20,7 +20,7 @@ from dragoman.cli.options import (
     open_translator,
 )
 from dragoman.cli.output import open_output, to_json, to_line, with_progress
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 
 
 def translate(
@@ -71,7 +71,7 @@ def translate(
             file.write((to_json(translation) if as_json else to_line(translation)) + "\n")
     if truncated:
         print(
-            f"dragoman: warning: translated only the beginning of {truncated:,} lines longer than the model's limit of "
-            f"{translator.source_limit} tokens",
+            f"dragoman: warning: translated only the beginning of {counted(truncated, 'line')} longer than the model's "
+            f"limit of {translator.source_limit} tokens",
             file=sys.stderr,
         )

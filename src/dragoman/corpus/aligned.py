@@ -11,7 +11,7 @@ from pathlib import Path
 from dragoman.corpus.checks import existing_file, require_text
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusReference, FilePair
 
 SYNTAX = "a path with {lang} in place of the language code"
@@ -46,7 +46,7 @@ def _align(source: Path, target: Path) -> Iterator[Pair]:
                 longer = before + 1 + sum(1 for _ in chain(sources, targets))
                 lengths = (before, longer) if source_line is None else (longer, before)
                 raise UserError(
-                    f"files of different length: {source} has {lengths[0]:,} lines, {target} has {lengths[1]:,} lines; "
-                    f"from line {before + 1} on there is nothing to pair"
+                    f"files of different length: {source} has {counted(lengths[0], 'line')}, {target} has "
+                    f"{counted(lengths[1], 'line')}; from line {before + 1:,} on there is nothing to pair"
                 )
             yield Pair(source_line, target_line)

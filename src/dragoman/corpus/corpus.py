@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 
 from dragoman.corpus.aligned import open_files
@@ -24,20 +23,6 @@ def find_corpora(
     """Find several corpora without reading them, see `read_corpus`."""
     languages = (source_language, target_language)
     return [_find_corpus(reference, languages, data_directory) for reference in references]
-
-
-def read_corpora(
-    references: Iterable[CorpusReference],
-    *,
-    source_language: str,
-    target_language: str,
-    data_directory: Path | None = None,
-) -> Iterator[Pair]:
-    """The pairs of several corpora, one corpus after the other; all are found before the first pair is read."""
-    corpora = find_corpora(
-        references, source_language=source_language, target_language=target_language, data_directory=data_directory
-    )
-    return chain.from_iterable(corpus.read() for corpus in corpora)
 
 
 def read_corpus(

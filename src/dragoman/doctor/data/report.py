@@ -11,6 +11,7 @@ from dragoman.doctor.data.line_statistics import Flags
 from dragoman.doctor.findings.data import DATA_FINDINGS
 from dragoman.doctor.findings.finding import Finding, Severity
 from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.errors import counted
 
 MEASURED_LINES = 20  # line numbers in the measurements of a finding
 MESSAGE_LINES = 5  # line numbers, or stretches, in the message of a finding
@@ -118,7 +119,7 @@ def _severity(code: str, share: float, stretches: Sequence[Stretch]) -> Severity
 
 
 def _describe_count(code: str, measured: Mapping[str, Any], size: int) -> str:
-    pairs = "1 pair" if measured["count"] == 1 else f"{measured['count']:,} pairs"
+    pairs = counted(measured["count"], "pair")
     return f"{measured['corpus']}: {pairs} {PROBLEMS[code]} ({measured['share']:.2%} of {size:,})"
 
 
@@ -133,5 +134,5 @@ def _describe_stretch(stretch: Stretch) -> str:
     lines = f"lines {stretch.first:,} to {stretch.last:,}"
     if stretch.shift is None:
         return f"{lines} (no shift aligns them)"
-    count = "1 line" if abs(stretch.shift) == 1 else f"{abs(stretch.shift)} lines"
+    count = counted(abs(stretch.shift), "line")
     return f"{lines} (the translations are {count} further {'down' if stretch.shift > 0 else 'up'})"
