@@ -1,4 +1,4 @@
-"""Errors that the command line shows as one message, without a traceback and with exit code 2, and parts of messages."""
+"""Errors that the command line shows as a message, without a traceback, with exit code 2; and parts of messages."""
 
 from __future__ import annotations
 
