@@ -297,3 +297,26 @@ def test_texts_before_an_unreadable_one_are_translated(translator: Translator, t
     assert [next(translations) for _ in range(3)] == translator(texts[:3])
     with pytest.raises(UserError, match="line 4"):
         next(translations)
+
+
+def test_settings_of_the_search_are_changed_by_name(finished_run: Path) -> None:
+    loaded = dragoman.load(finished_run, {"n_best": 3}, beam_size=7)
+    expected = {"n_best": 3, "beam_size": 7}
+    assert loaded.decoding == dragoman.load(finished_run).decoding.model_copy(update=expected)
+    assert len(loaded("Ein Hund.").alternatives) == 2
+
+
+@pytest.mark.parametrize("settings", [{"beam": 3}, {"beam_size": 0}, {"n_best": 50}], ids=str)
+def test_invalid_settings_of_the_search_are_named(settings: dict[str, Any], finished_run: Path) -> None:
+    with pytest.raises(UserError, match=next(iter(settings))):
+        dragoman.load(finished_run, **settings)
+
+
+@pytest.mark.parametrize("texts", [None, 5, ["a", None], [b"bytes"]], ids=str)
+def test_other_types_than_texts_are_rejected(texts: Any, translator: Translator) -> None:
+    with pytest.raises(UserError, match="cannot translate"):
+        translator(texts)
+
+
+def test_translator_names_its_bundle_and_engine(translator: Translator) -> None:
+    assert repr(translator) == f"<Translator {translator.bundle.recipe.name}: de to en, {translator.engine.name}>"

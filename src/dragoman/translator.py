@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat, zip_longest
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.engines import Engine, EngineRequest, open_engine
@@ -14,6 +14,7 @@ from dragoman.engines.choose import open_with_ensemble
 from dragoman.errors import UserError
 from dragoman.explanation.attention_map import AttentionMap
 from dragoman.explanation.explain import Explanation, explain
+from dragoman.recipe import build_recipe
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.search.trace import BeamTrace
@@ -60,6 +61,10 @@ class Translator:
             engine = open_with_ensemble(request, ensemble) if ensemble else open_engine(request)
         self.engine = engine
 
+    def __repr__(self) -> str:
+        recipe, engine = self.bundle.recipe, self.engine.name
+        return f"<Translator {recipe.name}: {recipe.data.source_language} to {recipe.data.target_language}, {engine}>"
+
     @overload
     def __call__(self, texts: str, prefixes: str = "") -> Translation: ...  # type: ignore[overload-overlap]
 
@@ -79,12 +84,14 @@ class Translator:
             prefixes: The beginning of each translation. A prefix is split into subwords on its own.
 
         Raises:
-            UserError: A prefix is longer than a translation may be.
+            UserError: A text is not a string, or a prefix is longer than a translation may be.
         """
         if isinstance(texts, str):
             if not isinstance(prefixes, str | None):
                 raise UserError("the prefix of one text must be a string")
             return self([texts], [prefixes or ""])[0]
+        if not isinstance(texts, Iterable):
+            raise UserError(f"cannot translate {texts!r}: pass a string, or strings")
         translations = list(self.stream(texts, prefixes))
         if truncated := sum(translation.truncated for translation in translations):
             warnings.warn(
@@ -179,6 +186,8 @@ def _windows(pairs: Iterable[tuple[str, str]], size: int) -> Iterator[list[tuple
         window: list[tuple[str, str]] = []
         try:
             for pair in islice(iterator, size):
+                if not all(isinstance(text, str) for text in pair):
+                    raise UserError(f"cannot translate {pair[0]!r}: texts and prefixes must be strings")
                 window.append(pair)
         except UserError as caught:
             error = caught
@@ -197,23 +206,35 @@ def _pair(texts: Iterable[str], prefixes: Iterable[str]) -> Iterator[tuple[str, 
 
 
 def load(
-    path: str | Path, decoding: Decoding | None = None, device: str = "auto", engine: str | None = None
+    path: str | Path,
+    decoding: Decoding | Mapping[str, Any] | None = None,
+    device: str = "auto",
+    engine: str | None = None,
+    **settings: Any,
 ) -> Translator:
     """Load the translator of a bundle or of a run directory.
 
+    >>> translator = dragoman.load("runs/multi30k-de-en", beam_size=8)
+
     Args:
         path: A bundle, or a run directory that contains one.
-        decoding: Settings of the search, instead of the bundle's.
+        decoding: Settings of the search, instead of the bundle's: all of them, or some by name.
         device: Where to compute: 'cpu', 'cuda', …, or 'auto' for a GPU if there is one.
         engine: 'ctranslate2' (which converts the bundle to its format on first use), 'cpu' or 'torch'; by default
             'cpu' if it supports the bundle and the settings, otherwise 'torch'.
+        settings: Settings of the search by name.
 
     Raises:
-        UserError: There is no bundle, or it is damaged or of a newer format, or the engine cannot be used.
+        UserError: There is no bundle, or it is damaged or of a newer format, or a setting is invalid, or the engine
+            cannot be used.
     """
     directory = find_bundle(Path(path))
     bundle = Bundle.load(directory)
+    chosen = decoding if isinstance(decoding, Decoding) else bundle.recipe.decoding
+    if changes := {**(decoding if isinstance(decoding, Mapping) else {}), **settings}:
+        document = {**bundle.recipe.to_dict(), "decoding": {**chosen.model_dump(exclude_none=True), **changes}}
+        chosen = build_recipe(document, origin="dragoman.load").decoding
     if engine is None:
-        return Translator(bundle, decoding, device)
-    request = EngineRequest(bundle, decoding or bundle.recipe.decoding, choose_device(device), directory)
-    return Translator(bundle, decoding, device, engine=open_engine(request, engine))
+        return Translator(bundle, chosen, device)
+    request = EngineRequest(bundle, chosen, choose_device(device), directory)
+    return Translator(bundle, chosen, device, engine=open_engine(request, engine))

@@ -117,10 +117,10 @@ def _softmax_minus_target(logits: Tensor, targets: Tensor, smoothing: float) -> 
         The gradient, (rows, vocabulary), and the logarithm of the sum of the exponentials of the logits, (rows,),
         float32. It is computed from the largest probability, because small ones are zero in float16.
     """
-    highest, best = logits.max(dim=-1)  # (rows,) each
+    highest = logits.amax(dim=-1)  # (rows,)
     difference = torch.softmax(logits, dim=-1, out=logits)
+    log_sum = highest.float() - difference.amax(dim=-1).float().log()
     row = torch.arange(len(targets), device=targets.device)  # on a CPU scatter_ would copy the whole matrix
-    log_sum = highest.float() - difference[row, best].float().log()
     difference[row, targets] = (difference[row, targets].float() - (1 - smoothing)).to(difference.dtype)
     return difference, log_sum
 
