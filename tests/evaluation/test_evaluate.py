@@ -65,4 +65,4 @@ def test_empty_and_overlong_pairs_are_scored(translator: Translator) -> None:
 
 def test_report_describes_the_decoding(translator: Translator, sides: tuple[list[str], list[str]]) -> None:
     greedy = Translator(translator.bundle, Decoding(beam_size=1, max_length=20))
-    assert evaluate(greedy, sides[0][:2], sides[1][:2])[0].decoding == "greedy"
+    assert evaluate(greedy, sides[0][:2], sides[1][:2])[0].decoding == "greedy, max_length 20"
