@@ -67,6 +67,8 @@ def damage(run: Path, generator: random.Random) -> None:
     files = sorted(path for path in (run / "checkpoints").rglob("*") if path.is_file())
     path = generator.choice([*files, run / "metrics.jsonl"])
     content = bytearray(path.read_bytes())
+    if not content:  # killed before the first line of the metrics
+        return
     place = generator.randrange(len(content))
     if path.name == "metrics.jsonl":
         path.write_bytes(content[: max(place, len(content) - 100)])
