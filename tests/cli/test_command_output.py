@@ -70,3 +70,26 @@ def test_progress_is_shown_in_a_terminal(finished_run: Path, corpus: Path, tmp_p
     os.close(reader)
     assert "30 lines" in shown
     assert len((tmp_path / "out").read_text("utf-8").splitlines()) == 30
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell is needed")
+@pytest.mark.parametrize("closed", ["<&-", "2>&-"])
+def test_closed_streams_are_no_error(closed: str, finished_run: Path) -> None:
+    command = f'"$0" -m dragoman translate "$1" Hund {closed}'
+    completed = subprocess.run(["sh", "-c", command, sys.executable, str(finished_run)], capture_output=True, text=True)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout.strip()
+
+
+def test_output_is_utf8_in_every_locale() -> None:
+    environment = os.environ | {
+        "LC_ALL": "C",
+        "PYTHONIOENCODING": "ascii",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+    }
+    command = [sys.executable, "-m", "dragoman", "settings"]
+    completed = subprocess.run(command, env=environment, capture_output=True)
+    assert (completed.returncode, completed.stderr) == (0, b"")
+    assert not completed.stdout.isascii()
+    completed.stdout.decode()

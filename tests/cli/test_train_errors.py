@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -236,3 +238,12 @@ def test_errors_end_a_process_without_a_traceback(
     outcome = process("train", tmp_path / "recipe.toml", "--output", tmp_path / "run")
     assert_error(outcome, f"dragoman: {tmp_path}/x.tsv line 2: expected 2 columns, found 1\n")
     assert_error(process("train"), "Missing argument 'RECIPE'")
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are always Unicode here")
+def test_output_that_is_not_utf8_is_rejected_before_training(train: TrainCommand) -> None:
+    train.run = train.directory / os.fsdecode(b"run-\xff")
+    outcome = train("captions:test")
+    assert outcome.code == 2
+    assert "not valid UTF-8; choose another --output" in outcome.error
+    assert not train.run.exists()

@@ -22,7 +22,7 @@ def _only_sampling_is_limited(decoding: Decoding) -> str | None:
 
 
 def _lengths_are_possible(decoding: Decoding) -> str | None:
-    impossible = 0 < decoding.max_length <= decoding.min_length
+    impossible = decoding.min_length >= decoding.max_length
     limits = f"min_length = {decoding.min_length} must be less than max_length = {decoding.max_length}"
     return f"{limits}, which includes the end of the sentence" if impossible else None
 

@@ -30,8 +30,10 @@ def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
         UserError: It contains something else, or this run with other settings, or cannot be created.
     """
     path = output / "recipe.toml"
-    if not str(output).isprintable():
-        raise UserError(f"{str(output)!r}: contains characters that cannot be printed; choose another --output")
+    try:
+        str(output).encode()
+    except UnicodeEncodeError:  # safetensors could not write there, after the whole training
+        raise UserError(f"{str(output)!r}: not valid UTF-8; choose another --output") from None
     if resume:
         if not path.is_file():
             raise UserError(f"{output}: there is no run to resume; name the run's directory with --output")

@@ -66,12 +66,12 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     place = conversion_directory(path, compute_type)
     if place is None:
         raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
-    if _is_current(place, path):
+    if _is_intact(place, path):
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(place.with_name(f".{place.name}.lock")):
-            if not _is_current(place, path):  # another process may have converted it meanwhile
+            if not _is_intact(place, path):  # another process may have converted it meanwhile
                 remove_leftovers(place.parent, place.name)
                 with atomic_directory(place) as directory:
                     write_model(bundle, directory, compute_type)
@@ -93,11 +93,21 @@ def _places(path: Path, compute_type: str) -> list[Path]:
 
 
 def _is_current(place: Path, path: Path) -> bool:
-    """Whether a converted bundle exists, is that of this bundle and of this version, and is not damaged."""
+    """Whether a converted bundle exists, and was made from this bundle by this version."""
     try:
         about = read_json(place / ORIGIN_FILE)
-        checksums = about.pop("sha256")
-        return about == _origin(path) and all(sha256(place / name) == value for name, value in checksums.items())
+    except UserError:  # it does not exist, or it is damaged
+        return False
+    return {name: about.get(name) for name in ("bundle", "dragoman")} == _origin(path)
+
+
+def _is_intact(place: Path, path: Path) -> bool:
+    """Whether a current converted bundle has no damaged files."""
+    if not _is_current(place, path):
+        return False
+    try:
+        checksums = read_json(place / ORIGIN_FILE)["sha256"]
+        return all(sha256(place / name) == value for name, value in checksums.items())
     except (UserError, OSError, KeyError, AttributeError):
         return False
 
