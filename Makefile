@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench bench-decoding bench-training crash-test docs browser clean
+.PHONY: quickstart test check bench bench-decoding bench-training crash-test robustness docs browser clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -24,9 +24,14 @@ bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
 	@for benchmark in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
 
-# Kills a run 200 times, at random moments and while it saves, and damages its files.
+# Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of four kinds.
 crash-test: .venv/installed
-	$(BIN)/python -m pytest -s tests/training/test_crashes.py --kills=200 --kill-seed=$$(date +%s)
+	$(BIN)/python -m pytest -s tests/training/test_crashes.py tests/training/test_killed_processes.py \
+	  --kills=200 --process-kills=20 --kill-seed=$$(date +%s)
+
+# Loads 5,000 mutated bundles, translates 20,000 strange texts, and trains 1,000 mutated recipes.
+robustness: .venv/extras
+	$(BIN)/python -m pytest -s tests/robustness --bundles=5000 --strings=20000 --recipes=1000 --case-seed=$$(date +%s)
 
 # Compares the engines and Hugging Face on one bundle: make bench-decoding BUNDLE=runs/mine CORPUS=multi30k:val
 BUNDLE ?= runs/quickstart

@@ -39,14 +39,14 @@ class PrepackedDecoder:
         zeros = torch.zeros(1, model.settings.max_length, model.settings.d_model)
         positions = torch.arange(model.settings.max_length)
         self.positions = model.target_positions(zeros, positions)[0].detach()  # (max_length, d_model)
-        self.rotation = model.target_positions.rotation(positions)  # (max_length, d_head / 2, 2) or None
+        self.rotation = _complex_rotation(model, positions)
 
     def start(self, source: Tensor) -> SlotCache:
         """Encode source ids, (sentences, source), and prepare to decode one hypothesis of each."""
         sentences, length = source.shape
         bias, positions = self._padding_bias(source), torch.arange(length)
         x = pad_rows(self.model.embed_source(source, positions).flatten(0, 1))
-        rotation = self.model.source_positions.rotation(positions)
+        rotation = None if self.rotation is None else self.rotation[:length]
         for attention, feed_forward in self.encoder:
             x = feed_forward(attention.forward(x, (sentences, length), bias, rotation))
         memory = self.model.encoder_norm(x)
@@ -71,3 +71,9 @@ class PrepackedDecoder:
             return None
         bias = torch.zeros(padding.shape).masked_fill_(padding, LOWEST)[:, None, None]  # (sentences, 1, 1, source)
         return bias.repeat(1, self.model.settings.heads, 1, 1).flatten(0, 1)
+
+
+def _complex_rotation(model: Transformer, positions: Tensor) -> Tensor | None:
+    """The factors of all pairs of queries and keys, (positions, d_model), or None if positions are not rotary."""
+    rotation = model.target_positions.rotation(positions)  # (positions, d_head / 2, 2) or None
+    return None if rotation is None else torch.view_as_complex(rotation).repeat(1, 2 * model.settings.heads)

@@ -112,10 +112,11 @@ class PrepackedSelfAttention(_Attention):
 
     def _project(self, x: Tensor, size: tuple[int, int], rotation: Tensor | None) -> tuple[Tensor, Tensor]:
         """Queries, (sentences, heads, length, d_head), and keys and values, (2, sentences, heads, length, d_head)."""
-        qkv = self.split(self.qkv(self.connection.before(x)), *size)
+        (sentences, length), qkv = size, self.qkv(self.connection.before(x))
         if rotation is not None:
-            qkv = torch.cat((_rotate(qkv[:2], rotation), qkv[2:]))
-        return qkv[0], qkv[1:]
+            _rotate(qkv[: sentences * length].view(sentences, length, -1), rotation)
+        parts = self.split(qkv, sentences, length)
+        return parts[0], parts[1:]
 
 
 class PrepackedMemoryAttention(_Attention):
@@ -147,7 +148,12 @@ def _scaled_projection(attention: MultiHeadAttention, count: int) -> PrepackedLi
     return PrepackedLinear(weight * scale[:, None], None if bias is None else bias[: count * d_model] * scale)
 
 
-def _rotate(x: Tensor, rotation: Tensor) -> Tensor:
-    """The same as `dragoman.model.positions.rotate`, as a product of complex numbers, which is one operation."""
-    pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))  # (…, length, d_head / 2)
-    return torch.view_as_real(pairs * torch.view_as_complex(rotation)).flatten(-2)
+def _rotate(qkv: Tensor, rotation: Tensor) -> None:
+    """Rotate queries and keys in place: `dragoman.model.positions.rotate` as one product of complex numbers.
+
+    Args:
+        qkv: Queries, keys and values, (sentences, length, 3 * d_model).
+        rotation: Complex factors of queries and keys, (length, d_model).
+    """
+    pairs = torch.view_as_complex(qkv.unflatten(-1, (-1, 2)))  # (sentences, length, 3 * d_model / 2)
+    pairs[..., : rotation.shape[-1]].mul_(rotation)
