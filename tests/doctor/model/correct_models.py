@@ -55,6 +55,56 @@ class TorchModel(nn.Module):
         return logits
 
 
+class MixtureOfExperts(TorchModel):
+    """A router sends each position to one of eight experts, and never to the last one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.router = nn.Linear(SIZE, 8)
+        self.experts = nn.ModuleList([nn.Linear(SIZE, SIZE) for _ in range(8)])
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        logits = super().forward(source, target)
+        weights = self.router(logits)[..., :7].softmax(dim=-1)  # (batch, target, experts)
+        for index, expert in enumerate(self.experts[:7]):
+            chosen = (weights.argmax(dim=-1) == index)[..., None]
+            logits = logits + chosen * weights[..., index, None] * expert(logits)
+        return logits
+
+
+class UnusedPooler(TorchModel):
+    """A part of a pretrained encoder that translation does not need."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pooler = nn.Sequential(nn.Linear(32, 32), nn.Tanh())
+
+
+class RoundsDifferently(TorchModel):
+    """The last bits of the logits depend on the whole target."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(source, target) * (1 + 3e-6 * (target.sum(dim=1) % 2)[:, None, None])
+
+
+class LinearBiases(nn.Module):
+    """An untrained stack in which most vectors are the random biases of linear layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(32, 32) for _ in range(12)])
+        self.norms = nn.ModuleList([nn.LayerNorm(32) for _ in range(3)])
+
+
+class ScalarGains(nn.Module):
+    """An untrained stack whose norms have one gain and one bias for all elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(32, 32) for _ in range(3)])
+        self.gains = nn.ParameterList([torch.ones(1) for _ in range(3)])
+
+
 class HuggingFaceModel(nn.Module):
     """A sequence-to-sequence model of Hugging Face with the two arguments that examine passes."""
 

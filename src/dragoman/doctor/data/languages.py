@@ -39,6 +39,11 @@ def usual_script(language: str) -> str | None:
     return _SCRIPTS.get(language)
 
 
+def most_likely_language(word_counts: Mapping[str, int]) -> str:
+    """The language whose stopwords are most frequent among some words."""
+    return max(_STOPWORDS, key=lambda language: stopword_share(word_counts, language) or 0.0)
+
+
 def stopword_share(word_counts: Mapping[str, int], language: str) -> float | None:
     """The fraction of words that are stopwords of a language, or None if its stopwords are not known."""
     if language not in _STOPWORDS:
