@@ -72,6 +72,24 @@ class MixtureOfExperts(TorchModel):
         return logits
 
 
+class ScaledSharedOutput(TorchModel):
+    """The embeddings are also the output projection, whose logits are divided, as by the square root of d_model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for tensor in self.parameters():
+            if tensor.dim() > 1:
+                nn.init.xavier_uniform_(tensor)
+        self.output = nn.Linear(32, SIZE, bias=False)
+        self.output.weight = self.target.weight
+
+    def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+        return super().embed(ids, embedding) - (math.sqrt(32) - 1) * embedding(ids)  # not scaled
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(source, target) / 8
+
+
 class UnusedPooler(TorchModel):
     """A part of a pretrained encoder that translation does not need."""
 

@@ -12,7 +12,9 @@ from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.doctor.model.gradients import assign, compute_gradients, next_token_loss
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, Probe
 
-ATTEMPTS = ((3e-3, 100), (5e-4, 200))  # learning rates and their steps
+ATTEMPTS = ((3e-3, 200), (5e-4, 200), (1e-2, 200))
+"""Learning rates and their steps: deep models need a low one, and small ones with scaled logits a high one."""
+
 WARMUP_STEPS = 20
 MAX_GRADIENT_NORM = 1.0
 GOAL = 0.33  # of the loss of guessing

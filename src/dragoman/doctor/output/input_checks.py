@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dragoman.doctor.data.languages import most_likely_language, stopword_share, usual_script
+from dragoman.doctor.data.languages import most_likely_language, stopwords_used, usual_script
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
@@ -13,8 +13,8 @@ from dragoman.settings import Data
 
 MIN_SENTENCES = 20  # fewer sentences have unreliable averages
 MIN_WORDS = 100  # fewer words are no evidence of a language
-STOPWORD_FACTOR = 3.0  # a text has this many times as many stopwords of its language as of any other
-MIN_STOPWORD_SHARE = 0.04  # of the words
+MIN_STOPWORDS = 5  # different stopwords of about ten that show another language
+MIN_STOPWORD_FACTOR = 2  # a text in another language has more than this many times as many stopwords of that language
 SHOWN_LINES = 5
 
 
@@ -70,8 +70,8 @@ def _other_language(texts: Sequence[str], expected: str) -> str | None:
         return None
     script, usual = SCRIPTS[1 + int(letters.argmax())], usual_script(expected)
     likely = most_likely_language(words)
-    share, own_share = stopword_share(words, likely) or 0.0, stopword_share(words, expected)
-    evident = share > MIN_STOPWORD_SHARE and usual_script(likely) == script
+    used, own = stopwords_used(words, likely) or 0, stopwords_used(words, expected)
+    evident = used >= MIN_STOPWORDS and usual_script(likely) == script
     if usual and script != usual:
         return likely if evident else f"{script} script"
-    return likely if evident and own_share is not None and share > STOPWORD_FACTOR * own_share else None
+    return likely if evident and own is not None and used > MIN_STOPWORD_FACTOR * own else None
