@@ -178,7 +178,21 @@ class SkippedLayers(Broken):
 
     def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
         for layer in self.layers:
-            changed: Tensor = layer(logits)
+            changed: Tensor = layer(logits.relu())
+        return changed
+
+
+class UnusedActivation(Broken):
+    """The result of the activation function is not used."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(SIZE, 2 * SIZE), nn.Linear(2 * SIZE, SIZE)
+
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        hidden = self.first(logits)
+        hidden.relu()
+        changed: Tensor = self.second(hidden)
         return changed
 
 
@@ -285,6 +299,7 @@ BROKEN: list[tuple[type[nn.Module], str]] = [
     (UnusedLayer, "no-gradient"),
     (SkippedLayers, "no-gradient"),
     (DetachedMemory, "no-gradient"),
+    (UnusedActivation, "missing-activation"),
     (NormsInForward, "created-in-forward"),
     (RandomLayerInForward, "created-in-forward"),
     (NotANumber, "overflow"),

@@ -65,11 +65,10 @@ class MixtureOfExperts(TorchModel):
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         logits = super().forward(source, target)
-        weights = self.router(logits)[..., :7].softmax(dim=-1)  # (batch, target, experts)
-        for index, expert in enumerate(self.experts[:7]):
-            chosen = (weights.argmax(dim=-1) == index)[..., None]
-            logits = logits + chosen * weights[..., index, None] * expert(logits)
-        return logits
+        weights: Tensor = self.router(logits)[..., :7].softmax(dim=-1)  # (batch, target, experts)
+        outputs = torch.stack([expert(logits) for expert in self.experts[:7]], dim=-2)  # (batch, target, experts, size)
+        chosen = torch.nn.functional.one_hot(weights.argmax(dim=-1), 7)  # (batch, target, experts)
+        return logits + ((chosen * weights)[..., None] * outputs).sum(dim=-2)
 
 
 class ScaledSharedOutput(TorchModel):
@@ -84,10 +83,33 @@ class ScaledSharedOutput(TorchModel):
         self.output.weight = self.target.weight
 
     def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
-        return super().embed(ids, embedding) - (math.sqrt(32) - 1) * embedding(ids)  # not scaled
+        embedded: Tensor = embedding(ids)
+        return super().embed(ids, embedding) - (math.sqrt(32) - 1) * embedded  # not scaled
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         return super().forward(source, target) / 8
+
+
+class LowRankOutput(TorchModel):
+    """The output projection is the product of two narrow matrices."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output = nn.Sequential(nn.Linear(32, 16, bias=False), nn.Linear(16, SIZE))  # type: ignore[assignment]
+
+
+class ProjectedEmbeddings(TorchModel):
+    """Narrow embeddings that a linear layer without activation function makes as wide as the model."""
+
+    def __init__(self) -> None:
+        super().__init__(norm_first=False)
+        self.source, self.target = nn.Embedding(SIZE, 16), nn.Embedding(SIZE, 16)
+        self.widen = nn.Linear(16, 32)
+        self.positions = nn.Parameter(torch.randn(140, 16))
+
+    def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+        wide: Tensor = self.widen(embedding(ids) + self.positions[: ids.shape[1]])
+        return wide
 
 
 class UnusedPooler(TorchModel):

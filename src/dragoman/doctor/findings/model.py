@@ -88,6 +88,12 @@ MODEL_FINDINGS: dict[str, FindingType] = {
         "__init__() created; they are new in each call, so training never updates them",
         "create every layer in __init__(), assign it to an attribute, and call that attribute in forward()",
     ),
+    "missing-activation": FindingType(
+        "warning",
+        "the activation function is missing, or its result is not used (h = self.linear1(x); a = self.relu(h); "
+        "self.linear2(h)), so that both layers together are one linear function",
+        "apply the activation function between the layers: self.linear2(self.relu(self.linear1(x)))",
+    ),
     "cannot-overfit": FindingType(
         "error",
         "the model cannot memorize two short sentences: its logits are bounded (by tanh, sigmoid or a norm), the "

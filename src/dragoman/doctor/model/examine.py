@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dragoman.doctor.findings.finding import Finding, errors_first
 from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.doctor.model.activations import check_missing_activation
 from dragoman.doctor.model.created_parameters import check_created_in_forward
 from dragoman.doctor.model.cross_attention import check_causal_cross_attention
 from dragoman.doctor.model.first_output import first_output
@@ -133,5 +134,7 @@ def _check_learning(probe: Probe, overfit: bool) -> Iterator[Finding]:
     yield from no_gradient
     missing = sum(len(finding.measured["parameters"]) for finding in no_gradient)
     learns = all(missing < finding.measured["of"] for finding in no_gradient)
+    if learns:
+        yield from check_missing_activation(probe)
     if overfit and learns and not probe.returns_probabilities:
         yield from check_cannot_overfit(probe)
