@@ -68,6 +68,13 @@ class SmallPaddingLeak(Broken):
         return (logits.softmax(-1) * (1 - 0.002 * share) + 0.002 * share * wanted).log()
 
 
+class FixedWidth(NoPaddingMask):
+    """Sources are always padded to the same width, without a mask, so that more padding changes nothing."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(F.pad(source, (0, 130 - source.shape[1]), value=PAD), target)
+
+
 class CountsTargetWidth(Broken):
     def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
         return logits * (1 + 0.01 * target.shape[1])
@@ -105,6 +112,18 @@ class IgnoresSource(TorchModel):
 class TruncatesSource(TorchModel):
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         return super().forward(source[:, :4], target)
+
+
+class ShiftsTwice(TorchModel):
+    """The model prepends bos to targets that already start with bos."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(source, F.pad(target[:, :-1], (1, 0), value=BOS))
+
+
+class IgnoresTarget(TorchModel):
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(source, torch.full_like(target, BOS))
 
 
 class NoPositions(TorchModel):
@@ -150,6 +169,77 @@ class DetachedMemory(Broken):
         return embedded.detach() if embedding is self.source else embedded
 
 
+class SkippedLayers(Broken):
+    """Each layer of a stack gets the input of the stack, so that only the last layer has an effect."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(SIZE, SIZE) for _ in range(3)])
+
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        for layer in self.layers:
+            changed: Tensor = layer(logits.relu())
+        return changed
+
+
+class UnusedActivation(Broken):
+    """The result of the activation function is not used."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(SIZE, 2 * SIZE), nn.Linear(2 * SIZE, SIZE)
+
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        hidden = self.first(logits)
+        hidden.relu()
+        changed: Tensor = self.second(hidden)
+        return changed
+
+
+class NormsInForward(Broken):
+    """Each call creates a norm, which no optimizer knows."""
+
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        normed: Tensor = nn.LayerNorm(SIZE)(logits)
+        return normed
+
+
+class RandomLayerInForward(Broken):
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        changed: Tensor = nn.Linear(SIZE, SIZE)(logits)
+        return changed
+
+
+class CausalCrossAttention(TorchModel):
+    """The causal mask of the decoder's self-attention also masks the cross-attention, and possibly the encoder."""
+
+    in_encoder = False
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        padding, width, length = source == PAD, source.shape[1], target.shape[1]
+        future = torch.ones(256, 256, dtype=torch.bool).triu(1)
+        hidden = self.transformer(
+            self.embed(source, self.source),
+            self.embed(target, self.target),
+            src_mask=future[:width, :width] if self.in_encoder else None,
+            tgt_mask=future[:length, :length],
+            memory_mask=future[:length, :width],
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+        )
+        logits: Tensor = self.output(hidden)
+        return logits
+
+
+class CausalCrossAttentionPreNorm(CausalCrossAttention):
+    def __init__(self) -> None:
+        super().__init__(norm_first=True)
+
+
+class CausalEverywhere(CausalCrossAttention):
+    in_encoder = True
+
+
 class BoundedLogits(Broken):
     def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
         return logits.tanh()
@@ -189,22 +279,31 @@ BROKEN: list[tuple[type[nn.Module], str]] = [
     (SmallFutureLeak, "future-leak"),
     (NoPaddingMask, "source-padding-leak"),
     (SmallPaddingLeak, "source-padding-leak"),
+    (FixedWidth, "source-padding-leak"),
     (CountsTargetWidth, "target-padding-leak"),
     (CountsTargetPadding, "target-padding-leak"),
     (MixesBatch, "batch-leak"),
     (FirstRowsMask, "batch-leak"),
     (IgnoresSource, "source-ignored"),
     (TruncatesSource, "source-ignored"),
+    (CausalCrossAttention, "source-ignored"),
+    (CausalCrossAttentionPreNorm, "source-ignored"),
+    (CausalEverywhere, "source-ignored"),
+    (ShiftsTwice, "target-ignored"),
+    (IgnoresTarget, "target-ignored"),
     (NoPositions, "position-blind"),
     (NoTargetPositions, "position-blind"),
     (PositionsAlongBatch, "position-blind"),
     (ReturnsProbabilities, "not-logits"),
     (LargeSharedEmbeddings, "bad-initial-loss"),
     (UnusedLayer, "no-gradient"),
+    (SkippedLayers, "no-gradient"),
     (DetachedMemory, "no-gradient"),
+    (UnusedActivation, "missing-activation"),
+    (NormsInForward, "created-in-forward"),
+    (RandomLayerInForward, "created-in-forward"),
     (NotANumber, "overflow"),
     (OverflowsWhenLong, "overflow"),
-    (OverflowsInHalf, "overflow"),
     (AllPaddingSpoilsBatch, "overflow"),
     (FewPositions, "length-limit"),
 ]

@@ -55,6 +55,96 @@ class TorchModel(nn.Module):
         return logits
 
 
+class MixtureOfExperts(TorchModel):
+    """A router sends each position to one of eight experts, and never to the last one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.router = nn.Linear(SIZE, 8)
+        self.experts = nn.ModuleList([nn.Linear(SIZE, SIZE) for _ in range(8)])
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        logits = super().forward(source, target)
+        weights: Tensor = self.router(logits)[..., :7].softmax(dim=-1)  # (batch, target, experts)
+        outputs = torch.stack([expert(logits) for expert in self.experts[:7]], dim=-2)  # (batch, target, experts, size)
+        chosen = torch.nn.functional.one_hot(weights.argmax(dim=-1), 7)  # (batch, target, experts)
+        return logits + ((chosen * weights)[..., None] * outputs).sum(dim=-2)
+
+
+class ScaledSharedOutput(TorchModel):
+    """The embeddings are also the output projection, whose logits are divided, as by the square root of d_model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for tensor in self.parameters():
+            if tensor.dim() > 1:
+                nn.init.xavier_uniform_(tensor)
+        self.output = nn.Linear(32, SIZE, bias=False)
+        self.output.weight = self.target.weight
+
+    def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+        embedded: Tensor = embedding(ids)
+        return super().embed(ids, embedding) - (math.sqrt(32) - 1) * embedded  # not scaled
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(source, target) / 8
+
+
+class LowRankOutput(TorchModel):
+    """The output projection is the product of two narrow matrices."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output = nn.Sequential(nn.Linear(32, 16, bias=False), nn.Linear(16, SIZE))  # type: ignore[assignment]
+
+
+class ProjectedEmbeddings(TorchModel):
+    """Narrow embeddings that a linear layer without activation function makes as wide as the model."""
+
+    def __init__(self) -> None:
+        super().__init__(norm_first=False)
+        self.source, self.target = nn.Embedding(SIZE, 16), nn.Embedding(SIZE, 16)
+        self.widen = nn.Linear(16, 32)
+        self.positions = nn.Parameter(torch.randn(140, 16))
+
+    def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+        wide: Tensor = self.widen(embedding(ids) + self.positions[: ids.shape[1]])
+        return wide
+
+
+class UnusedPooler(TorchModel):
+    """A part of a pretrained encoder that translation does not need."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pooler = nn.Sequential(nn.Linear(32, 32), nn.Tanh())
+
+
+class RoundsDifferently(TorchModel):
+    """The last bits of the logits depend on the whole target."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(source, target) * (1 + 3e-6 * (target.sum(dim=1) % 2)[:, None, None])
+
+
+class LinearBiases(nn.Module):
+    """An untrained stack in which most vectors are the random biases of linear layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(32, 32) for _ in range(12)])
+        self.norms = nn.ModuleList([nn.LayerNorm(32) for _ in range(3)])
+
+
+class ScalarGains(nn.Module):
+    """An untrained stack whose norms have one gain and one bias for all elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(32, 32) for _ in range(3)])
+        self.gains = nn.ParameterList([torch.ones(1) for _ in range(3)])
+
+
 class HuggingFaceModel(nn.Module):
     """A sequence-to-sequence model of Hugging Face with the two arguments that examine passes."""
 

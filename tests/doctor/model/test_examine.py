@@ -14,11 +14,29 @@ from broken_models import (
     FewPositions,
     LargeSharedEmbeddings,
     NoCausalMask,
+    NoPaddingMask,
+    NormsInForward,
     OffByOne,
+    OverflowsInHalf,
+    RandomLayerInForward,
+    SkippedLayers,
     UnusedLayer,
     make_broken,
 )
-from correct_models import HUGGING_FACE, IDS, SIZE, TorchModel, our_model, torch_transformer
+from correct_models import (
+    HUGGING_FACE,
+    IDS,
+    SIZE,
+    LowRankOutput,
+    MixtureOfExperts,
+    ProjectedEmbeddings,
+    RoundsDifferently,
+    ScaledSharedOutput,
+    TorchModel,
+    UnusedPooler,
+    our_model,
+    torch_transformer,
+)
 from torch import Tensor, nn
 
 from dragoman.doctor import Finding, examine, is_healthy
@@ -40,6 +58,12 @@ CORRECT: dict[str, Callable[[], nn.Module]] = {
     **{name: partial(our_model, **options) for name, options in OUR_MODELS.items()},
     "nn.Transformer": lambda: torch_transformer(norm_first=False),
     "nn.Transformer pre-norm": lambda: torch_transformer(norm_first=True),
+    "nn.Transformer with experts": lambda: make_broken(MixtureOfExperts),
+    "nn.Transformer with scaled logits": lambda: make_broken(ScaledSharedOutput),
+    "nn.Transformer with low rank": lambda: make_broken(LowRankOutput),
+    "nn.Transformer with narrow embeddings": lambda: make_broken(ProjectedEmbeddings),
+    "nn.Transformer with pooler": lambda: make_broken(UnusedPooler),
+    "nn.Transformer with rounding": lambda: make_broken(RoundsDifferently),
     **HUGGING_FACE,
 }
 
@@ -81,6 +105,8 @@ def test_a_fault_leads_to_its_code_alone(model_class: type[nn.Module], code: str
 def test_active_dropout_is_found_and_hides_no_leak() -> None:
     assert codes(examine_module(make_broken(TorchModel).train())) == {"not-deterministic"}
     assert codes(examine_module(make_broken(NoCausalMask).train())) == {"not-deterministic", "future-leak"}
+    padding = codes(examine_module(make_broken(NoPaddingMask).train()))
+    assert padding == {"not-deterministic", "source-padding-leak"}, "checks with other shapes need no fixed seed"
 
 
 def test_a_model_that_cannot_memorize_is_found_on_request() -> None:
@@ -104,14 +130,49 @@ def test_examining_changes_nothing() -> None:
 
 def test_measurements_locate_the_fault() -> None:
     (leak,) = examine_module(make_broken(OffByOne))
-    assert 1 <= leak.measured["reach"] <= 2, "two layers that each see one token ahead"
+    assert leak.measured["reach"] == 2, "two layers that each see one token ahead"
+    assert "2 later tokens" in leak.message
+    (unmasked,) = examine_module(make_broken(NoCausalMask))
+    assert unmasked.measured["reach"] == 9
+    assert "all later tokens" in unmasked.message
+    assert leak.cause != unmasked.cause
     (gradient,) = examine_module(make_broken(UnusedLayer))
     assert gradient.measured["parameters"] == ["unused.weight", "unused.bias"]
+    (skipped,) = examine_module(make_broken(SkippedLayers))
+    assert "layers.* (4 parameters)" in skipped.message
     (limit,) = examine_module(make_broken(FewPositions))
     assert (limit.measured["side"], limit.measured["limit"], limit.severity) == ("target", 50, "warning")
     (promised,) = examine_module(make_broken(FewPositions), max_length=60)
     assert promised.severity == "error"
     assert not examine_module(make_broken(FewPositions), max_length=50)
+
+
+def test_what_is_harmless_or_only_wasteful_is_no_error() -> None:
+    severities = {
+        model_class: {(finding.code, finding.severity) for finding in examine_module(make_broken(model_class))}
+        for model_class in (UnusedLayer, SkippedLayers, NormsInForward, RandomLayerInForward, OverflowsInHalf)
+    }
+    assert severities == {
+        UnusedLayer: {("no-gradient", "warning")},
+        SkippedLayers: {("no-gradient", "error")},
+        NormsInForward: {("created-in-forward", "warning")},
+        RandomLayerInForward: {("created-in-forward", "error")},
+        OverflowsInHalf: {("overflow", "note")},
+    }
+
+
+def test_experts_are_reached_by_many_tokens_and_others_are_noted() -> None:
+    (note,) = [finding for finding in examine_module(make_broken(MixtureOfExperts)) if finding.code == "no-gradient"]
+    assert note.severity == "note"
+    assert note.measured["parameters"] == ["experts.7.weight", "experts.7.bias"]
+
+
+def test_frozen_models_are_noted() -> None:
+    findings = examine_module(make_broken(TorchModel).requires_grad_(False), overfit=True)
+    assert {(finding.code, finding.severity) for finding in findings if finding.code == "no-gradient"} == {
+        ("no-gradient", "note")
+    }
+    assert is_healthy(findings)
 
 
 def test_models_are_examined_within_their_length_limits() -> None:

@@ -11,6 +11,8 @@ from dragoman.corpus.synthetic.captions import captions
 from dragoman.doctor.output.check import check_translations
 from dragoman.doctor.output.text_checks import count_repeats
 from dragoman.evaluation.evaluate import Report
+from dragoman.search.hypothesis import finished_hypothesis
+from dragoman.settings import Decoding
 
 SOURCES, REFERENCES = (list(side) for side in zip(*islice(captions("test"), 100), strict=True))
 REPORT = Report(100, 40.0, 60.0, "", "", 1.0, 1.5, 4.5, 0.1, 42.0, "greedy")
@@ -52,6 +54,36 @@ def test_long_translations_have_another_cause_than_short_ones() -> None:
     assert short.code == long.code == "output-length"
     assert short.measured["ratio"] < 1 < long.measured["ratio"]
     assert short.cause != long.cause
+
+
+@pytest.mark.parametrize(
+    ("settings", "short_advice", "long_advice"),
+    [
+        ({}, "raise decoding.length_penalty (now 1)", "lower decoding.length_penalty (now 1)"),
+        ({"length_penalty": 0.0}, "raise decoding.length_penalty (now 0)", "decoding.length_penalty is 0 already"),
+        ({"beam_size": 1}, "use beam search", "use beam search"),
+    ],
+)
+def test_the_length_penalty_is_changed_in_the_right_direction(
+    settings: dict[str, float], short_advice: str, long_advice: str
+) -> None:
+    decoding = Decoding.model_validate(settings)
+    (short,) = check_translations(SOURCES, REFERENCES, WRONG["output-length"], decoding=decoding)
+    (long,) = check_translations(SOURCES, WRONG["output-length"], REFERENCES, decoding=decoding)
+    (empty,) = check_translations(SOURCES, REFERENCES, WRONG["empty-output"], decoding=decoding)
+    assert short_advice in short.fix
+    assert short_advice in empty.fix
+    assert long_advice in long.fix
+
+
+def test_a_higher_length_penalty_prefers_longer_hypotheses() -> None:
+    short, long = [-0.5] * 4, [-0.5] * 8
+
+    def prefers_long(alpha: float) -> bool:
+        return finished_hypothesis([0] * 8, long, alpha).score > finished_hypothesis([0] * 4, short, alpha).score
+
+    assert not prefers_long(0.0)
+    assert prefers_long(2.0)
 
 
 def test_a_gap_between_teacher_forced_and_decoded_bleu_is_found() -> None:

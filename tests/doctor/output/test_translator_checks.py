@@ -16,7 +16,7 @@ from dragoman.corpus.synthetic.captions import captions
 from dragoman.doctor import Finding
 from dragoman.doctor.findings.output import OUTPUT_FINDINGS
 from dragoman.doctor.output import translator_checks
-from dragoman.doctor.output.check import check_translator
+from dragoman.doctor.output.check import NEED_MANY_SENTENCES, check_translator
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -26,6 +26,10 @@ SOURCES, REFERENCES = (list(side) for side in zip(*islice(captions("test"), 30),
 
 def find(translator: dragoman.Translator, code: str) -> Finding:
     return next(one for one in check_translator(translator, SOURCES, REFERENCES) if one.code == code)
+
+
+def find_codes(translator: dragoman.Translator, sources: list[str], references: list[str]) -> set[str]:
+    return {finding.code for finding in check_translator(translator, sources, references)}
 
 
 def measure_losses(translator: dragoman.Translator) -> tuple[float, float]:
@@ -46,6 +50,29 @@ def test_a_translator_that_ignores_its_source_is_found(finished_run: Path, monke
     assert loss == pytest.approx(loss_with_others, rel=1e-6)
 
 
+def test_shuffled_references_are_not_the_fault_of_the_model(
+    finished_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = dragoman.load(finished_run)
+    copies = [str(translation) for translation in translator(SOURCES)]
+    for name in ("MIN_LOSS_INCREASE", "MIN_OWN_INCREASE"):
+        monkeypatch.setattr(translator_checks, name, 0.005)  # 120 steps of training do not reach more
+    ordered = find_codes(translator, SOURCES, copies)
+    assert not ordered & {"shuffled-references", "translations-ignore-source"}, "its own translations fit best"
+    half = len(copies) // 2
+    shuffled = find_codes(translator, SOURCES, [*copies[half:], *copies[:half]])
+    assert "shuffled-references" in shuffled
+    assert "translations-ignore-source" not in shuffled
+
+
+def test_wrong_files_hide_their_consequences(finished_run: Path) -> None:
+    translator = dragoman.load(finished_run)
+    assert find_codes(translator, REFERENCES, SOURCES) == {"exchanged-sides"}
+    few = find_codes(translator, ["", *SOURCES[:8]], ["A man.", *REFERENCES[:8]])
+    assert {"few-sentences", "empty-lines"} <= few
+    assert not few & NEED_MANY_SENTENCES
+
+
 def test_unknown_tokens_are_counted(finished_run: Path) -> None:
     translator = dragoman.load(finished_run)
     tokenizer = translator.bundle.source
@@ -56,7 +83,9 @@ def test_unknown_tokens_are_counted(finished_run: Path) -> None:
 
 
 def test_every_code_is_tested() -> None:
-    assert WRONG.keys() | {"exposure-gap", "unknown-tokens", "translations-ignore-source"} == OUTPUT_FINDINGS.keys()
+    of_files = {"exchanged-sides", "wrong-language", "empty-lines", "few-sentences"}  # in test_input_checks.py
+    of_translators = {"exposure-gap", "unknown-tokens", "translations-ignore-source", "shuffled-references"}
+    assert WRONG.keys() | of_files | of_translators == OUTPUT_FINDINGS.keys()
 
 
 def test_command(command: Command, finished_run: Path, corpus: Path) -> None:

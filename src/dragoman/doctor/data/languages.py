@@ -39,6 +39,23 @@ def usual_script(language: str) -> str | None:
     return _SCRIPTS.get(language)
 
 
+def most_likely_language(word_counts: Mapping[str, int]) -> str:
+    """The language most of whose stopwords occur among some words."""
+    return max(_STOPWORDS, key=lambda language: stopwords_used(word_counts, language) or 0)
+
+
+def stopwords_used(word_counts: Mapping[str, int], language: str) -> int | None:
+    """How many different stopwords of a language occur, or None if its stopwords are not known.
+
+    Different stopwords are better evidence than their share: "a" is frequent in English and in Hungarian. A stopword
+    counts if it is at least every 500th word.
+    """
+    if language not in _STOPWORDS:
+        return None
+    total = sum(word_counts.values())
+    return sum(word_counts.get(word, 0) * 500 >= max(1, total) for word in _STOPWORDS[language].split())
+
+
 def stopword_share(word_counts: Mapping[str, int], language: str) -> float | None:
     """The fraction of words that are stopwords of a language, or None if its stopwords are not known."""
     if language not in _STOPWORDS:

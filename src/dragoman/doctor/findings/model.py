@@ -41,6 +41,14 @@ MODEL_FINDINGS: dict[str, FindingType] = {
         "pass the encoder output to every decoder layer as keys and values, and check that the source mask is not "
         "inverted",
     ),
+    "target-ignored": FindingType(
+        "error",
+        "the model shifts the target itself (it prepends bos or removes the last token) although its input already "
+        "starts with bos, so targets are shifted twice; or the causal mask also hides the position itself "
+        "(tril(diagonal=-1)), and there is no residual connection",
+        "shift the target once: the input is bos + target and the labels are target + eos; in examine, pass a function "
+        "that removes bos if the model adds it",
+    ),
     "position-blind": FindingType(
         "error",
         "positions are never added, are the same for every token, or are computed but not used, so the model treats "
@@ -70,10 +78,21 @@ MODEL_FINDINGS: dict[str, FindingType] = {
     ),
     "no-gradient": FindingType(
         "error",
-        "these parameters do not affect the output (for example, a layer that is created but never called), or "
-        "detach(), .data, no_grad() or argmax stops the gradient before it reaches them",
-        "call every layer that the model creates, or remove the layer; remove detach() and no_grad() from the forward "
-        "pass",
+        "detach(), .data, no_grad(), argmax or a conversion to NumPy stops the gradient before it reaches these "
+        "parameters",
+        "remove detach(), .data and no_grad() from the forward pass, and compute with tensors only",
+    ),
+    "created-in-forward": FindingType(
+        "error",
+        "forward() creates layers, such as nn.LayerNorm(d_model)(x) or nn.Linear(...)(x), instead of using layers that "
+        "__init__() created; they are new in each call, so training never updates them",
+        "create every layer in __init__(), assign it to an attribute, and call that attribute in forward()",
+    ),
+    "missing-activation": FindingType(
+        "warning",
+        "the activation function is missing, or its result is not used (h = self.linear1(x); a = self.relu(h); "
+        "self.linear2(h)), so that both layers together are one linear function",
+        "apply the activation function between the layers: self.linear2(self.relu(self.linear1(x)))",
     ),
     "cannot-overfit": FindingType(
         "error",

@@ -15,9 +15,8 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
     "empty-output": FindingType(
         "error",
         "the end of sentence is the most likely first token: the training data contain empty targets, the search "
-        "prefers short hypotheses because there is no length penalty, or eos and bos are swapped",
-        "find empty targets with dragoman doctor data, set decoding.length_penalty to 1, and start each target with "
-        "bos",
+        "prefers short hypotheses because the length penalty is too low, or eos and bos are swapped",
+        "find empty targets with dragoman doctor data, start each target with bos, and raise decoding.length_penalty",
     ),
     "repetition": FindingType(
         "error",
@@ -32,8 +31,8 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
     ),
     "output-length": FindingType(
         "warning",
-        "hypotheses end too early: there is no length penalty, training pairs are truncated, or decoding.max_length "
-        "is too small",
+        "hypotheses end too early: the length penalty is too low, training pairs are truncated, or "
+        "decoding.max_length is too small",
         "raise decoding.length_penalty; check decoding.max_length and decoding.max_length_ratio",
     ),
     "exposure-gap": FindingType(
@@ -55,5 +54,32 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
         "the decoder works as a language model: its cross-attention is disconnected or has learned nothing, or the "
         "training pairs are not translations of each other",
         "look for a disconnected source with dragoman doctor model and for misaligned lines with dragoman doctor data",
+    ),
+    "shuffled-references": FindingType(
+        "error",
+        "the references belong to other sources: one of the files was shuffled or sorted, or lines are missing; the "
+        "translations do depend on their sources",
+        "use files in the same order, and find missing lines with dragoman doctor data SOURCE REFERENCE",
+    ),
+    "exchanged-sides": FindingType(
+        "error",
+        "source and reference were exchanged, or the model translates in the other direction",
+        "exchange --source and --reference, or use a model of the other direction",
+    ),
+    "wrong-language": FindingType(
+        "error",
+        "the file is in another language or script than the training text of that side",
+        "use a file in the right language, or a model that was trained with this language",
+    ),
+    "empty-lines": FindingType(
+        "warning",
+        "lines were lost or not translated; the model was trained without empty sentences, and empty references lower "
+        "the scores",
+        "remove these lines from both files",
+    ),
+    "few-sentences": FindingType(
+        "note",
+        "averages of a few sentences depend on chance",
+        "check at least a hundred sentences",
     ),
 }

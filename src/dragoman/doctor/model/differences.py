@@ -34,8 +34,9 @@ class Tolerance:
         return difference.relative > self.relative or difference.probability > self.probability
 
 
-SAME_SHAPE = Tolerance(1e-6, 1e-5)
-"""For inputs of the same shape, for which a correct model returns exactly the same numbers."""
+SAME_SHAPE = Tolerance(1e-5, 1e-5)
+"""For inputs of the same shape, for which correct models return the same numbers, or numbers that differ only in their
+last bits: a smaller difference cannot be distinguished from rounding, and has no effect on training."""
 
 # Measured on correct, randomly initialized models: at most 6e-7 in float32 and 0.014 in bfloat16.
 TOLERANCES = {

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import torch
 from torch import Tensor
 
 from dragoman.doctor.findings.finding import Finding, errors_first
 from dragoman.doctor.findings.finding_types import make_finding
-from dragoman.doctor.model.gradients import check_no_gradient, looks_untrained
+from dragoman.doctor.model.activations import check_missing_activation
+from dragoman.doctor.model.created_parameters import check_created_in_forward
+from dragoman.doctor.model.cross_attention import check_causal_cross_attention
+from dragoman.doctor.model.first_output import first_output
+from dragoman.doctor.model.gradients import check_no_gradient
 from dragoman.doctor.model.leaks import (
     check_batch_leak,
     check_future_leak,
@@ -19,10 +22,12 @@ from dragoman.doctor.model.leaks import (
 from dragoman.doctor.model.limits import check_length_limit, check_overflow
 from dragoman.doctor.model.logits import check_bad_initial_loss, check_not_deterministic, check_not_logits, is_finite
 from dragoman.doctor.model.overfitting import check_cannot_overfit
+from dragoman.doctor.model.pad_embedding import check_pad_embedding
+from dragoman.doctor.model.parameters import looks_untrained, named_parameters
 from dragoman.doctor.model.position_use import check_source_positions, check_target_positions
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedModel, Forward, Probe
 from dragoman.doctor.model.source_use import check_source_ignored
-from dragoman.errors import UserError
+from dragoman.doctor.model.target_use import check_target_ignored
 
 TRIED_LENGTH = 128  # ids; sentences are rarely longer
 
@@ -57,14 +62,15 @@ def examine(
         max_length: The longest sentence, in ids, that the model should support. If not given, 128 ids are tried, and
             a lower limit is only a warning.
         fresh: Whether the model is untrained, so that its loss should be that of guessing. If not given, it is
-            considered untrained if most gains and biases among the parameters have their initial values.
+            considered untrained if most gains of norms are exactly 1, or most gains and biases have equal elements.
         overfit: Also train on a small batch, which takes some seconds; the parameters are restored afterwards.
 
     Returns:
         The findings, errors first; an empty list if nothing is wrong.
 
     Raises:
-        UserError: The model fails for ordinary sentences, or returns something other than logits of this shape.
+        UserError: The model fails for ordinary sentences, or returns something other than logits of this shape, or
+            `parameters` are not pairs of names and tensors.
     """
     model = ExaminedModel(
         forward=forward,
@@ -73,7 +79,7 @@ def examine(
         pad_id=pad_id,
         bos_id=bos_id,
         eos_id=eos_id,
-        parameters=tuple(parameters or ()),
+        parameters=named_parameters(parameters),
         max_length=max_length or TRIED_LENGTH,
     )
     untrained = looks_untrained(model.parameters) if fresh is None else fresh
@@ -83,16 +89,19 @@ def examine(
 
 def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool) -> Iterator[Finding]:
     source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH)
-    output = _first_output(probe, source, target)
+    output = first_output(probe, source, target)
     if not is_finite(output):
         yield make_finding("overflow", "ordinary sentences lead to NaN or infinity", {"input": "ordinary"})
         return
     yield from check_length_limit(probe, promised)
     yield from check_not_logits(probe, output)
+    created = list(check_created_in_forward(probe, source, target))
+    yield from created
     randomness = list(check_not_deterministic(probe, source, target))
-    yield from randomness
-    if all(finding.measured["comparable"] for finding in randomness):
-        yield from _compare_predictions(probe, output)
+    if not any(finding.measured["random"] for finding in created):  # which explains the randomness
+        yield from randomness
+    if probe.comparable:
+        yield from _compare_predictions(probe, output, untrained)
     if untrained and not probe.returns_probabilities:
         yield from check_bad_initial_loss(probe)
     yield from check_overflow(probe)
@@ -100,47 +109,32 @@ def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool)
         yield from _check_learning(probe, overfit)
 
 
-def _compare_predictions(probe: Probe, output: Tensor) -> Iterator[Finding]:
+def _compare_predictions(probe: Probe, output: Tensor, untrained: bool) -> Iterator[Finding]:
     tolerance = probe.tolerance(output)
     yield from check_batch_leak(probe)
     future_leak = list(check_future_leak(probe))
     yield from future_leak
-    if not probe.fixed_seed:  # a fixed seed does not help if shapes differ
-        yield from check_source_padding_leak(probe, tolerance)
+    # a fixed seed does not help if shapes differ
+    source_padding_leak = [] if probe.fixed_seed else list(check_source_padding_leak(probe, tolerance))
+    yield from source_padding_leak or check_pad_embedding(probe)
     if not future_leak:  # padding after the end of a target is in the future, too
         yield from check_target_padding_leak(probe, tolerance)
     source_ignored = list(check_source_ignored(probe, tolerance))
     yield from source_ignored
     if not source_ignored:
         yield from check_source_positions(probe)
+        yield from check_causal_cross_attention(probe, tolerance, untrained)
     if not future_leak:
         yield from check_target_positions(probe, tolerance)
+        yield from check_target_ignored(probe, tolerance)
 
 
 def _check_learning(probe: Probe, overfit: bool) -> Iterator[Finding]:
     no_gradient = list(check_no_gradient(probe))
     yield from no_gradient
-    learns = all(len(finding.measured["parameters"]) < finding.measured["of"] for finding in no_gradient)
+    missing = sum(len(finding.measured["parameters"]) for finding in no_gradient)
+    learns = all(missing < finding.measured["of"] for finding in no_gradient)
+    if learns:
+        yield from check_missing_activation(probe)
     if overfit and learns and not probe.returns_probabilities:
         yield from check_cannot_overfit(probe)
-
-
-def _first_output(probe: Probe, source: Tensor, target: Tensor) -> Tensor:
-    """The output of the model for ordinary sentences.
-
-    Raises:
-        UserError: The model fails, or returns something other than logits.
-    """
-    with torch.no_grad():
-        output = probe.call(source, target)
-    expected = (*target.shape, probe.model.vocabulary_size)
-    if not isinstance(output, Tensor):
-        raise UserError(f"the model returns {type(output).__name__}, not a tensor of logits with shape {expected}")
-    if tuple(output.shape) != expected:
-        raise UserError(
-            f"for target ids with shape {tuple(target.shape)} the model returns a tensor with shape "
-            f"{tuple(output.shape)}, not logits with shape {expected}"
-        )
-    if not output.is_floating_point():
-        raise UserError(f"the model returns numbers of type {output.dtype}, not logits")
-    return output

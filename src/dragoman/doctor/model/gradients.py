@@ -1,45 +1,138 @@
-"""Whether the loss depends on every parameter."""
+"""Whether the loss depends on every parameter, and has a gradient for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypedDict
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.doctor.findings.finding import Finding
+from dragoman.doctor.findings.finding import Finding, Severity
 from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.doctor.model.differences import SAME_SHAPE, measure_difference
+from dragoman.doctor.model.parameters import describe_groups, group_by_module, perturb, skipped_layers
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, NamedParameters, Probe
 
-SHOWN_PARAMETERS = 5  # names in the message
+MANY_ROWS, MANY_IDS = 16, 32  # of a batch that should reach every expert of a mixture
+OPTIONAL = re.compile(r"(^|[._])(experts?|pooler)([._\d]|$)")
+"""Names of modules that correct translators may leave unused: a router may choose no token for an expert, and the last
+layer of a pretrained encoder may be meant for classification."""
+
+_Kind = Literal["stopped", "skipped", "unused", "optional"]
 
 
-def looks_untrained(parameters: NamedParameters) -> bool:
-    """Whether most gains and biases have their initial values: vectors of equal numbers, which training changes."""
-    vectors = [tensor for _, tensor in parameters if tensor.dim() == 1 and len(tensor) > 1]
-    constant = [bool((tensor == tensor[0]).all()) for tensor in vectors]
-    return bool(vectors) and sum(constant) > len(constant) / 2
+class _Options(TypedDict, total=False):
+    severity: Severity
+    cause: str
+    fix: str
+
+
+_EFFECTS: dict[_Kind, str] = {
+    "stopped": "have no gradient, although they change the predictions",
+    **dict.fromkeys(("skipped", "unused", "optional"), "have no effect on the predictions"),
+}
+_KINDS: dict[_Kind, _Options] = {
+    "stopped": {},
+    "skipped": {
+        "cause": "only the last layer of a stack is used: each layer gets the input of the stack instead of the output "
+        "of the layer before it",
+        "fix": "pass the output of each layer to the next one: for layer in self.layers: x = layer(x)",
+    },
+    "unused": {
+        "severity": "warning",
+        "cause": "the model creates layers that forward does not use, or calls another layer by mistake",
+        "fix": "call every layer that the model creates, or remove the layer",
+    },
+    "optional": {
+        "severity": "note",
+        "cause": "the router chose these experts for no token of random sentences, or translation does not need this "
+        "part of a pretrained model",
+        "fix": "nothing needs to be done, unless some experts receive no tokens in training either",
+    },
+}
+"""What is special about each kind; the rest is usual for the code."""
 
 
 def check_no_gradient(probe: Probe) -> Iterator[Finding]:
     """Find parameters, except frozen ones, that the loss of a batch has no gradient for."""
-    parameters = probe.model.parameters
-    source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH + 1)
-    trainable = [(name, tensor) for name, tensor in parameters if tensor.requires_grad] or list(parameters)
-    gradients = compute_gradients(next_token_loss(probe, source, target), [tensor for _, tensor in trainable])
-    missing = [
-        name for (name, _), gradient in zip(trainable, gradients, strict=True) if gradient is None or not gradient.any()
-    ]
-    if missing:
-        names = ", ".join(missing[:SHOWN_PARAMETERS])
-        if len(missing) > SHOWN_PARAMETERS:
-            names += f" and {len(missing) - SHOWN_PARAMETERS} more"
+    trainable = tuple((name, tensor) for name, tensor in probe.model.parameters if tensor.requires_grad)
+    if not trainable:
         yield make_finding(
             "no-gradient",
-            f"the loss has no gradient for {len(missing)} of {len(trainable)} parameters: {names}",
-            {"parameters": missing, "of": len(trainable)},
+            "all parameters are frozen (requires_grad is False), so gradients cannot be checked",
+            {"parameters": [], "of": 0},
+            severity="note",
+            cause="the model was frozen or loaded for translation only",
+            fix="if it should learn, set requires_grad to True before training",
         )
+        return
+    missing = _without_gradient(probe, trainable, (4, SOURCE_LENGTH, TARGET_LENGTH + 1))
+    if missing:
+        source_length, target_length = (min(MANY_IDS, probe.max_lengths[side]) for side in ("source", "target"))
+        missing = _without_gradient(probe, missing, (MANY_ROWS, source_length, target_length))
+    if missing:
+        yield from _report(probe, missing, trainable)
+
+
+def _without_gradient(probe: Probe, parameters: NamedParameters, shape: tuple[int, int, int]) -> NamedParameters:
+    """The parameters that the loss of a batch with this many rows, source ids and target ids has no gradient for."""
+    rows, source_length, target_length = shape
+    source, target = probe.random_sources(rows, source_length), probe.random_targets(rows, target_length)
+    gradients = compute_gradients(next_token_loss(probe, source, target), [tensor for _, tensor in parameters])
+    pairs = zip(parameters, gradients, strict=True)
+    return tuple(parameter for parameter, gradient in pairs if gradient is None or not gradient.any())
+
+
+def _report(probe: Probe, missing: NamedParameters, trainable: NamedParameters) -> Iterator[Finding]:
+    groups = group_by_module([name for name, _ in missing], [name for name, _ in trainable])
+    kinds = _classify(probe, groups, dict(missing), [name for name, _ in trainable])
+    for kind, options in _KINDS.items():
+        modules = {module: names for module, names in groups.items() if kinds[module] == kind}
+        names = [name for names in modules.values() for name in names]
+        if names:
+            yield make_finding(
+                "no-gradient",
+                f"{len(names)} of {len(trainable)} parameters {_EFFECTS[kind]}: {describe_groups(modules)}",
+                {"parameters": names, "of": len(trainable)},
+                **options,
+            )
+
+
+def _classify(
+    probe: Probe, groups: Mapping[str, Sequence[str]], tensors: Mapping[str, Tensor], all_names: Sequence[str]
+) -> dict[str, _Kind]:
+    """Why the parameters of each module have no gradient."""
+    any_effect = probe.comparable and _change_predictions(probe, list(tensors.values()))
+    kinds: dict[str, _Kind] = {}
+    for module, names in groups.items():
+        if any_effect and _change_predictions(probe, [tensors[name] for name in names]):
+            kinds[module] = "stopped"
+        else:
+            kinds[module] = "optional" if OPTIONAL.search(module) else "unused"
+    unused = [module for module, kind in kinds.items() if kind == "unused"]
+    return kinds | dict.fromkeys(skipped_layers(unused, all_names), "skipped")
+
+
+def _change_predictions(probe: Probe, tensors: Sequence[Tensor]) -> bool:
+    """Whether other values of some parameters change the predictions; the parameters are restored."""
+    source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH)
+    initial = [tensor.detach().clone() for tensor in tensors]
+    before = probe.predict(source, target)
+    try:
+        perturb(tensors, probe.generator)
+        return SAME_SHAPE.exceeded_by(measure_difference(before, probe.predict(source, target)))
+    finally:
+        assign(tensors, initial)
+
+
+@torch.no_grad()
+def assign(parameters: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+    """Overwrite parameters in place."""
+    for parameter, value in zip(parameters, values, strict=True):
+        parameter.copy_(value)
 
 
 @torch.enable_grad()
@@ -51,6 +144,6 @@ def next_token_loss(probe: Probe, source: Tensor, target: Tensor) -> Tensor:
 
 def compute_gradients(loss: Tensor, parameters: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
     """The gradient of the loss for each parameter; None if the loss does not depend on it."""
-    if not loss.requires_grad or not all(parameter.requires_grad for parameter in parameters):
+    if not loss.requires_grad:
         return (None,) * len(parameters)
     return torch.autograd.grad(loss, parameters, allow_unused=True)

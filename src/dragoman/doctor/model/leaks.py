@@ -11,8 +11,13 @@ from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.doctor.model.differences import SAME_SHAPE, PredictionDifference, Tolerance, largest, measure_difference
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, Probe
+from dragoman.errors import counted
 
 MAX_PADDING = 24  # ids of padding that are added to a sentence
+SHIFTED_MASK = (
+    "the causal mask is shifted: in each layer a position attends to one or more later positions (triu(diagonal=2) "
+    "instead of 1, tril(diagonal=1) instead of 0, or targets that are shifted twice)"
+)
 
 
 def check_batch_leak(probe: Probe) -> Iterator[Finding]:
@@ -51,23 +56,27 @@ def check_future_leak(probe: Probe) -> Iterator[Finding]:
     before, after = probe.predict(source, target), probe.predict(source, changed)
     leak = largest([measure_difference(before[row, :cut], after[row, :cut]) for row, cut in enumerate(cuts)])
     if SAME_SHAPE.exceeded_by(leak):
-        reach = _reach(before[-1], after[-1])
+        reach = max(_reach(before[row], after[row], cut) for row, cut in enumerate(cuts))
+        everything = reach == TARGET_LENGTH - 1
         yield make_finding(
             "future-leak",
             f"changing only later target tokens changes predictions by up to {leak.probability:.2g} in probability; a "
-            f"token affects predictions up to {reach} position{'s' if reach > 1 else ''} before it",
+            f"prediction depends on {'all later tokens' if everything else counted(reach, 'later token')}",
             {"probability": leak.probability, "relative": leak.relative, "reach": reach},
+            cause=None if everything else SHIFTED_MASK,
         )
 
 
-def _reach(before: Tensor, after: Tensor) -> int:
-    """How many positions before the last token predictions change if only that token does, at least 1."""
-    leaking = (
-        position
-        for position in range(TARGET_LENGTH - 1)
-        if SAME_SHAPE.exceeded_by(measure_difference(before[position], after[position]))
-    )
-    return TARGET_LENGTH - 1 - next(leaking, TARGET_LENGTH - 2)
+def _reach(before: Tensor, after: Tensor, cut: int) -> int:
+    """How many positions before the first changed token predictions change, 0 if none does.
+
+    Args:
+        before: Predictions for a target, (target, vocabulary).
+        after: Predictions if all tokens from `cut` on are different.
+        cut: The position of the first changed token.
+    """
+    changed = (SAME_SHAPE.exceeded_by(measure_difference(before[place], after[place])) for place in range(cut))
+    return cut - next((place for place, exceeded in enumerate(changed) if exceeded), cut)
 
 
 def check_source_padding_leak(probe: Probe, tolerance: Tolerance) -> Iterator[Finding]:

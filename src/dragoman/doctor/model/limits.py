@@ -53,7 +53,7 @@ def _check_half_precision(probe: Probe) -> Iterator[Finding]:
             "overflow",
             f"in half precision (float16 with autocast) the model returns NaN or infinity{detail}",
             {"input": "half-precision"},
-            severity="warning",
+            severity="note",  # it matters only if the model is used in this precision
         )
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
-from dragoman.doctor.model.differences import SAME_SHAPE, measure_difference
+from dragoman.doctor.model.differences import SAME_SHAPE, PredictionDifference, measure_difference
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, Probe
 
 MIN_LOGIT = -1e4  # a lower logit rules a token out
@@ -24,19 +24,27 @@ def is_finite(output: Tensor) -> bool:
 
 
 def check_not_deterministic(probe: Probe, source: Tensor, target: Tensor) -> Iterator[Finding]:
-    """Call the model twice; if the predictions differ, try again with fixed random numbers."""
-    difference = measure_difference(probe.predict(source, target), probe.predict(source, target))
+    """Call the model twice; if the predictions differ, try again without dropout, then with fixed random numbers."""
+
+    def call_twice() -> PredictionDifference:
+        return measure_difference(probe.predict(source, target), probe.predict(source, target))
+
+    difference = call_twice()
     if not SAME_SHAPE.exceeded_by(difference):
         return
-    probe.fixed_seed = True
-    with_fixed_seed = measure_difference(probe.predict(source, target), probe.predict(source, target))
-    comparable = not SAME_SHAPE.exceeded_by(with_fixed_seed)
-    consequence = "the other checks used a fixed random seed" if comparable else "nothing else can be compared"
+    consequence, probe.without_dropout = "the other checks were made without dropout", True
+    if SAME_SHAPE.exceeded_by(call_twice()):
+        consequence, probe.fixed_seed = (
+            "the other checks used a fixed seed, and the amount of padding was not varied",
+            True,
+        )
+    if probe.fixed_seed and SAME_SHAPE.exceeded_by(call_twice()):
+        consequence, probe.comparable = "nothing else can be compared", False
     yield make_finding(
         "not-deterministic",
         f"the same ids lead to predictions that differ by up to {difference.probability:.2g} in probability; "
         f"{consequence}",
-        {"probability": difference.probability, "relative": difference.relative, "comparable": comparable},
+        {"probability": difference.probability, "relative": difference.relative, "comparable": probe.comparable},
     )
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import torch
-from torch import Tensor
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
-from dragoman.doctor.model.gradients import compute_gradients, next_token_loss
+from dragoman.doctor.model.gradients import assign, compute_gradients, next_token_loss
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, Probe
 
-ATTEMPTS = ((3e-3, 100), (5e-4, 200))  # learning rates and their steps
+ATTEMPTS = ((3e-3, 200), (5e-4, 200), (1e-2, 200))
+"""Learning rates and their steps: deep models need a low one, and small ones with scaled logits a high one."""
+
 WARMUP_STEPS = 20
 MAX_GRADIENT_NORM = 1.0
 GOAL = 0.33  # of the loss of guessing
@@ -52,7 +53,7 @@ class _Trial:
         try:
             return self._train(learning_rate, max_steps)
         finally:
-            _assign(self.parameters, initial)
+            assign(self.parameters, initial)
 
     def _train(self, learning_rate: float, max_steps: int) -> tuple[float, int]:
         masters = [tensor.detach().float().clone() for tensor in self.parameters]  # updated in float32
@@ -69,11 +70,5 @@ class _Trial:
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate * min(1.0, (step + 1) / WARMUP_STEPS)
             optimizer.step()
-            _assign(self.parameters, masters)
+            assign(self.parameters, masters)
         return lowest_loss, max_steps
-
-
-@torch.no_grad()
-def _assign(parameters: Sequence[Tensor], values: Sequence[Tensor]) -> None:
-    for parameter, value in zip(parameters, values, strict=True):
-        parameter.copy_(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from dragoman.doctor.model.differences import TOLERANCES, Tolerance
+from dragoman.doctor.model.dropout import WithoutDropout
 from dragoman.errors import UserError
 
 Forward = Callable[[Tensor, Tensor], Tensor]
@@ -46,7 +48,9 @@ class Probe:
         words: Ids of the target vocabulary without pad, bos and eos.
         source_words: Ids of the source vocabulary without pad, bos and eos.
         max_lengths: Ids that a source and a target may have; `check_length_limit` lowers them.
+        without_dropout: Call the model without dropout; `check_not_deterministic` sets it.
         fixed_seed: Reset torch's random numbers before each call; `check_not_deterministic` sets it.
+        comparable: The same ids lead to the same predictions; `check_not_deterministic` sets it.
         one_at_a_time: Feed one sentence per call; `check_batch_leak` sets it.
         returns_probabilities: The model returns probabilities; `check_not_logits` sets it.
     """
@@ -58,7 +62,9 @@ class Probe:
         self.words = self._words(model.vocabulary_size)
         self.source_words = self._words(model.source_vocabulary_size)
         self.max_lengths: dict[Side, int] = {"source": model.max_length, "target": model.max_length}
+        self.without_dropout = False
         self.fixed_seed = False
+        self.comparable = True
         self.one_at_a_time = False
         self.returns_probabilities = False
 
@@ -103,7 +109,8 @@ class Probe:
         Raises:
             UserError: The model fails; its own exception is the cause.
         """
-        with torch.random.fork_rng(enabled=self.fixed_seed), warnings.catch_warnings():
+        dropout = WithoutDropout() if self.without_dropout else nullcontext()
+        with torch.random.fork_rng(enabled=self.fixed_seed), warnings.catch_warnings(), dropout:
             warnings.simplefilter("ignore")  # the user sees the model's warnings whenever the model is used
             if self.fixed_seed:
                 torch.manual_seed(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.doctor.findings.finding import Finding, errors_first
+from dragoman.doctor.output.input_checks import check_empty_lines, check_few_sentences, check_languages_of_files
 from dragoman.doctor.output.text_checks import (
     check_collapsed,
     check_copying,
@@ -14,15 +15,29 @@ from dragoman.doctor.output.text_checks import (
 )
 from dragoman.doctor.output.translator_checks import (
     check_exposure_gap,
-    check_translations_ignore_source,
     check_unknown_tokens,
+    check_use_of_source,
 )
 from dragoman.evaluation.evaluate import Report, evaluate
+from dragoman.settings import Decoding
 from dragoman.translator import Translator
+
+NEED_MANY_SENTENCES = {
+    "collapsed",
+    "output-length",
+    "exposure-gap",
+    "shuffled-references",
+    "translations-ignore-source",
+}
+"""Findings about averages, which a few sentences can lead to by chance."""
 
 
 def check_translations(
-    sources: Sequence[str], references: Sequence[str], translations: Sequence[str], report: Report | None = None
+    sources: Sequence[str],
+    references: Sequence[str],
+    translations: Sequence[str],
+    report: Report | None = None,
+    decoding: Decoding | None = None,
 ) -> list[Finding]:
     """Find what is wrong with translations.
 
@@ -31,24 +46,36 @@ def check_translations(
         references: The correct translation of each source.
         translations: The translation of each source.
         report: Scores of these translations, to compare decoding with teacher forcing.
+        decoding: The settings of the search, for advice about them.
     """
     return [
         *check_collapsed(sources, references, translations),
-        *check_empty_output(sources, translations),
+        *check_empty_output(sources, translations, decoding),
         *check_repetition(sources, references, translations),
         *check_copying(sources, references, translations),
-        *check_output_length(references, translations),
+        *check_output_length(references, translations, decoding),
         *(check_exposure_gap(report) if report else ()),
     ]
 
 
 def check_translator(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> list[Finding]:
-    """Translate texts and find what is wrong with the translations and the translator, errors first."""
+    """Translate texts and find what is wrong with the translations and the translator, errors first.
+
+    Texts in wrong languages make all translations wrong, so that nothing else is checked then.
+    """
+    wrong_languages = list(check_languages_of_files(translator.bundle.recipe.data, sources, references))
+    few_sentences = list(check_few_sentences(sources))
+    findings = [*wrong_languages, *few_sentences, *check_empty_lines(sources, references)]
+    if not wrong_languages:
+        found = _check_all(translator, sources, references)
+        findings += [one for one in found if not few_sentences or one.code not in NEED_MANY_SENTENCES]
+    return errors_first(findings)
+
+
+def _check_all(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> list[Finding]:
     report, translations = evaluate(translator, sources, references)
-    return errors_first(
-        [
-            *check_translations(sources, references, translations, report),
-            *check_unknown_tokens(translator, sources, references),
-            *check_translations_ignore_source(translator, sources, references),
-        ]
-    )
+    return [
+        *check_translations(sources, references, translations, report, translator.decoding),
+        *check_unknown_tokens(translator, sources, references),
+        *check_use_of_source(translator, sources, references, translations),
+    ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.settings import Decoding
 
 MIN_CASES = 3  # fewer cases are not reported
 COLLAPSED_SHARE = 0.3  # of the different sources with the same translation
@@ -42,7 +43,9 @@ def _most_common(sources: Sequence[str], texts: Sequence[str]) -> tuple[str, int
     return max(counts.items(), key=lambda item: item[1], default=("", 0))
 
 
-def check_empty_output(sources: Sequence[str], translations: Sequence[str]) -> Iterator[Finding]:
+def check_empty_output(
+    sources: Sequence[str], translations: Sequence[str], decoding: Decoding | None = None
+) -> Iterator[Finding]:
     """Find empty translations of sources that are not empty."""
     relevant = [text for source, text in zip(sources, translations, strict=True) if source.strip()]
     count = sum(not text.strip() for text in relevant)
@@ -51,6 +54,8 @@ def check_empty_output(sources: Sequence[str], translations: Sequence[str]) -> I
             "empty-output",
             f"{_share(count, len(relevant), 'translations')} are empty: the model ends the sentence immediately",
             {"count": count, "of": len(relevant)},
+            fix="find empty targets with dragoman doctor data, start each target with bos, and "
+            + _length_advice(decoding, longer=True),
         )
 
 
@@ -98,7 +103,9 @@ def check_copying(sources: Sequence[str], references: Sequence[str], translation
         )
 
 
-def check_output_length(references: Sequence[str], translations: Sequence[str]) -> Iterator[Finding]:
+def check_output_length(
+    references: Sequence[str], translations: Sequence[str], decoding: Decoding | None = None
+) -> Iterator[Finding]:
     """Compare the length of all translations with that of all references."""
     ratio = sum(map(len, translations)) / max(1, sum(map(len, references)))
     if len(references) >= MIN_CASES and abs(ratio - 1) > MAX_LENGTH_DEVIATION:
@@ -107,10 +114,22 @@ def check_output_length(references: Sequence[str], translations: Sequence[str]) 
             f"the translations have {ratio:.2f} times as many characters as the references",
             {"ratio": ratio},
             cause=None if ratio < 1 else "translations repeat words, or the model has not learned to end sentences",
-            fix=None
+            fix=f"{_length_advice(decoding, longer=True)}; check decoding.max_length and decoding.max_length_ratio"
             if ratio < 1
-            else "train longer if translations repeat words; otherwise lower decoding.length_penalty",
+            else f"train longer if translations repeat words; otherwise {_length_advice(decoding, longer=False)}",
         )
+
+
+def _length_advice(decoding: Decoding | None, longer: bool) -> str:
+    """How to get longer or shorter hypotheses: the higher the length penalty, the longer they are."""
+    if decoding and (decoding.beam_size == 1 or decoding.sampling or decoding.mbr_samples):
+        return "use beam search (decoding.beam_size = 5), because decoding.length_penalty has no effect without it"
+    value = f" (now {decoding.length_penalty:g})" if decoding else ""
+    if longer:
+        return f"raise decoding.length_penalty{value}"
+    if decoding and decoding.length_penalty == 0:
+        return "check the lengths of the training targets (decoding.length_penalty is 0 already)"
+    return f"lower decoding.length_penalty{value}"
 
 
 def _share(count: int, total: int, what: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
@@ -16,6 +17,7 @@ MIN_BLEU_FACTOR = 2.0  # between teacher-forced and decoded BLEU
 MAX_PERPLEXITY = 20.0  # a model that has just started to learn repeats its input, whose BLEU is high
 UNKNOWN_SHARE = 0.03  # of the tokens
 MIN_LOSS_INCREASE = 0.05  # nats per token that wrong sources must cost
+MIN_OWN_INCREASE = 0.3  # nats per token that wrong sources must cost translations if these depend on their sources
 COMPARED_PAIRS = 500  # whose loss is measured with wrong sources
 
 
@@ -49,23 +51,46 @@ def check_unknown_tokens(
             )
 
 
-def check_translations_ignore_source(
-    translator: Translator, sources: Sequence[str], references: Sequence[str]
+def check_use_of_source(
+    translator: Translator, sources: Sequence[str], references: Sequence[str], translations: Sequence[str]
 ) -> Iterator[Finding]:
-    """Compare the loss of references given their own sources with the loss given the sources of other sentences."""
-    sources, references = sources[:COMPARED_PAIRS], references[:COMPARED_PAIRS]
+    """Compare the loss of references given their own sources with the loss given the sources of other sentences.
+
+    If it is the same although the translations depend on their sources, the references belong to other sources.
+    """
+    pairs = [pair for pair in zip(sources, references, translations, strict=True) if all(text.strip() for text in pair)]
+    sources, references, translations = zip(*pairs[:COMPARED_PAIRS], strict=True) if pairs else ((), (), ())
     if len(set(sources)) < MIN_CASES:
         return
+    losses = _losses(translator, sources, references)
+    if losses.increase >= MIN_LOSS_INCREASE:
+        return
+    own = _losses(translator, sources, translations)
+    yield make_finding(
+        "shuffled-references" if own.increase >= MIN_OWN_INCREASE else "translations-ignore-source",
+        f"the references have a loss of {losses.own:.3f} nats per token with their own sources and {losses.others:.3f} "
+        f"with the sources of other sentences; the translations have {own.own:.3f} and {own.others:.3f}",
+        {
+            **{"loss": losses.own, "loss_with_other_sources": losses.others},
+            **{"translation_loss": own.own, "translation_loss_with_other_sources": own.others},
+        },
+    )
+
+
+class _Losses(NamedTuple):
+    """Losses of texts with their own sources, and with the sources of other sentences, in nats per token."""
+
+    own: float
+    others: float
+
+    @property
+    def increase(self) -> float:
+        return self.others - self.own
+
+
+def _losses(translator: Translator, sources: Sequence[str], texts: Sequence[str]) -> _Losses:
     half = len(sources) // 2
-    loss = _loss(translator, sources, references)
-    loss_with_others = _loss(translator, [*sources[half:], *sources[:half]], references)
-    if loss_with_others - loss < MIN_LOSS_INCREASE:
-        yield make_finding(
-            "translations-ignore-source",
-            f"the references have a loss of {loss:.3f} nats per token with their own sources and "
-            f"{loss_with_others:.3f} with the sources of other sentences",
-            {"loss": loss, "loss_with_other_sources": loss_with_others},
-        )
+    return _Losses(_loss(translator, sources, texts), _loss(translator, [*sources[half:], *sources[:half]], texts))
 
 
 def _loss(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> float:

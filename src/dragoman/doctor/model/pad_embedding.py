@@ -1,0 +1,57 @@
+"""Whether the embedding of padding affects predictions, which also shows for models with a fixed source width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from dragoman.doctor.findings.finding import Finding
+from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.doctor.model.differences import SAME_SHAPE, PredictionDifference, measure_difference
+from dragoman.doctor.model.gradients import assign
+from dragoman.doctor.model.parameters import perturb
+from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, Probe
+
+ROWS = 3
+PADDING = 2  # ids of padding at the end of a source
+
+
+def check_pad_embedding(probe: Probe) -> Iterator[Finding]:
+    """Change the row of padding in the embeddings; it must affect no prediction except that of padding.
+
+    If the row of a word that does not occur has an effect, too, the rows are not those of ids but of positions.
+    """
+    pad_id, absent = probe.model.pad_id, int(torch.minimum(probe.words[0], probe.source_words[0]))
+    sizes = {probe.model.source_vocabulary_size, probe.model.vocabulary_size}
+    parameters = probe.model.parameters
+    tables = [tensor for _, tensor in parameters if tensor.dim() == 2 and tensor.shape[0] in sizes]
+    if not tables or pad_id in (probe.model.bos_id, probe.model.eos_id):
+        return
+    source = probe.pad(probe.random_sources(ROWS, SOURCE_LENGTH - PADDING), SOURCE_LENGTH)
+    target = probe.random_targets(ROWS, TARGET_LENGTH)
+    source[source == absent], target[target == absent] = probe.source_words[-1], probe.words[-1]
+    leak = _effect_of_row(probe, tables, pad_id, (source, target))
+    if SAME_SHAPE.exceeded_by(leak) and not SAME_SHAPE.exceeded_by(
+        _effect_of_row(probe, tables, absent, (source, target))
+    ):
+        yield make_finding(
+            "source-padding-leak",
+            "changing the embedding of padding changes the predictions for a padded source by up to "
+            f"{leak.probability:.2g} in probability",
+            {"probability": leak.probability, "relative": leak.relative},
+        )
+
+
+def _effect_of_row(probe: Probe, tables: list[Tensor], row: int, ids: tuple[Tensor, Tensor]) -> PredictionDifference:
+    """The effect of other numbers in a row on the predictions of all other ids; the row is restored."""
+    rows = [table.detach()[row] for table in tables]
+    initial = [numbers.clone() for numbers in rows]
+    others = torch.arange(probe.model.vocabulary_size) != row
+    before = probe.predict(*ids)[..., others].log_softmax(dim=-1)
+    try:
+        perturb(rows, probe.generator)
+        return measure_difference(before, probe.predict(*ids)[..., others].log_softmax(dim=-1))
+    finally:
+        assign(rows, initial)

@@ -1,0 +1,77 @@
+"""Checks of the texts that are translated and of their references."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from dragoman.doctor.data.languages import most_likely_language, stopwords_used, usual_script
+from dragoman.doctor.data.scripts import SCRIPTS, count_letters
+from dragoman.doctor.findings.finding import Finding
+from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.settings import Data
+
+MIN_SENTENCES = 20  # fewer sentences have unreliable averages
+MIN_WORDS = 100  # fewer words are no evidence of a language
+MIN_STOPWORDS = 5  # different stopwords of about ten that show another language
+MIN_STOPWORD_FACTOR = 2  # a text in another language has more than this many times as many stopwords of that language
+SHOWN_LINES = 5
+
+
+def check_few_sentences(sources: Sequence[str]) -> Iterator[Finding]:
+    """Find files that are too short for checks of averages."""
+    if len(sources) < MIN_SENTENCES:
+        yield make_finding(
+            "few-sentences",
+            f"only {len(sources)} sentences: average lengths, losses and BLEU were not checked",
+            {"count": len(sources), "minimum": MIN_SENTENCES},
+        )
+
+
+def check_empty_lines(sources: Sequence[str], references: Sequence[str]) -> Iterator[Finding]:
+    """Find empty sources and references."""
+    for side, texts in (("sources", sources), ("references", references)):
+        lines = [number for number, text in enumerate(texts, start=1) if not text.strip()]
+        if lines:
+            shown = ", ".join(f"{line:,}" for line in lines[:SHOWN_LINES]) + (", …" if len(lines) > SHOWN_LINES else "")
+            yield make_finding(
+                "empty-lines",
+                f"{len(lines):,} of {len(texts):,} {side} are empty: line{'s' if len(lines) > 1 else ''} {shown}",
+                {"side": side, "count": len(lines), "of": len(texts), "lines": lines},
+            )
+
+
+def check_languages_of_files(data: Data, sources: Sequence[str], references: Sequence[str]) -> Iterator[Finding]:
+    """Find sources and references that are in other languages than those of the training corpora."""
+    expected = data.source_language, data.target_language
+    actual = _other_language(sources, expected[0]), _other_language(references, expected[1])
+    if all(actual) and not _other_language(sources, expected[1]) and not _other_language(references, expected[0]):
+        yield make_finding(
+            "exchanged-sides",
+            f"the sources are in the target language ({expected[1]}) and the references in the source language "
+            f"({expected[0]})",
+            {"source_language": expected[0], "target_language": expected[1]},
+        )
+        return
+    for side, wanted, found in zip(("sources", "references"), expected, actual, strict=True):
+        if found:
+            yield make_finding(
+                "wrong-language",
+                f"the {side} look like {found}, but the model was trained with {wanted}",
+                {"side": side, "expected": wanted, "found": found},
+            )
+
+
+def _other_language(texts: Sequence[str], expected: str) -> str | None:
+    """The language, or else the script, of texts that are not in the expected language; None if they may be."""
+    words = Counter(word for text in texts for word in text.lower().split())
+    letters = count_letters(list(texts))[:, 1:].sum(axis=0)
+    if words.total() < MIN_WORDS or not letters.any():
+        return None
+    script, usual = SCRIPTS[1 + int(letters.argmax())], usual_script(expected)
+    likely = most_likely_language(words)
+    used, own = stopwords_used(words, likely) or 0, stopwords_used(words, expected)
+    evident = used >= MIN_STOPWORDS and usual_script(likely) == script
+    if usual and script != usual:
+        return likely if evident else f"{script} script"
+    return likely if evident and own is not None and used > MIN_STOPWORD_FACTOR * own else None

@@ -1,0 +1,61 @@
+"""Models that are passed in an unexpected form lead to a message with a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from correct_models import IDS, SIZE, torch_transformer
+from torch import Tensor
+
+from dragoman.doctor import examine
+from dragoman.errors import UserError
+
+MODEL = torch_transformer(norm_first=False)
+
+
+def time_first(source: Tensor, target: Tensor) -> Tensor:
+    if source.shape[1] != target.shape[1]:
+        raise RuntimeError("the batch sizes differ")
+    logits: Tensor = MODEL(source.T, target.T).transpose(0, 1)
+    return logits
+
+
+def needs_masks(source: Tensor, target: Tensor, source_mask: Tensor) -> Tensor:
+    return target
+
+
+FORMS: dict[str, tuple[Callable[..., Any], str]] = {
+    "time first": (time_first, "expects ids with shape (length, batch): pass forward=lambda source, target: model("),
+    "logits are time first": (lambda s, t: MODEL(s, t).transpose(0, 1), ".transpose(0, 1)"),
+    "flattened": (lambda s, t: MODEL(s, t).flatten(0, 1), ".view(*target.shape, -1)"),
+    "vocabulary second": (lambda s, t: MODEL(s, t).transpose(1, 2), ".transpose(1, 2)"),
+    "shifts the target": (lambda s, t: MODEL(s, t[:, :-1]), "removes the last target id itself"),
+    "attribute": (lambda s, t: SimpleNamespace(logits=MODEL(s, t)), "model(…).logits"),
+    "tuple": (lambda s, t: (None, MODEL(s, t)), "element 1, pass forward=lambda source, target: model(…)[1]"),
+    "masks": (needs_masks, "such as masks, pass a function"),
+    "larger vocabulary": (
+        lambda s, t: MODEL(s, t)[..., :30],
+        "is vocabulary_size, the size of the target vocabulary, 30?",
+    ),
+    "fewer ids": (lambda s, t: MODEL(s + SIZE, t), "check vocabulary_size and source_vocabulary_size"),
+    "ids": (lambda s, t: torch.zeros(*t.shape, SIZE, dtype=torch.long), "not logits"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_unexpected_form_leads_to_a_hint(form: str) -> None:
+    forward, hint = FORMS[form]
+    with pytest.raises(UserError) as raised:
+        examine(forward, **IDS)
+    assert hint in str(raised.value)
+
+
+def test_the_hint_for_time_first_models_works() -> None:
+    with pytest.raises(UserError, match="length, batch"):
+        examine(time_first, **IDS)
+    findings = examine(lambda source, target: time_first(source.T, target.T).transpose(0, 1), **IDS)
+    assert all(finding.severity == "note" for finding in findings)
