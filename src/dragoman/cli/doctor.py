@@ -112,7 +112,8 @@ def doctor_output(
     """Check translations.
 
     Looks for identical translations of different sources, repetition, empty lines, copies of the source, wrong lengths,
-    wrong languages, exchanged or shuffled files, and for a source that is not used. The exit code is 1 if there are errors.
+    wrong languages, exchanged or shuffled files, and for a source that is not used. The exit code is 1 if there are
+    errors.
 
     Example: dragoman doctor output runs/quickstart --source my/test.de --reference my/test.en
     """
