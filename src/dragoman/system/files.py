@@ -115,6 +115,8 @@ def read_json(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: {error.strerror}") from error
     except ValueError as error:  # invalid JSON or UTF-8
         raise UserError(f"{path}: not valid JSON ({error})") from error
+    except RecursionError:
+        raise UserError(f"{path}: not valid JSON (nested too deeply)") from None
     if not isinstance(data, dict):
         raise UserError(f"{path}: not a JSON object")
     return data
