@@ -68,6 +68,9 @@ class CTranslate2Engine:
     that is kept, so the best hypothesis is never dropped, but an alternative may be. CTranslate2 cannot force eos at
     the maximum length. Sentences whose beam reaches it, and those with a prefix, are searched by another engine.
 
+    A minimum length and n-grams that must not repeat are searched by the same rules too. `unsupported` refuses them
+    because CTranslate2 does not apply them when it scores given tokens, so that log-probabilities of tokens differ.
+
     Args:
         request: Settings and vocabularies.
         converted: Directory of the converted bundle.
@@ -128,17 +131,19 @@ class CTranslate2Engine:
 
     def _submit(self, sources: Sequence[Ids]) -> list[Any]:
         """Queue sentences of similar length; returns their future results."""
-        tokens, beam_size = self.request.bundle.source.vocabulary.tokens, self.request.decoding.beam_size
+        tokens, decoding = self.request.bundle.source.vocabulary.tokens, self.request.decoding
+        longest = max(1, *map(self._limit, sources))
         results: list[Any] = self._translator.translate_batch(
             [[tokens[token] for token in source] for source in sources],
             max_batch_size=_BATCH_TOKENS,
             batch_type="tokens",
             asynchronous=True,
-            beam_size=beam_size,
-            num_hypotheses=beam_size,
+            beam_size=decoding.beam_size,
+            num_hypotheses=decoding.beam_size,
             length_penalty=_NO_PENALTY,
-            max_decoding_length=max(1, *map(self._limit, sources)),
-            min_decoding_length=0,
+            max_decoding_length=longest,
+            min_decoding_length=min(decoding.min_length, longest),
+            no_repeat_ngram_size=decoding.no_repeat_ngram,
             max_input_length=0,
             return_scores=True,
             return_end_token=True,

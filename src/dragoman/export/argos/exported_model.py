@@ -14,7 +14,12 @@ import sentencepiece
 from dragoman.bundle import Bundle
 from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.protocol import OutputKind, Outputs
+from dragoman.settings import Decoding
 from dragoman.text.tokenizer import Tokenizer
+
+
+DECODING = Decoding(beam_size=4)
+"""Argos has its own settings of the search and follows none of the recipe."""
 
 
 class ArgosModel:
@@ -31,7 +36,8 @@ class ArgosModel:
                 _ArgosTokenizer(each, root / "sentencepiece.model") for each in (bundle.source, bundle.target)
             )
             source, target = tokenizers
-            unpacked = replace(bundle, source=source, target=target)
+            recipe = bundle.recipe.model_copy(update={"decoding": DECODING})
+            unpacked = replace(bundle, recipe=recipe, source=source, target=target)
             self._model = ctranslate2.load(unpacked, root / "model", compute_type)
         self.decoding = self._model.decoding
 
