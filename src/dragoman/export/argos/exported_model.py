@@ -17,7 +17,6 @@ from dragoman.export.protocol import OutputKind, Outputs
 from dragoman.settings import Decoding
 from dragoman.text.tokenizer import Tokenizer
 
-
 DECODING = Decoding(beam_size=4)
 """Argos has its own settings of the search and follows none of the recipe."""
 
