@@ -74,8 +74,9 @@ class _ArgosTokenizer:
         return [[ids.get(token, unk) for token in tokens] for tokens in tokenized]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The tokens joined, with spaces in place of U+2581."""
-        return "".join(self.vocabulary.tokens[index] for index in ids).replace("▁", " ").removeprefix(" ")
+        """The tokens joined by the SentencePiece model, with spaces in place of U+2581 and of underscores."""
+        text: str = self._processor.decode_pieces([self.vocabulary.tokens[index] for index in ids])
+        return text.replace("▁", " ").replace("_", " ").removeprefix(" ")
 
     def starts_word(self, token: str) -> bool:
         """Whether this token begins a word, according to the original tokenizer."""
