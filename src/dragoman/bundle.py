@@ -60,7 +60,7 @@ class Bundle:
             (directory / "bundle.json").write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
 
     @classmethod
-    def load(cls, path: Path) -> Bundle:
+    def load(cls, path: str | Path) -> Bundle:
         """Read a bundle, or the bundle of a run directory.
 
         Raises:
@@ -104,12 +104,15 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
     path.chmod(mode)  # the library creates files that only their owner can read
 
 
-def find_bundle(path: Path) -> Path:
+def find_bundle(path: str | Path) -> Path:
     """The directory of the bundle at `path`, which is a bundle or a run directory.
 
     Raises:
         UserError: There is no bundle.
     """
+    if not isinstance(path, str | Path):
+        raise UserError(f"{path!r}: must be the path of a bundle or of a run directory")
+    path = Path(path)
     for directory in (path, path / "bundle"):
         if os.path.isfile(directory / "bundle.json"):  # the method of Path raises OSError for names that are too long
             return directory
