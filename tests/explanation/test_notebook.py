@@ -71,12 +71,12 @@ def test_an_explanation_shows_its_attention_map(page: Any, explanation: Explanat
     columns, rows = page.locator("th[scope=col]"), page.locator("th[scope=row]")
     assert columns.all_inner_texts() == sequence_labels(attention.source)
     assert rows.all_inner_texts() == sequence_labels(attention.target_output)
-    cells = page.locator("td[title]").all()
-    found = np.array([opacity(cell) for cell in cells]).reshape(weights.shape) ** 2
+    boxes = page.locator("td[title]").all()
+    found = np.array([opacity(cell) for cell in boxes]).reshape(weights.shape) ** 2
     np.testing.assert_allclose(found, weights, atol=0.02)
     best = int(weights[0].argmax())
-    assert cells[best].get_attribute("title").endswith(f"{weights[0, best]:.1%}")
-    assert all(cell.bounding_box()["width"] >= 10 for cell in cells[:5])
+    assert boxes[best].get_attribute("title").endswith(f"{weights[0, best]:.1%}")
+    assert all(cell.bounding_box()["width"] >= 10 for cell in boxes[:5])
 
 
 def test_attention_maps_have_html_by_token_and_by_word(page: Any, explanation: Explanation) -> None:

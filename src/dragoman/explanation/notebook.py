@@ -33,12 +33,12 @@ def attention_html(attention: AttentionMap) -> str:
     header = "".join(f'<th scope="col" style="{_COLUMN}">{escape(label)}</th>' for label in source)
     rows = []
     for label, row in zip(target, weights, strict=True):
-        cells = "".join(
+        boxes = "".join(
             f'<td style="{_CELL};background:rgba(33,113,181,{weight**0.5:.2f})" '
             f'title="{escape(label)} attends to {escape(column)}: {weight:.1%}"></td>'
             for column, weight in zip(source, row, strict=True)
         )
-        rows.append(f'<tr><th scope="row" style="{_ROW}">{escape(label)}</th>{cells}</tr>')
+        rows.append(f'<tr><th scope="row" style="{_ROW}">{escape(label)}</th>{boxes}</tr>')
     caption = "Cross-attention of the last layer, mean over its heads: from the translation (rows) to the source"
     return (
         '<div style="overflow-x:auto"><table style="border-collapse:collapse">'
