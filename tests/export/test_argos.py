@@ -86,9 +86,11 @@ def test_tokens_that_sentencepiece_would_also_build_from_other_tokens_are_refuse
 @pytest.mark.parametrize("variant", ["pre-norm, rotary", "unigram, silu", "post-norm, two vocabularies"])
 def test_a_package_computes_the_same(variant: str, tmp_path: Path) -> None:
     bundle = make_bundle(variant, model__output_bias=True)
-    underscores = [index for token, index in bundle.target.vocabulary.ids.items() if token == "<0x5F>" or "_" in token]
+    byte_tokens = [index for token, index in bundle.target.vocabulary.ids.items() if token.startswith("<0x")]
     with torch.no_grad():
-        bundle.model.output.bias[underscores] -= 50  # Argos replaces them with spaces
+        bundle.model.output.bias[byte_tokens] -= (
+            50  # libraries decode invalid UTF-8 differently
+        )
     parity = export(bundle, "argos", tmp_path / "out", sample=Sample(sentences()))
     assert parity.largest_difference < 1e-4
     assert parity.same_text > 0.9

@@ -64,8 +64,9 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has exited, as head does
         _discard_output()
         sys.exit(141)
-    except OSError as error:  # such as a full disk under standard output
-        _discard_output()
+    except OSError as error:
+        if error.filename is None:  # such as a full disk under standard output
+            _discard_output()
         sys.exit(_print_error(error))
 
 
