@@ -88,9 +88,7 @@ def test_a_package_computes_the_same(variant: str, tmp_path: Path) -> None:
     bundle = make_bundle(variant, model__output_bias=True)
     byte_tokens = [index for token, index in bundle.target.vocabulary.ids.items() if token.startswith("<0x")]
     with torch.no_grad():
-        bundle.model.output.bias[byte_tokens] -= (
-            50  # libraries decode invalid UTF-8 differently
-        )
+        bundle.model.output.bias[byte_tokens] -= 50  # libraries decode invalid UTF-8 differently
     parity = export(bundle, "argos", tmp_path / "out", sample=Sample(sentences()))
     assert parity.largest_difference < 1e-4
     assert parity.same_text > 0.9
