@@ -68,7 +68,7 @@ def split(text: str) -> list[str]:
     assert scores.shape == (*units.shape, CLASSES)
     classes = scores.argmax(axis=2)[0]
     assert set(classes.tolist()) <= {0, END_OF_SENTENCE}
-    ends = [index + 1 for index in np.flatnonzero(classes == END_OF_SENTENCE) if index + 1 < len(text)]
+    ends = [index for index in range(1, len(text)) if classes[index - 1] == END_OF_SENTENCE]
     return [text[start:end].strip() for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
 
 

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import fake_exporter
 import pytest
@@ -92,7 +93,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_decoding_settings_that_are_not_exported_are_listed(name: str, tmp_path: Path) -> None:
     """The parity check ignores them: the exported program searches without them."""
     exporter = load_exporter(name)
-    values = {"min_length": 6, "no_repeat_ngram": 2, "mbr_samples": 8, "temperature": 1.5}
+    values: dict[str, Any] = {"min_length": 6, "no_repeat_ngram": 2, "mbr_samples": 8, "temperature": 1.5}
     bundle = make_bundle(**{f"decoding__{setting}": value for setting, value in values.items()})
     exporter.write(bundle, tmp_path, "float32")
     decoding = exporter.load(bundle, tmp_path, "float32").decoding

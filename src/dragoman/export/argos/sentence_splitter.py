@@ -73,9 +73,9 @@ class _Graph:
         self.constants.append(onnx.numpy_helper.from_array(value, f"constant_{len(self.constants)}"))
         return str(self.constants[-1].name)
 
-    def node(self, operator: str, *inputs: str, **attributes: int) -> str:
+    def node(self, operator: str, *inputs: str) -> str:
         name = f"value_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
+        self.nodes.append(helper.make_node(operator, list(inputs), [name]))
         return name
 
     def is_any(self, characters: str | list[str]) -> str:
@@ -91,21 +91,21 @@ class _Graph:
         return self.node("Mul", first, second)
 
     def negated(self, value: str) -> str:
-        return self.node("Sub", self.constant(np.float32([1])), value)
+        return self.node("Sub", self.constant(np.ones(1, np.float32)), value)
 
     def at(self, offset: int, value: str) -> str:
         """The value of the character that many places further; outside of the text it is false."""
         before, after = max(0, -offset), max(0, offset)
-        padded = self.node("Pad", value, self.constant(np.int64([0, before, 0, after])))
+        padded = self.node("Pad", value, self.constant(np.array([0, before, 0, after], np.int64)))
         start, end = after, -before if before else sys.maxsize
-        bounds = (self.constant(np.int64([bound])) for bound in (start, end, 1))
+        bounds = (self.constant(np.array([bound], np.int64)) for bound in (start, end, 1))
         return self.node("Slice", padded, *bounds)
 
     def scores(self, ends: str) -> str:
         """Scores of the classes, (batch, length, classes): highest for the end of a sentence, or for no end."""
         inside, end = np.zeros((2, CLASSES), np.float32)
         inside[0], end[END_OF_SENTENCE] = 0.5, 1
-        last = self.node("Unsqueeze", ends, self.constant(np.int64([2])))  # (batch, length, 1)
+        last = self.node("Unsqueeze", ends, self.constant(np.array([2], np.int64)))  # (batch, length, 1)
         return self.node("Add", self.node("Mul", last, self.constant(end)), self.constant(inside))
 
 
