@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 import dragoman
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.errors import UserError
+from dragoman.model.build import build_model
 from dragoman.settings import Text
 from dragoman.system.files import sha256
 from dragoman.text.registry import train_tokenizers
@@ -156,7 +157,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     **{f"without {name}": (to_file(name, Path.unlink), f"{name}: missing") for name in FILES},
     "missing directory": (shutil.rmtree, "bundle: no such bundle"),
     "empty directory": (empty, "bundle: not a dragoman bundle"),
-    "a file": (replace_by_file, "bundle: not a dragoman bundle"),
+    "a file": (replace_by_file, "bundle: not a dragoman bundle, which is a directory"),
     "invalid JSON": (lambda path: truncate(path / "bundle.json"), "bundle.json: not valid JSON"),
     "no JSON object": (lambda path: (path / "bundle.json").write_text("[]"), "bundle.json: not a JSON object"),
     "other program": (
@@ -170,6 +171,11 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "no version": (lambda path: change_json(path, version=None), "bundle.json: bundle format None"),
     "no digests": (lambda path: change_json(path, sha256=None), "bundle.json: damaged (the table 'sha256' is missing)"),
     "invalid digests": (lambda path: change_json(path, sha256=["x"]), "bundle.json: damaged (the table 'sha256'"),
+    "invalid scores": (lambda path: change_json(path, scores=7), "bundle.json: damaged (the table 'scores'"),
+    "deeply nested": (
+        lambda path: (path / "bundle.json").write_text('{"a":' * 100_000),
+        "bundle.json: not valid JSON (nested too deeply)",
+    ),
     "no recipe": (lambda path: change_json(path, recipe=None), "bundle.json: damaged (the table 'recipe' is missing)"),
     "invalid recipe": (lambda path: change_json(path, recipe="x"), "bundle.json: damaged (the table 'recipe'"),
 }
@@ -203,6 +209,37 @@ def test_load_rejects_a_recipe_that_does_not_fit_the_weights(
     with pytest.raises(UserError) as error:
         Bundle.load(bundle)
     assert f"{bundle}/{message}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"d_model": 65_536, "heads": 4096},
+        {"d_ff": 1_000_000},
+        {"encoder_layers": 1000, "decoder_layers": 1000},
+        {"encoder_layers": 1000, "implementation": "torch", "attention_dropout": 0.1, "activation_dropout": 0.1},
+        {"positions": "learned", "max_length": 100_000},
+        {"tie": "none", "d_model": 4096},
+    ],
+    ids=str,
+)
+def test_sizes_are_compared_with_the_weights_before_memory_is_allocated(
+    change: dict[str, Any], bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices: list[str] = []
+
+    def recorded(*arguments: Any, **options: Any) -> Any:
+        devices.append(torch.get_default_device().type)
+        return build_model(*arguments, **options)
+
+    monkeypatch.setattr("dragoman.bundle.build_model", recorded)
+    Bundle.load(bundle)
+    assert devices == ["meta", "cpu"], "a good bundle is compared, then built"
+    recipe = json.loads((bundle / "bundle.json").read_text())["recipe"]
+    change_json(bundle, recipe=recipe | {"model": recipe["model"] | change})
+    with pytest.raises(UserError, match=r"model\.safetensors: "):
+        Bundle.load(bundle)
+    assert set(devices[2:]) <= {"meta"}
 
 
 def test_load_rejects_tokenizers_that_do_not_fit_the_weights(bundle: Path) -> None:
@@ -254,7 +291,10 @@ def test_all_files_have_the_same_permissions(finished_run: Path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [(lambda weight: weight * torch.nan, "NaN or infinite"), (lambda weight: weight.half(), "float16, not float32")],
+    [
+        (lambda weight: weight * torch.nan, "NaN or infinite"),
+        (lambda weight: weight.half(), r"data type F16, not F32 \(float32\)"),
+    ],
     ids=["NaN", "float16"],
 )
 def test_load_rejects_invalid_values(

@@ -49,7 +49,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
         )
     )
     return Recipe(
-        name=draw(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]*", fullmatch=True)),
+        name=draw(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", fullmatch=True)),
         data=Data(
             source_language=draw(st.text()),
             target_language=draw(st.text()),
@@ -151,6 +151,49 @@ def test_syntax_errors_name_file_and_line(tmp_path: Path) -> None:
         with pytest.raises(UserError) as caught:
             load_recipe(path)
         assert str(caught.value).startswith(f"{path} {where}")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "has no key, not even name"),
+        (b"PK\x03\x04\x14\x00\x08\xff", "not UTF-8"),
+        (b"two words\n", "line 1: "),
+        (b"a = " + b"[" * 100_000, "recursion"),
+        (b"a = " + b"9" * 10_000, "digits"),
+        (b"#" * 10_000_001, r"larger than 10,000,000 bytes"),
+    ],
+    ids=["empty", "zip", "text", "nested", "number", "large"],
+)
+def test_other_files_are_no_recipes(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(UserError, match=rf"x[: ].*{message}.*; expected a recipe, which is a TOML file"):
+        load_recipe(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("name=\ud800", r"name: '\\ud800' is not valid Unicode text"),
+        ("\udcff=1", r"the key '\\udcff' is not valid Unicode text"),
+        ("data.train=['\ud800']", r"data\.train\.0: '\\ud800' is not valid"),
+        ("data.train=" + "[" * 50 + "]" * 50, "nested too deeply"),
+        ("data.train=" + "[" * 5000 + "]" * 5000, r"data\.train = "),
+        ("a." * 5000 + "b=1", "nested too deeply"),
+        ("model.d_model=0x" + "f" * 5000, r"model\.d_model: the number is too large"),
+        ("model.d_model=" + "9" * 5000, r"model\.d_model = "),
+    ],
+    ids=["surrogate", "key", "list", "brackets", "more brackets", "sections", "hexadecimal", "decimal"],
+)
+def test_text_that_no_recipe_can_contain_is_rejected(override: str, message: str, minimal: Path) -> None:
+    with pytest.raises(UserError, match=message):
+        load_recipe(minimal, [override])
+
+
+@pytest.mark.parametrize("document", [{"name": "\ud800"}, {5: 1}, {"model": {(1,): 2}}], ids=str)
+def test_documents_that_are_no_plain_data_are_rejected(document: Any) -> None:
+    with pytest.raises(UserError, match="is not valid Unicode text"):
+        build_recipe(document)
 
 
 def test_byte_order_mark_is_allowed(minimal: Path) -> None:

@@ -306,16 +306,65 @@ def test_settings_of_the_search_are_changed_by_name(finished_run: Path) -> None:
     assert len(loaded("Ein Hund.").alternatives) == 2
 
 
-@pytest.mark.parametrize("settings", [{"beam": 3}, {"beam_size": 0}, {"n_best": 50}], ids=str)
+@pytest.mark.parametrize("settings", [{"beam": 3}, {"beam_size": 0}, {"n_best": 50}, {"beam_size": None}], ids=str)
 def test_invalid_settings_of_the_search_are_named(settings: dict[str, Any], finished_run: Path) -> None:
     with pytest.raises(UserError, match=next(iter(settings))):
         dragoman.load(finished_run, **settings)
+    with pytest.raises(UserError, match=next(iter(settings))):
+        dragoman.load(finished_run, settings)
+    with pytest.raises(UserError, match=next(iter(settings))):
+        Translator(Bundle.load(finished_run), settings)
 
 
-@pytest.mark.parametrize("texts", [None, 5, ["a", None], [b"bytes"]], ids=str)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"decoding": 5}, "decoding = 5: must be a Decoding"),
+        ({"decoding": [("beam_size", 3)]}, "must be a Decoding"),
+        ({"decoding": {5: 3}}, "the key 5 is not"),
+        ({"device": "gpu"}, "device 'gpu' cannot be used"),
+        ({"device": "meta"}, "device 'meta' cannot be used"),
+        ({"device": "cuda:99"}, "device 'cuda:99' cannot be used"),
+        ({"device": None}, "device None cannot be used"),
+        ({"engine": "gpu"}, "no such engine"),
+        ({"engine": 5}, "no such engine"),
+    ],
+    ids=str,
+)
+def test_invalid_arguments_of_load_are_named(options: dict[str, Any], message: str, finished_run: Path) -> None:
+    with pytest.raises(UserError, match=message):
+        dragoman.load(finished_run, **options)
+
+
+@pytest.mark.parametrize("path", [None, 5, "", "a" * 5000, "\0", Path("nowhere")], ids=repr)
+def test_paths_without_a_bundle_are_rejected(path: Any) -> None:
+    with pytest.raises(UserError):
+        dragoman.load(path)
+    with pytest.raises(UserError):
+        Bundle.load(path)
+
+
+@pytest.mark.parametrize("texts", [None, 5, ["a", None], [b"bytes"], b"bytes"], ids=str)
 def test_other_types_than_texts_are_rejected(texts: Any, translator: Translator) -> None:
     with pytest.raises(UserError, match="cannot translate"):
         translator(texts)
+    with pytest.raises(UserError, match="cannot translate"):
+        list(translator.stream(texts))
+    with pytest.raises(UserError, match="cannot translate"):
+        translator.explain(texts)
+
+
+@pytest.mark.parametrize("prefixes", [5, "A", [5]], ids=str)
+def test_other_types_than_prefixes_are_rejected(prefixes: Any, translator: Translator) -> None:
+    with pytest.raises(UserError, match="prefixes"):
+        translator(["Hund"], prefixes)
+
+
+def test_a_stream_takes_several_texts_and_a_positive_window(translator: Translator) -> None:
+    with pytest.raises(UserError, match="call the translator"):
+        translator.stream("Ein Hund")
+    with pytest.raises(UserError, match="window = 0"):
+        translator.stream(["Ein Hund"], window=0)
 
 
 def test_translator_names_its_bundle_and_engine(translator: Translator) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from dragoman import __version__
@@ -17,10 +18,11 @@ from dragoman.errors import UserError
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
-from dragoman.settings import Recipe
+from dragoman.settings import Model, Recipe
 from dragoman.system.files import atomic_directory, read_json, sha256
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.vocabulary import Vocabulary
 
 FORMAT = "dragoman-bundle"
 VERSION = 1
@@ -58,7 +60,7 @@ class Bundle:
             (directory / "bundle.json").write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
 
     @classmethod
-    def load(cls, path: Path) -> Bundle:
+    def load(cls, path: str | Path) -> Bundle:
         """Read a bundle, or the bundle of a run directory.
 
         Raises:
@@ -71,9 +73,8 @@ class Bundle:
         source, target = load_tokenizers(directory)
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
             raise UserError(f"{directory}: model.tie = 'all', but the vocabularies of the tokenizers differ in size")
-        model = build_model(recipe.model, len(source.vocabulary), len(target.vocabulary), source.vocabulary.pad, seed=0)
-        _load_weights(model, directory / WEIGHTS)
-        return cls(recipe, model.eval(), source, target, about.get("scores", {}))
+        model = _read_model(directory / WEIGHTS, recipe.model, source.vocabulary, target.vocabulary)
+        return cls(recipe, model.eval(), source, target, about["scores"])
 
     def _card(self) -> str:
         data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
@@ -103,18 +104,23 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
     path.chmod(mode)  # the library creates files that only their owner can read
 
 
-def find_bundle(path: Path) -> Path:
+def find_bundle(path: str | Path) -> Path:
     """The directory of the bundle at `path`, which is a bundle or a run directory.
 
     Raises:
         UserError: There is no bundle.
     """
+    if not isinstance(path, str | Path):
+        raise UserError(f"{path!r}: must be the path of a bundle or of a run directory")
+    path = Path(path)
     for directory in (path, path / "bundle"):
-        if (directory / "bundle.json").is_file():
+        if os.path.isfile(directory / "bundle.json"):  # the method of Path raises OSError for names that are too long
             return directory
-    if not path.exists():
+    if not os.path.exists(path):
         raise UserError(f"{path}: no such bundle or run directory")
-    if (path / "recipe.toml").is_file():
+    if not os.path.isdir(path):
+        raise UserError(f"{path}: not a dragoman bundle, which is a directory with a bundle.json; this is a file")
+    if os.path.isfile(path / "recipe.toml"):
         raise UserError(f"{path}: this run has no bundle yet; finish it with dragoman train --resume")
     raise UserError(f"{path}: not a dragoman bundle (it contains no bundle.json)")
 
@@ -130,8 +136,8 @@ def _read_about(directory: Path) -> dict[str, Any]:
             f"{path}: bundle format {version} is newer than the {VERSION} that dragoman {__version__} reads; "
             "upgrade dragoman"
         )
-    for key in ("recipe", "sha256"):
-        if not isinstance(about.get(key), dict):
+    for key in ("recipe", "sha256", "scores"):
+        if not isinstance(about.setdefault(key, {} if key == "scores" else None), dict):
             raise UserError(f"{path}: damaged (the table {key!r} is missing)")
     return about
 
@@ -150,27 +156,46 @@ def _unshared(model: Transformer) -> dict[str, Tensor]:
     return {name: parameter.detach().float().contiguous() for name, parameter in model.named_parameters()}
 
 
-def _load_weights(model: Transformer, path: Path) -> None:
+def _read_model(path: Path, settings: Model, source: Vocabulary, target: Vocabulary) -> Transformer:
+    """The model with the weights in a file, whose header is checked before any memory is allocated for the model."""
+    sizes = len(source), len(target), source.pad
     try:
-        weights = load_file(path)
+        with safe_open(path, framework="pt") as file:
+            _check_header(path, file, settings, sizes)
+            model = build_model(settings, *sizes, seed=0)
+            with torch.no_grad():
+                for name, parameter in model.named_parameters():
+                    parameter.copy_(_finite(path, name, file.get_tensor(name)))
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path}: damaged: {error}") from error
-    parameters = dict(model.named_parameters())
-    if weights.keys() != parameters.keys():
+    return model
+
+
+def _check_header(path: Path, file: Any, settings: Model, sizes: tuple[int, int, int]) -> None:
+    """Compare names, shapes and data types in the header of a file with those of the model that the settings describe.
+
+    The model is built without memory. A model has more tensors than layers; without this first comparison, thousands of
+    layers would be built for a header that cannot have them.
+    """
+    names = set(file.keys())
+    if settings.encoder_layers + settings.decoder_layers > len(names):
         raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
-    with torch.no_grad():
-        for name, parameter in parameters.items():
-            if problem := _mismatch(weights[name], parameter):
-                raise UserError(f"{path}: {name} {problem}")
-            parameter.copy_(weights[name])
+    with torch.device("meta"):
+        parameters = dict(build_model(settings, *sizes, seed=0).named_parameters())
+    if names != parameters.keys():
+        raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
+    for name, parameter in parameters.items():
+        stored = file.get_slice(name)
+        shape, dtype = tuple(stored.get_shape()), stored.get_dtype()
+        if shape != parameter.shape:
+            raise UserError(f"{path}: {name} has shape {shape}, not {tuple(parameter.shape)}")
+        if dtype != "F32":
+            raise UserError(f"{path}: {name} has the data type {dtype}, not F32 (float32)")
 
 
-def _mismatch(weight: Tensor, parameter: Tensor) -> str | None:
-    """Why a stored weight cannot be the value of a parameter, or None if it can."""
-    if weight.shape != parameter.shape:
-        return f"has shape {tuple(weight.shape)}, not {tuple(parameter.shape)}"
-    if weight.dtype != torch.float32:
-        return f"is {str(weight.dtype).removeprefix('torch.')}, not float32"
+def _finite(path: Path, name: str, weight: Tensor) -> Tensor:
     if not weight.isfinite().all():
-        return "contains NaN or infinite values; train the model again with a lower training.learning_rate"
-    return None
+        raise UserError(
+            f"{path}: {name} contains NaN or infinite values; train the model again with a lower training.learning_rate"
+        )
+    return weight

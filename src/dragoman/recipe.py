@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -22,6 +24,12 @@ from dragoman.system.files import write_text
 
 __all__ = ["Recipe", "build_recipe", "builtin_recipes", "load_recipe", "save_recipe"]
 
+_EXPECTED = "; expected a recipe, which is a TOML file (bundles and runs are directories)"
+_MAX_BYTES = 10_000_000
+_MAX_DEPTH = 20
+_MAX_BITS = 64
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 BUDGETS = ("training.epochs", "training.steps", "training.minutes")
 
 
@@ -35,9 +43,12 @@ def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     Raises:
         UserError: With the line of a syntax error, or with every unknown key and invalid value of the recipe.
     """
-    if not path.is_file() and path.parent == Path() and path.stem in builtin_recipes():
+    if not os.path.isfile(path) and path.parent == Path() and path.stem in builtin_recipes():
         path = builtin_recipes()[path.stem]
-    return build_recipe(_read_toml(path), overrides, origin=str(path))
+    document = _read_toml(path)
+    if not document and not overrides:
+        raise UserError(f"{path}: has no key, not even name{_EXPECTED}")
+    return build_recipe(document, overrides, origin=str(path))
 
 
 def builtin_recipes() -> dict[str, Path]:
@@ -59,8 +70,10 @@ def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), ori
     Raises:
         UserError: With every problem, one line each.
     """
+    _require_plain_data(document, origin)
     data = deepcopy(dict(document))
     problems = _apply_overrides(data, overrides)
+    _require_plain_data(data, origin)
     # A missing section counts as empty, so that each missing key is reported.
     data = {name: {} for name in Recipe.model_fields if section_at((name,))} | data
     try:
@@ -81,7 +94,11 @@ def save_recipe(recipe: Recipe, path: Path) -> None:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)  # a device such as /dev/zero has no end
+        if len(data) > _MAX_BYTES:
+            raise UserError(f"{path}: larger than {_MAX_BYTES:,} bytes{_EXPECTED}")
+        return tomllib.loads(data.decode("utf-8-sig"))
     except FileNotFoundError:
         known = [other.stem for other in path.parent.glob("*.toml")] + list(builtin_recipes())
         raise UserError(f"{path}: no such recipe{nearest(path.stem, known)}") from None
@@ -89,10 +106,37 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise UserError(f"{path} line {line}: not UTF-8") from error
+        raise UserError(f"{path} line {line}: not UTF-8{_EXPECTED}") from error
     except tomllib.TOMLDecodeError as error:
         what, _, where = str(error).removesuffix(")").rpartition(" (at ")
-        raise UserError(f"{path} {where.partition(',')[0]}: {what}") from error
+        raise UserError(f"{path} {where.partition(',')[0]}: {what}{_EXPECTED}") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of brackets
+        raise UserError(f"{path}: {error}{_EXPECTED}") from error
+
+
+def _require_plain_data(document: Mapping[str, Any], origin: str) -> None:
+    """Check that a document can be copied and written as JSON.
+
+    Raises:
+        UserError: It is nested too deeply, or contains a key that is not a string, text that is not Unicode, or a huge
+            number.
+    """
+    waiting: list[tuple[Any, tuple[Any, ...]]] = [(document, ())]
+    while waiting:
+        value, place = waiting.pop()
+        where = ": ".join(part for part in (origin, ".".join(map(str, place))) if part)
+        if len(place) > _MAX_DEPTH:
+            raise UserError(f"{where}: nested too deeply")
+        if isinstance(value, Mapping):
+            if wrong := [key for key in value if not isinstance(key, str) or _SURROGATE.search(key)]:
+                raise UserError(f"{where}: the key {wrong[0]!a} is not valid Unicode text")
+            waiting += [(part, (*place, key)) for key, part in value.items()]
+        elif isinstance(value, list | tuple):
+            waiting += [(part, (*place, index)) for index, part in enumerate(value)]
+        elif isinstance(value, str) and _SURROGATE.search(value):
+            raise UserError(f"{where}: {value!a} is not valid Unicode text")
+        elif isinstance(value, int) and value.bit_length() > _MAX_BITS:
+            raise UserError(f"{where}: the number is too large")
 
 
 def _apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> list[str]:
@@ -109,6 +153,8 @@ def _apply_override(data: dict[str, Any], key: str, equals: str, text: str) -> s
     *sections, last = key.split(".")
     if not equals or not all([*sections, last]):
         return f"--set {key}{equals}{text}: expected SECTION.KEY=VALUE"
+    if len(sections) > _MAX_DEPTH:
+        return f"--set {key[:40]}…: nested too deeply"
     for name in sections:
         data = data.setdefault(name, {})
         if not isinstance(data, dict):
@@ -125,7 +171,7 @@ def _parse_value(text: str, field: FieldInfo | None) -> Any:
     """A TOML value, or the text itself if it is not TOML, or if the key takes a string and the value is not one."""
     try:
         values = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # not TOML, or a number of thousands of digits, or thousands of brackets
         return text
     wants_text = field is not None and field.annotation is str
     if len(values) > 1 or (wants_text and not isinstance(values["value"], str)):

@@ -36,7 +36,7 @@ class Translator:
 
     Args:
         bundle: The model, its tokenizers and settings.
-        decoding: Settings of the search, instead of the bundle's.
+        decoding: Settings of the search, instead of the bundle's: all of them, or some by name.
         device: Where to compute: 'cpu', 'cuda', …, or 'auto' for a GPU if there is one.
         ensemble: More bundles with the same tokenizers; the predictions of all models are averaged.
         engine: The engine to use, instead of the best one that needs no bundle on disk.
@@ -48,13 +48,13 @@ class Translator:
     def __init__(
         self,
         bundle: Bundle,
-        decoding: Decoding | None = None,
+        decoding: Decoding | Mapping[str, Any] | None = None,
         device: str = "auto",
         ensemble: Sequence[Bundle] = (),
         engine: Engine | None = None,
     ) -> None:
         self.bundle = bundle
-        self.decoding = decoding or bundle.recipe.decoding
+        self.decoding = choose_decoding(bundle, decoding)
         self.device = choose_device(device)
         if engine is None:
             request = EngineRequest(bundle, self.decoding, self.device)
@@ -90,8 +90,6 @@ class Translator:
             if not isinstance(prefixes, str | None):
                 raise UserError("the prefix of one text must be a string")
             return self([texts], [prefixes or ""])[0]
-        if not isinstance(texts, Iterable):
-            raise UserError(f"cannot translate {texts!r}: pass a string, or strings")
         translations = list(self.stream(texts, prefixes))
         if truncated := sum(translation.truncated for translation in translations):
             warnings.warn(
@@ -109,7 +107,19 @@ class Translator:
     def stream(
         self, texts: Iterable[str], prefixes: Iterable[str] | None = None, window: int = WINDOW
     ) -> Iterator[Translation]:
-        """Translate any number of texts in constant memory, in order; `window` texts are batched together."""
+        """Translate any number of texts in constant memory, in order; `window` texts are batched together.
+
+        Raises:
+            UserError: A text is not a string, a prefix is longer than a translation may be, or `window` is below 1.
+        """
+        _require_texts(texts)
+        if not isinstance(prefixes, Iterable | None) or isinstance(prefixes, str):
+            raise UserError(f"prefixes must be strings, one for each text, not {prefixes!r}")
+        if not isinstance(window, int) or window < 1:
+            raise UserError(f"window = {window!r}: must be a whole number >= 1")
+        return self._stream(texts, prefixes, window)
+
+    def _stream(self, texts: Iterable[str], prefixes: Iterable[str] | None, window: int) -> Iterator[Translation]:
         pairs = zip(texts, repeat("")) if prefixes is None else _pair(texts, prefixes)
         for group in _windows(pairs, window):
             ids = self.bundle.source.encode([text for text, _ in group])
@@ -138,6 +148,8 @@ class Translator:
         Raises:
             UserError: The text contains nothing to translate, or the engine cannot record its search.
         """
+        if not isinstance(text, str):
+            raise UserError(f"cannot translate {text!r}: pass one string")
         (ids,) = self.bundle.source.encode([text])
         if not ids:
             raise UserError("this text contains no word to translate")
@@ -178,6 +190,11 @@ class Translator:
         return Translation(first.text, first.tokens, first.log_probabilities, first.score, truncated, others)
 
 
+def _require_texts(texts: Any) -> None:
+    if not isinstance(texts, Iterable) or isinstance(texts, str):
+        raise UserError(f"cannot translate {texts!r}: pass strings; for one string, call the translator")
+
+
 def _windows(pairs: Iterable[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:
     """Lists of consecutive pairs; if a text cannot be read, the error is raised after the texts before it."""
     iterator = iter(pairs)
@@ -205,6 +222,29 @@ def _pair(texts: Iterable[str], prefixes: Iterable[str]) -> Iterator[tuple[str, 
         yield text, prefix
 
 
+def choose_decoding(
+    bundle: Bundle, decoding: Decoding | Mapping[str, Any] | None, settings: Mapping[str, Any] | None = None
+) -> Decoding:
+    """The settings of the search: those of the bundle, or others, with changes by name.
+
+    Args:
+        bundle: The translator.
+        decoding: All settings, or those that differ from the bundle's.
+        settings: More settings by name.
+
+    Raises:
+        UserError: A setting is unknown or invalid.
+    """
+    if not isinstance(decoding, Decoding | Mapping | None):
+        raise UserError(f"decoding = {decoding!r}: must be a Decoding, or a mapping of its settings")
+    chosen = decoding if isinstance(decoding, Decoding) else bundle.recipe.decoding
+    changes = {**(decoding if isinstance(decoding, Mapping) else {}), **(settings or {})}
+    if not changes:
+        return chosen
+    document = {**bundle.recipe.to_dict(), "decoding": {**chosen.model_dump(exclude_none=True), **changes}}
+    return build_recipe(document, origin="settings of the search").decoding
+
+
 def load(
     path: str | Path,
     decoding: Decoding | Mapping[str, Any] | None = None,
@@ -228,12 +268,9 @@ def load(
         UserError: There is no bundle, or it is damaged or of a newer format, or a setting is invalid, or the engine
             cannot be used.
     """
-    directory = find_bundle(Path(path))
+    directory = find_bundle(path)
     bundle = Bundle.load(directory)
-    chosen = decoding if isinstance(decoding, Decoding) else bundle.recipe.decoding
-    if changes := {**(decoding if isinstance(decoding, Mapping) else {}), **settings}:
-        document = {**bundle.recipe.to_dict(), "decoding": {**chosen.model_dump(exclude_none=True), **changes}}
-        chosen = build_recipe(document, origin="dragoman.load").decoding
+    chosen = choose_decoding(bundle, decoding, settings)
     if engine is None:
         return Translator(bundle, chosen, device)
     request = EngineRequest(bundle, chosen, choose_device(device), directory)

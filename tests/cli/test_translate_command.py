@@ -54,6 +54,25 @@ def test_file_is_translated_to_file(
     assert (tmp_path / "out").read_text().splitlines() == expected
 
 
+def test_output_named_gz_is_compressed(
+    finished_run: Path, command: Command, source: Path, expected: list[str], tmp_path: Path
+) -> None:
+    outputs = [tmp_path / "a" / "out.gz", tmp_path / "b" / "out.gz"]
+    for output in outputs:
+        output.parent.mkdir()
+        assert command("translate", finished_run, "--input", source, "--output", output).code == 0
+    assert gzip.decompress(outputs[0].read_bytes()).decode().splitlines() == expected
+    assert outputs[0].read_bytes() == outputs[1].read_bytes(), "it contains no time"
+    again = command("translate", finished_run, "--input", outputs[0], "--output", tmp_path / "again.gz")
+    assert again.code == 0, "the output can be the next input"
+
+
+def test_incomplete_compressed_output_is_not_kept(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"Ein Hund\n\xff\n")
+    assert command("translate", finished_run, "--input", tmp_path / "in", "--output", tmp_path / "out.gz").code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
 def test_empty_input_gives_empty_output(finished_run: Path, command: Command, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("")
     outcome = command("translate", finished_run)

@@ -75,6 +75,12 @@ README_CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "greedy, short limit": ("pre-norm, rotary", {"decoding__beam_size": 1, "decoding__max_length": 9}),
     "words": ("words", {**LONG, "decoding__beam_size": 6, "decoding__length_penalty": 0.0}),
     "split words": ("split words", {**LONG, "decoding__length_penalty": 0.0}),
+    "minimum length": ("pre-norm, tied", {**LONG, "decoding__min_length": 12}),
+    "no repetition": ("pre-norm, tied", {**LONG, "decoding__no_repeat_ngram": 2}),
+    "greedy, no token twice": (
+        "pre-norm, rotary",
+        {**LONG, "decoding__beam_size": 1, "decoding__min_length": 5, "decoding__no_repeat_ngram": 1},
+    ),
 }
 
 
@@ -85,7 +91,12 @@ def test_the_program_in_the_readme_returns_the_translations_of_dragoman(case: st
     write(bundle, tmp_path, "float32")
     texts = [*sentences(), *(source for source, _ in islice(captions("test"), 60, 120)), "a b c " * 80, "  ", "Hund Ω"]
     translations = run_readme_program(tmp_path, texts, "translate(text)", needs_dragoman="words" in variant)
-    assert translations == [str(translation) for translation in Translator(bundle).stream(texts)]
+    expected = [str(translation) for translation in Translator(bundle).stream(texts)]
+    assert translations == expected
+    for setting in ("min_length", "no_repeat_ngram"):
+        if f"decoding__{setting}" in options:
+            without = bundle.recipe.decoding.model_copy(update={setting: 0})
+            assert [str(translation) for translation in Translator(bundle, without).stream(texts)] != expected
 
 
 def test_the_specification_refuses_unknown_position_encodings() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import fake_exporter
 import pytest
@@ -17,6 +18,7 @@ from dragoman.export.formats import FORMATS, load_exporter
 from dragoman.export.protocol import Outputs
 from dragoman.export.run import export
 from dragoman.export.sample import Sample
+from dragoman.settings import Decoding
 
 
 @pytest.fixture
@@ -91,15 +93,25 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_decoding_settings_that_are_not_exported_are_listed(name: str, tmp_path: Path) -> None:
     """The parity check ignores them: the exported program searches without them."""
     exporter = load_exporter(name)
-    bundle = make_bundle(
-        decoding__min_length=6, decoding__no_repeat_ngram=2, decoding__mbr_samples=8, decoding__temperature=1.5
-    )
+    values: dict[str, Any] = {"min_length": 6, "no_repeat_ngram": 2, "mbr_samples": 8, "temperature": 1.5}
+    bundle = make_bundle(**{f"decoding__{setting}": value for setting, value in values.items()})
     exporter.write(bundle, tmp_path, "float32")
     decoding = exporter.load(bundle, tmp_path, "float32").decoding
-    assert (decoding.min_length, decoding.no_repeat_ngram, decoding.mbr_samples, decoding.temperature) == (0, 0, 0, 1)
+    exported = {"min_length", "no_repeat_ngram"} if name in ("ctranslate2", "huggingface") else set()
     readme = (tmp_path / "README.md").read_text("utf-8")
-    for setting in ("min_length = 6", "no_repeat_ngram = 2", "mbr_samples = 8", "temperature = 1.5"):
-        assert f"`{setting}`" in readme
+    for setting, value in values.items():
+        if setting in exported:
+            assert getattr(decoding, setting) == value
+            assert f"`{setting} = " not in readme
+        else:
+            assert getattr(decoding, setting) == Decoding.model_fields[setting].default
+            assert f"`{setting} = {value}`" in readme
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_settings_that_a_program_lacks_do_not_prevent_an_export(name: str, tmp_path: Path) -> None:
+    bundle = make_bundle(decoding__min_length=6, decoding__no_repeat_ngram=2, decoding__mbr_samples=8)
+    assert export(bundle, name, tmp_path / "out", sample=Sample(sentences())).same_text > 0.9
 
 
 def test_settings_of_the_search_do_not_fail_the_parity_check(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from dragoman.export.formats import load_exporter
 from dragoman.export.run import export
 from dragoman.export.sample import Sample
 from dragoman.settings import Decoding
+from dragoman.text.normalization import collapse_spaces
 from dragoman.translator import Translator
 
 transformers = pytest.importorskip("transformers")
@@ -98,6 +99,27 @@ def test_the_generation_config_has_the_limit_of_the_longest_source(
     expected = Translator(bundle, greedy)(sentences())
     assert max(len(translation.tokens) for translation in expected) == limit - 1
     assert exported.translate(sentences()) == [str(translation) for translation in expected]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"decoding__min_length": 20},
+        {"decoding__no_repeat_ngram": 2},
+        {"decoding__min_length": 9, "decoding__no_repeat_ngram": 1, "decoding__max_length": 10},
+    ],
+    ids=str,
+)
+def test_minimum_length_and_repeated_ngrams_are_in_the_generation_config(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    bundle, exporter = make_bundle(**options), load_exporter("huggingface")
+    exporter.write(bundle, tmp_path, "float32")
+    exported = exporter.load(bundle, tmp_path, "float32")
+    expected = [str(translation) for translation in Translator(bundle, exported.decoding)(sentences())]
+    assert [collapse_spaces(text) for text in exported.translate(sentences())] == expected, "without control characters"
+    plain = exported.decoding.model_copy(update={"min_length": 0, "no_repeat_ngram": 0})
+    assert expected != [str(translation) for translation in Translator(bundle, plain)(sentences())]
 
 
 def test_the_program_in_the_model_card_needs_no_dragoman(tmp_path: Path) -> None:

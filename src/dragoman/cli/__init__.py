@@ -6,7 +6,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -54,6 +54,7 @@ def main() -> None:
     warnings.formatwarning = _format_warning
     _prepare_streams()
     try:
+        _require_utf8(sys.argv[1:])
         app(standalone_mode=True)
     except UserError as error:
         sys.exit(_print_error(error))
@@ -63,8 +64,9 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has exited, as head does
         _discard_output()
         sys.exit(141)
-    except OSError as error:  # such as a full disk under standard output
-        _discard_output()
+    except OSError as error:
+        if error.filename is None:  # such as a full disk under standard output
+            _discard_output()
         sys.exit(_print_error(error))
 
 
@@ -78,8 +80,21 @@ def _prepare_streams() -> None:
             stream.reconfigure(encoding="utf-8", errors=errors)
 
 
+def _require_utf8(arguments: Sequence[str]) -> None:
+    """Refuse arguments that cannot be printed or written; Python replaces their invalid bytes by lone surrogates."""
+    for number, argument in enumerate(arguments, start=1):
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            expected = "check the encoding of the terminal and of file names"
+            raise UserError(f"argument {number}, {argument!a}: not valid UTF-8; {expected}") from None
+
+
 def _print_error(error: Exception) -> int:
-    print(f"dragoman: {error}", file=sys.stderr)
+    message = str(error)
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        message = f"{error.filename}: {error.strerror}"
+    print(f"dragoman: {message}", file=sys.stderr)
     return 2
 
 

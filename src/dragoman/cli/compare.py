@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.json_output import JsonFlag, print_json, refuse_file_name
 from dragoman.cli.options import (
+    AsJson,
     ComputeType,
     Device,
     EngineName,
@@ -17,18 +17,18 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
+from dragoman.cli.output import print_json
 
 if TYPE_CHECKING:
     from dragoman.evaluation.comparison import Comparison
 
 
 def compare(
-    context: typer.Context,
     first: Annotated[Path, typer.Argument(metavar="A", help="A bundle or run directory.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Another bundle or run directory.")],
     source: Annotated[Path, typer.Option(help="File to translate, one sentence per line (or .gz).")],
     reference: Annotated[Path, typer.Option(help="File with the reference translation of each line.")],
-    as_json: JsonFlag = False,
+    as_json: AsJson = False,
     sentences: Annotated[int, typer.Option(min=0, help="Number of differing sentences to show.")] = 5,
     overrides: Overrides = None,
     engine: EngineName = None,
@@ -46,7 +46,6 @@ def compare(
     from dragoman.corpus.corpus import read_texts
     from dragoman.evaluation.comparison import compare_translators
 
-    refuse_file_name(context)
     sources, references = read_texts(source, reference)
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
     baseline, other = (open_translator(path, overrides, options) for path in (first, second))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +19,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
+from dragoman.cli.output import print_json
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _report(findings: list[Finding], as_json: bool) -> None:
     from dragoman.doctor import is_healthy
 
     if as_json:
-        print(json.dumps([finding.to_dict() for finding in findings], ensure_ascii=False, indent=2))
+        print_json([finding.to_dict() for finding in findings])
     else:
         print("\n\n".join(map(str, findings)) or "no problems found")
     if not is_healthy(findings):

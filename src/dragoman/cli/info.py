@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.json_output import print_json
 from dragoman.cli.options import AsJson, DataDirectory, Overrides
+from dragoman.cli.output import print_json
 from dragoman.errors import UserError, nearest
 
 if TYPE_CHECKING:

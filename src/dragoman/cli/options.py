@@ -25,7 +25,9 @@ DataDirectory = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Directory with datasets, read before downloading (default: $DRAGOMAN_DATA)."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON instead of text; translate and score print one object per line.")
+]
 ComputeType = Annotated[
     Literal["float32", "int8"],
     typer.Option(help="Data type of the engine; int8 (ctranslate2) is faster, smaller and slightly less exact."),

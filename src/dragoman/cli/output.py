@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dragoman.text.translation import Translation
@@ -16,14 +18,22 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that appears only once it is complete."""
+    """Standard output, or a file that appears only once it is complete; ``.gz`` files are compressed."""
     if path is None:
         yield sys.stdout
         sys.stdout.flush()
         return
     from dragoman.system.files import atomic_file
 
-    with atomic_file(path) as file:
+    if path.suffix != ".gz":
+        with atomic_file(path) as file:
+            yield file
+        return
+    with (
+        atomic_file(path, "wb") as binary,
+        gzip.GzipFile(path.stem, "wb", fileobj=binary, mtime=0) as compressed,  # no time: same content, same file
+        io.TextIOWrapper(compressed, encoding="utf-8", newline="") as file,
+    ):
         yield file
 
 
@@ -35,6 +45,11 @@ def with_progress(translations: Iterable[Translation], shown: bool) -> Iterator[
     columns = TextColumn("{task.completed:,.0f} lines"), TaskProgressColumn(show_speed=True), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as progress:
         yield from progress.track(translations)
+
+
+def print_json(data: Any) -> None:
+    """Print readable JSON."""
+    print(json.dumps(data, ensure_ascii=False, indent=2))
 
 
 def to_line(translation: Translation) -> str:

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.options import BundlePath, Device, EngineName, EngineOptions, Overrides, Verbose, open_translator
+from dragoman.cli.options import (
+    AsJson,
+    BundlePath,
+    Device,
+    EngineName,
+    EngineOptions,
+    Overrides,
+    Verbose,
+    open_translator,
+)
 from dragoman.cli.output import open_output, to_json
 
 
@@ -15,10 +24,9 @@ def score(
     bundle: BundlePath,
     source: Annotated[Path, typer.Option(help="File with one source sentence per line (or .gz).")],
     target: Annotated[Path, typer.Option(help="File with the translation of each line to score.")],
+    output: Annotated[Path | None, typer.Option(help="File to write, plain or .gz (default: standard output).")] = None,
     overrides: Overrides = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object per line: tokens, log-probabilities, …")
-    ] = False,
+    as_json: AsJson = False,
     engine: EngineName = None,
     device: Device = "auto",
     verbose: Verbose = False,
@@ -37,6 +45,6 @@ def score(
     translator = open_translator(bundle, overrides, options)
     files = FilePair(source=str(source), target=str(target))
     pairs = read_corpus(files, source_language="source", target_language="target")
-    with open_output(None) as file:
+    with open_output(output) as file:
         for each in score(translator, ((pair.source, pair.target) for pair in pairs)):
             file.write((to_json(each) if as_json else f"{each.score:.5f}") + "\n")

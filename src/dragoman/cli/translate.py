@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.options import (
+    AsJson,
     BundlePath,
     ComputeType,
     Device,
@@ -30,11 +32,9 @@ def translate(
         typer.Argument(metavar="[TEXT]...", help="Texts to translate (default: standard input)."),
     ] = None,
     source: Annotated[Path | None, typer.Option("--input", help="File to translate, a text per line (or .gz).")] = None,
-    output: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None,
+    output: Annotated[Path | None, typer.Option(help="File to write, plain or .gz (default: standard output).")] = None,
     overrides: Overrides = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object per line: text, tokens, log-probabilities, score, …")
-    ] = False,
+    as_json: AsJson = False,
     engine: EngineName = None,
     device: Device = "auto",
     compute_type: ComputeType = "float32",
@@ -58,7 +58,7 @@ def translate(
 
     if texts and source:
         raise UserError("give texts or --input, not both")
-    if output and source and output.resolve() == source.resolve():
+    if output and source and os.path.realpath(output) == os.path.realpath(source):  # also with a loop of links
         raise UserError(f"{output}: is also the input")
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
     translator = open_translator(bundle, overrides, options, ensemble or [])

@@ -16,11 +16,11 @@ def existing_file(name: str) -> Path:
     Raises:
         UserError: It does not exist (with the most similar name in that directory), or is a directory.
     """
-    path = Path(name).expanduser()
-    if path.is_dir():
+    path = Path(os.path.expanduser(name))  # the method of Path fails for unknown users
+    if os.path.isdir(path):
         raise UserError(f"{path}: is a directory, not a file")
     if not os.path.exists(path):
-        siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        siblings = [entry.name for entry in path.parent.iterdir()] if os.path.isdir(path.parent) else []
         raise UserError(f"{path}: no such file{nearest(path.name, siblings)}")
     return path
 

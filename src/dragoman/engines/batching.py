@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -31,6 +32,18 @@ def batches_by_length(sources: Sequence[Ids], request: EngineRequest) -> list[li
     lengths = np.array([len(source) + 1 for source in sources], dtype=np.int64)
     plan = split_into_batches(lengths, lengths, np.argsort(lengths, kind="stable"), tokens)
     return [batch.tolist() for batch in plan][::-1]
+
+
+def use_one_thread_after_fork(process: int) -> None:
+    """Let torch compute with one thread if this process is a fork of the one in which an engine was opened.
+
+    The threads of OpenMP do not survive a fork, and torch would wait for them forever.
+
+    Args:
+        process: Id of the process in which the engine was opened.
+    """
+    if os.getpid() != process:
+        torch.set_num_threads(1)
 
 
 def run_batches(search: Callable[[list[int]], T], batches: Sequence[list[int]], device: torch.device) -> list[T]:

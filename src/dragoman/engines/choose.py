@@ -39,8 +39,9 @@ def choose(request: EngineRequest, name: str | None = None) -> Choice:
     Raises:
         UserError: There is no such engine, or it does not support the request.
     """
-    if name is not None and name not in ENGINES:
-        raise UserError(f"--engine {name}: no such engine; choose from {', '.join(ENGINES)}{nearest(name, ENGINES)}")
+    if name is not None and (not isinstance(name, str) or name not in ENGINES):
+        hint = nearest(str(name), ENGINES)
+        raise UserError(f"--engine {name}: no such engine; choose from {', '.join(ENGINES)}{hint}")
     rejected: dict[str, list[str]] = {}
     for candidate in ENGINES if name is None else (name,):
         reasons = _module(candidate).unsupported(request)

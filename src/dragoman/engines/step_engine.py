@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable, Sequence
 
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dragoman.dataset.batch import pad
-from dragoman.engines.batching import batches_by_length, run_batches
+from dragoman.engines.batching import batches_by_length, run_batches, use_one_thread_after_fork
 from dragoman.engines.protocol import EngineRequest, Ids
 from dragoman.search.constraints import ANY, Constraints, max_target_length
 from dragoman.search.decode import decode
@@ -33,12 +34,14 @@ class StepEngine:
 
     def __init__(self, name: str, decoder: Decoder, request: EngineRequest, max_length: int, score: Score) -> None:
         self.name, self.decoder, self.request, self.max_length, self._score = name, decoder, request, max_length, score
+        self._process = os.getpid()
 
     def translate(
         self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, see `Engine.translate`."""
         assert trace is None or len(sources) == 1, "a trace numbers the sentences of one batch"
+        use_one_thread_after_fork(self._process)
 
         def search(batch: list[int]) -> list[list[Hypothesis]]:
             batch_prefixes = [prefixes[index] for index in batch] if prefixes else []
@@ -55,6 +58,7 @@ class StepEngine:
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """Log-probabilities of given translations, see `Engine.score`."""
+        use_one_thread_after_fork(self._process)
         return self._score(sources, targets)
 
     def _inputs(self, sources: Sequence[Ids], prefixes: Sequence[Ids]) -> tuple[Tensor, Constraints]:

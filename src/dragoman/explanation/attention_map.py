@@ -13,6 +13,7 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.capture import KINDS, AttentionKind, capture
+from dragoman.explanation.notebook import attention_html
 from dragoman.explanation.token_sequence import TokenSequence
 
 Weights = NDArray[np.float32]
@@ -77,6 +78,10 @@ class AttentionMap:
         sizes = np.array([word.end - word.start for word in queries.words])[:, None]
         summed = np.add.reduceat(weights, keys.starts, axis=-1)
         return np.asarray(np.add.reduceat(summed, queries.starts, axis=-2) / sizes, dtype=weights.dtype)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: see `attention_html`."""
+        return attention_html(self)
 
     def by_word(self) -> AttentionMap:
         """The attention between words instead of tokens."""

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.attention_map import AttentionMap, map_attention
+from dragoman.explanation.notebook import explanation_html
 from dragoman.search.logits_processors import LogitsProcessor, apply_processors, build_processors
 from dragoman.search.trace import BeamTrace, Candidate
 from dragoman.settings import Decoding
@@ -32,6 +33,10 @@ class Explanation:
     attention: AttentionMap
     alternatives: list[list[tuple[str, float]]]
     steps: list[list[Candidate]]
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: see `explanation_html`."""
+        return explanation_html(self)
 
 
 def explain(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,7 +38,9 @@ def export(
     """
     exporter = load_exporter(name)
     _require_support(name, exporter, bundle, compute_type)
-    if directory.exists() and not (directory / PARITY_FILE).is_file() and any(directory.iterdir()):
+    if os.path.exists(directory) and not os.path.isdir(directory):
+        raise UserError(f"{directory}: is a file, not a directory")
+    if os.path.isdir(directory) and not (directory / PARITY_FILE).is_file() and any(directory.iterdir()):
         raise UserError(f"{directory}: already exists and is not an earlier export; choose another directory")
     if compute_type != "float32":  # quantization hides small errors, so the float32 model is checked first
         with TemporaryDirectory() as temporary:

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from dragoman.errors import UserError, nearest
 
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class Settings(BaseModel):
-    """Base class of all sections: immutable, rejects unknown keys, checks the section's rules."""
+    """Base class of all sections: immutable, rejects unknown keys, checks the section's rules.
+
+    Raises:
+        UserError: A key is unknown, missing or invalid, or a rule is broken; all problems are reported together.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     rules: ClassVar[tuple[Callable[[Any], str | None], ...]] = ()
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise UserError("\n  ".join(_problems(type(self), error))) from None
+
+    # pydantic would call any other __init__ while it validates a recipe, so that only the first problem is found
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
@@ -23,6 +38,16 @@ class Settings(BaseModel):
         if problems:
             raise ValueError("; ".join(problems))
         return self
+
+
+def _problems(section: type[Settings], error: ValidationError) -> Iterator[str]:
+    """A line for each problem, such as ``Decoding: beam: unknown key; did you mean 'beam_size'?``."""
+    for detail in error.errors(include_url=False):
+        place = ": ".join(filter(None, (section.__name__, ".".join(map(str, detail["loc"])))))
+        if detail["type"] == "extra_forbidden":
+            yield f"{place}: unknown key{nearest(str(detail['loc'][-1]), section.model_fields)}"
+        else:
+            yield f"{place}: {detail['msg'].removeprefix('Value error, ')}"
 
 
 def advanced(default: Any, **options: Any) -> Any:

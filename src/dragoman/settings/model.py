@@ -8,6 +8,9 @@ from pydantic import Field
 
 from dragoman.settings.base import Probability, Settings, advanced
 
+MAX_TABLE = 2**25
+"""Largest number of entries in the table of sinusoids; no weights correspond to it, so no file limits its size."""
+
 
 def _heads_divide_d_model(model: Model) -> str | None:
     uneven = model.d_model % model.heads
@@ -22,6 +25,11 @@ def _rotary_needs_pairs(model: Model) -> str | None:
 def _sinusoids_need_pairs(model: Model) -> str | None:
     odd = model.positions == "sinusoidal" and model.d_model % 2
     return f"sinusoidal positions need an even d_model, not {model.d_model}" if odd else None
+
+
+def _sinusoids_fit_into_memory(model: Model) -> str | None:
+    large = model.positions == "sinusoidal" and model.max_length * model.d_model > MAX_TABLE
+    return f"max_length * d_model must be at most {MAX_TABLE:,} with sinusoidal positions" if large else None
 
 
 def _torch_supports_it(model: Model) -> str | None:
@@ -43,7 +51,13 @@ def _torch_supports_it(model: Model) -> str | None:
 class Model(Settings):
     """The Transformer (Vaswani et al. 2017) and its variants."""
 
-    rules = (_heads_divide_d_model, _rotary_needs_pairs, _sinusoids_need_pairs, _torch_supports_it)
+    rules = (
+        _heads_divide_d_model,
+        _rotary_needs_pairs,
+        _sinusoids_need_pairs,
+        _sinusoids_fit_into_memory,
+        _torch_supports_it,
+    )
     d_model: int = Field(512, ge=2, le=65_536, description="Width of the model.")
     heads: int = Field(8, ge=1, le=4096, description="Attention heads; must divide d_model.")
     d_ff: int = Field(2048, ge=1, le=1_000_000, description="Hidden width of the feed-forward layers.")

@@ -32,6 +32,7 @@ class Recipe(Settings):
     rules = (_shared_matrix_needs_joint, _model_reads_training_pairs)
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        max_length=200,
         description="Name of the run; its directory is runs/NAME by default, see --output.",
     )
     data: Data

@@ -77,7 +77,8 @@ def _describe_value(schema: Mapping[str, Any]) -> str:
     bounds = " and ".join(f"{sign} {_number(schema[bound])}" for bound, sign in signs.items() if bound in schema)
     pattern = f"matching {schema['pattern']}" if "pattern" in schema else ""
     filled = "that is not empty" if schema.get("minLength") else ""
-    return " ".join(word for word in (kinds[schema["type"]], bounds, pattern, filled) if word)
+    longest = f"of at most {schema['maxLength']:,} characters" if "maxLength" in schema else ""
+    return " ".join(word for word in (kinds[schema["type"]], bounds, pattern, filled, longest) if word)
 
 
 def _number(value: float) -> str:

@@ -20,8 +20,8 @@ def choose_device(name: str) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
+        torch.zeros(1, device=device).item()  # the device meta has no values
+    except (RuntimeError, AssertionError, TypeError, ValueError) as error:
         raise UserError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from error
     return device
 

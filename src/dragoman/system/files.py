@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -22,6 +23,8 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     Raises:
         UserError: The disk is full or `path` is not writable; what was there is unchanged.
     """
+    if not path.name:
+        raise UserError(f"{path}: could not be saved: choose a directory with a name")
     temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
     try:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -60,7 +63,7 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
     Raises:
         UserError: The disk is full or `path` is not writable; what was there is unchanged.
     """
-    special = path.exists() and not path.is_file()
+    special = os.path.exists(path) and not os.path.isfile(path)
     temporary = path if special else path.with_name(f".{path.name}.tmp-{os.getpid()}")
     try:
         with temporary.open(mode, encoding="utf-8" if mode == "w" else None) as file:
@@ -99,7 +102,7 @@ def is_leftover(path: Path) -> bool:
 
 def remove_leftovers(directory: Path, name: str = "") -> None:
     """Delete the temporary files and directories of killed processes; only those of the file `name`, if given."""
-    for path in filter(is_leftover, directory.glob(f".{name}*")):
+    for path in filter(is_leftover, directory.glob(f".{glob.escape(name)}*")):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
@@ -115,6 +118,8 @@ def read_json(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: {error.strerror}") from error
     except ValueError as error:  # invalid JSON or UTF-8
         raise UserError(f"{path}: not valid JSON ({error})") from error
+    except RecursionError:
+        raise UserError(f"{path}: not valid JSON (nested too deeply)") from None
     if not isinstance(data, dict):
         raise UserError(f"{path}: not a JSON object")
     return data

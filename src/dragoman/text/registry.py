@@ -105,6 +105,14 @@ def load_tokenizers(directory: Path) -> tuple[Tokenizer, Tokenizer]:
         UserError: A file is missing or broken.
     """
     source_file, target_file = directory / SOURCE_FILE, directory / TARGET_FILE
-    source = load_tokenizer(read_json(source_file))
+    source = _load_file(source_file)
     identical = target_file.is_file() and filecmp.cmp(source_file, target_file, shallow=False)
-    return source, source if identical else load_tokenizer(read_json(target_file))
+    return source, source if identical else _load_file(target_file)
+
+
+def _load_file(path: Path) -> Tokenizer:
+    data = read_json(path)
+    try:
+        return load_tokenizer(data)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None

@@ -79,10 +79,15 @@ def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
         UserError: The data is broken in another way.
     """
     stored = _Stored.model_validate(data)
+    # truncation and padding would change what is encoded; a large padding would use all memory
+    definition = {**stored.tokenizer, "truncation": None, "padding": None}
     try:
-        backend = Backend.from_str(json.dumps(stored.tokenizer))
+        backend = Backend.from_str(json.dumps(definition))
+        backend.decode(backend.encode("a ▁b", add_special_tokens=False).ids)
     except Exception as error:  # the library raises nothing more specific
         raise UserError(f"the {stored.type} tokenizer is broken: {error}") from None
+    if type(backend.model).__name__.lower() != stored.type:
+        raise UserError(f"the {stored.type} tokenizer is broken: its model is {type(backend.model).__name__}")
     ids = backend.get_vocab()
     specials = [ids.get(token) for token in special_tokens(stored.specials)]
     if sorted(ids.values()) != list(range(len(ids))) or specials != [0, 1, 2, 3]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dragoman.text.translation_html import translation_html
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -21,3 +23,7 @@ class Translation:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: see `translation_html`."""
+        return translation_html(self)

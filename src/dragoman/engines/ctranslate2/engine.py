@@ -13,12 +13,12 @@ from typing import Any
 from dragoman.engines.batching import batches_by_length
 from dragoman.engines.choose import open_engine as open_other_engine
 from dragoman.engines.ctranslate2.convert import conversion_directory, convert, unsupported_settings
+from dragoman.engines.ctranslate2.workers import Workers
 from dragoman.engines.protocol import Engine, EngineRequest, Ids
 from dragoman.errors import UserError
 from dragoman.search.constraints import max_target_length
 from dragoman.search.hypothesis import Hypothesis, finished_hypothesis, length_penalty
 from dragoman.search.trace import BeamTrace
-from dragoman.system.cpu import usable_cores
 
 _SCORED_TOKENS = 256  # per batch; small, so that even a few sentences keep several workers busy
 _BATCH_TOKENS = 1024  # small, so that every worker gets some batches of a long text
@@ -68,6 +68,9 @@ class CTranslate2Engine:
     that is kept, so the best hypothesis is never dropped, but an alternative may be. CTranslate2 cannot force eos at
     the maximum length. Sentences whose beam reaches it, and those with a prefix, are searched by another engine.
 
+    A minimum length and n-grams that must not repeat are searched by the same rules too. `unsupported` refuses them
+    because CTranslate2 does not apply them when it scores given tokens, so that log-probabilities of tokens differ.
+
     Args:
         request: Settings and vocabularies.
         converted: Directory of the converted bundle.
@@ -79,19 +82,8 @@ class CTranslate2Engine:
     name = "ctranslate2"
 
     def __init__(self, request: EngineRequest, converted: Path) -> None:
-        import ctranslate2
-
         self.request, self.max_length = request, request.max_length
-        try:
-            self._translator = ctranslate2.Translator(
-                str(converted),
-                compute_type=request.compute_type,
-                inter_threads=usable_cores(),
-                intra_threads=1,
-                max_queued_batches=-1,  # submitting never blocks, so finished results are read meanwhile
-            )
-        except (RuntimeError, ValueError) as error:
-            raise UserError(f"{converted}: CTranslate2 cannot read it: {error}") from error
+        self._workers = Workers(converted, request.compute_type)
 
     @cached_property
     def _other(self) -> Engine:
@@ -128,17 +120,19 @@ class CTranslate2Engine:
 
     def _submit(self, sources: Sequence[Ids]) -> list[Any]:
         """Queue sentences of similar length; returns their future results."""
-        tokens, beam_size = self.request.bundle.source.vocabulary.tokens, self.request.decoding.beam_size
-        results: list[Any] = self._translator.translate_batch(
+        tokens, decoding = self.request.bundle.source.vocabulary.tokens, self.request.decoding
+        longest = max(1, *map(self._limit, sources))
+        results: list[Any] = self._workers.translator.translate_batch(
             [[tokens[token] for token in source] for source in sources],
             max_batch_size=_BATCH_TOKENS,
             batch_type="tokens",
             asynchronous=True,
-            beam_size=beam_size,
-            num_hypotheses=beam_size,
+            beam_size=decoding.beam_size,
+            num_hypotheses=decoding.beam_size,
             length_penalty=_NO_PENALTY,
-            max_decoding_length=max(1, *map(self._limit, sources)),
-            min_decoding_length=0,
+            max_decoding_length=longest,
+            min_decoding_length=min(decoding.min_length, longest),
+            no_repeat_ngram_size=decoding.no_repeat_ngram,
             max_input_length=0,
             return_scores=True,
             return_end_token=True,
@@ -174,7 +168,7 @@ class CTranslate2Engine:
         if not sources:
             return []
         bundle = self.request.bundle
-        results: list[Any] = self._translator.score_batch(
+        results: list[Any] = self._workers.translator.score_batch(
             [[bundle.source.vocabulary.tokens[token] for token in source] for source in sources],
             [[bundle.target.vocabulary.tokens[token] for token in target] for target in targets],
             max_batch_size=_SCORED_TOKENS,

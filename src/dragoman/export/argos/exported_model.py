@@ -14,7 +14,11 @@ import sentencepiece
 from dragoman.bundle import Bundle
 from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.protocol import OutputKind, Outputs
+from dragoman.settings import Decoding
 from dragoman.text.tokenizer import Tokenizer
+
+DECODING = Decoding(beam_size=4)
+"""Argos has its own settings of the search and follows none of the recipe."""
 
 
 class ArgosModel:
@@ -31,7 +35,8 @@ class ArgosModel:
                 _ArgosTokenizer(each, root / "sentencepiece.model") for each in (bundle.source, bundle.target)
             )
             source, target = tokenizers
-            unpacked = replace(bundle, source=source, target=target)
+            recipe = bundle.recipe.model_copy(update={"decoding": DECODING})
+            unpacked = replace(bundle, recipe=recipe, source=source, target=target)
             self._model = ctranslate2.load(unpacked, root / "model", compute_type)
         self.decoding = self._model.decoding
 
@@ -69,8 +74,9 @@ class _ArgosTokenizer:
         return [[ids.get(token, unk) for token in tokens] for tokens in tokenized]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The tokens joined, with spaces in place of U+2581."""
-        return "".join(self.vocabulary.tokens[index] for index in ids).replace("▁", " ").removeprefix(" ")
+        """The tokens joined by the SentencePiece model, with spaces in place of U+2581 and of underscores."""
+        text: str = self._processor.decode_pieces([self.vocabulary.tokens[index] for index in ids])
+        return text.replace("▁", " ").replace("_", " ").removeprefix(" ")
 
     def starts_word(self, token: str) -> bool:
         """Whether this token begins a word, according to the original tokenizer."""

@@ -1,4 +1,4 @@
-"""Export to Argos Translate and LibreTranslate: a package with a CTranslate2 model and a SentencePiece model."""
+"""Export to Argos Translate and LibreTranslate: a package with model, tokenizer and sentence splitter."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from dragoman import __version__
 from dragoman.bundle import Bundle
 from dragoman.export.argos.exported_model import ArgosModel, package_file
+from dragoman.export.argos.sentence_splitter import sentence_splitter
 from dragoman.export.argos.sentencepiece_model import sentencepiece_model, unsupported_tokenizer
 from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.decoding import list_other_settings
@@ -53,11 +54,14 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
             if (model / file).exists():
                 package.write(model / file, f"{name}/model/{file}", zipfile.ZIP_DEFLATED)
         package.writestr(f"{name}/sentencepiece.model", sentencepiece_model(bundle.source))
+        package.writestr(f"{name}/minisbd/rules.onnx", sentence_splitter(), zipfile.ZIP_DEFLATED)
         package.writestr(f"{name}/metadata.json", json.dumps(_metadata(bundle), indent=2))
         package.writestr(f"{name}/README.md", f"# {bundle.recipe.name}\n\nTrained with dragoman {__version__}.\n")
     values = {
         "name": bundle.recipe.name,
         "file": package_path.name,
+        "data": data,
+        "directory": name,
         "settings": list_other_settings(bundle.recipe.decoding, ()),
     }
     write_readme(directory, README, values)

@@ -22,7 +22,15 @@ __all__ = ["COMPUTE_TYPES", "DECODING_SETTINGS", "load", "unsupported", "write"]
 
 README = Path(__file__).with_name("README.md.j2")
 
-DECODING_SETTINGS = ("beam_size", "length_penalty", "max_length", "max_length_ratio", "max_length_offset")
+DECODING_SETTINGS = (
+    "beam_size",
+    "length_penalty",
+    "max_length",
+    "max_length_ratio",
+    "max_length_offset",
+    "min_length",
+    "no_repeat_ngram",
+)
 """The decoding settings that the program in the README follows."""
 
 
@@ -68,7 +76,10 @@ class _CTranslate2Model:
 
     def __init__(self, bundle: Bundle, directory: Path, compute_type: str) -> None:
         self.decoding = select_settings(bundle.recipe.decoding, DECODING_SETTINGS)
-        request = EngineRequest(bundle, self.decoding, compute_type="int8" if compute_type == "int8" else "float32")
+        # CTranslate2 scores given tokens without min_length and no_repeat_ngram, so hypotheses keep their first scores
+        request = EngineRequest(
+            bundle, self.decoding, compute_type="int8" if compute_type == "int8" else "float32", token_scores=False
+        )
         self._translator = Translator(bundle, self.decoding, engine=CTranslate2Engine(request, directory))
 
     def outputs(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Outputs]:

@@ -18,7 +18,7 @@ from dragoman.bundle import Bundle
 from dragoman.export.huggingface.weights import export_weights
 from dragoman.search.constraints import max_target_length
 
-DECODING_SETTINGS = ("beam_size", "length_penalty", "max_length")
+DECODING_SETTINGS = ("beam_size", "length_penalty", "max_length", "min_length", "no_repeat_ngram")
 """The decoding settings in the generation config. Its length penalty is a different formula, length^alpha."""
 
 
@@ -97,4 +97,6 @@ def _generation_config(bundle: Bundle) -> GenerationConfig:
         num_beams=decoding.beam_size,
         length_penalty=decoding.length_penalty if decoding.beam_size > 1 else None,  # refused for greedy search
         max_length=max_translation_length(bundle) + 1,  # transformers counts bos
+        min_new_tokens=decoding.min_length or None,
+        no_repeat_ngram_size=decoding.no_repeat_ngram or None,
     )

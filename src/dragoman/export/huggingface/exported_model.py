@@ -21,8 +21,8 @@ BATCH_SIZE = 32
 class HuggingFaceModel:
     """A model and its tokenizer, see `ExportedModel`.
 
-    The search is greedy, because beams are ranked by another formula. Its only limit is the `max_length` of the
-    generation config: no limit depends on the length of the source.
+    The search is greedy, because beams are ranked by another formula. The generation config limits its length; no limit
+    depends on the length of the source.
     """
 
     output_kind: OutputKind = "logits"
@@ -32,8 +32,15 @@ class HuggingFaceModel:
         with without_progress_bars():
             self._model = AutoModelForSeq2SeqLM.from_pretrained(directory).eval()
         self._tokenizer = AutoTokenizer.from_pretrained(directory)
-        limit = self._model.generation_config.max_length - 1  # without bos
-        self.decoding = Decoding(beam_size=1, max_length=limit, max_length_offset=limit)
+        config = self._model.generation_config
+        limit = config.max_length - 1  # without bos
+        self.decoding = Decoding(
+            beam_size=1,
+            max_length=limit,
+            max_length_offset=limit,
+            min_length=min(config.min_new_tokens or 0, limit - 1),
+            no_repeat_ngram=config.no_repeat_ngram_size or 0,
+        )
 
     @torch.inference_mode()
     def outputs(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[Outputs]:

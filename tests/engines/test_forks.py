@@ -1,0 +1,49 @@
+"""Engines in forked processes: they translate there too, and the process ends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+
+PROGRAM = """
+import multiprocessing, sys, torch, dragoman
+
+torch.set_num_threads(3)
+path, engine = sys.argv[1:]
+translator = dragoman.load(path, engine=engine, batch_tokens=64)
+texts = ["Ein Hund läuft.", "Zwei Frauen lesen ein Buch.", "Ein Kind schläft.", "Drei Männer kochen."]
+expected = translator(texts)
+assert torch.get_num_threads() == 3, "the engine leaves torch's threads as they were"
+
+def translate():
+    assert [str(each) for each in translator(texts)] == list(map(str, expected))
+
+def delete():
+    global translator
+    del translator
+
+for function in (translate, delete):
+    child = multiprocessing.get_context("fork").Process(target=function, daemon=True)
+    child.start()
+    child.join(120)
+    assert child.exitcode == 0, f"{function.__name__}: {child.exitcode}"
+assert translator(texts) == expected
+"""
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system has no fork")
+@pytest.mark.parametrize("engine", ["ctranslate2", "cpu", "torch"])
+def test_forked_processes_translate_and_end(engine: str, finished_run: Path) -> None:
+    if engine == "ctranslate2":
+        pytest.importorskip("ctranslate2")
+    if engine == "cpu" and not HAS_ONEDNN_LINEAR:
+        pytest.skip("this processor has no AVX-512")
+    command = [sys.executable, "-c", PROGRAM, str(finished_run), engine]
+    finished = subprocess.run(command, capture_output=True, text=True)
+    assert (finished.returncode, finished.stderr) == (0, "")
