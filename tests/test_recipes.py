@@ -64,6 +64,11 @@ def test_sizes_equal_those_of_the_published_system(name: str, data_directory: Pa
     assert parameters is None or about["parameters"]["total"] == parameters
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_only_the_write_up_that_reports_it_has_a_teacher_forced_bleu(name: str) -> None:
+    assert load_recipe(Path(name)).training.teacher_forced_bleu == (name == "r3-en-de-paper")
+
+
 @pytest.mark.parametrize(("name", "millions"), [("transformer-base", 65), ("transformer-big", 213)])
 def test_sizes_are_close_to_those_of_the_paper(name: str, millions: int) -> None:
     """Vaswani et al. 2017, table 3, whose numbers are rounded, for a vocabulary of about 37,000."""

@@ -42,8 +42,12 @@ def test_compare_prints_significance_tests_and_the_largest_differences(
     replace(translator.bundle, recipe=recipe).save(tmp_path / "short")
     files = ("--source", corpus / "test.de", "--reference", corpus / "test.en")
     arguments = ("compare", finished_run, tmp_path / "short", *files)
-    comparison = json.loads(command(*arguments, "--json").out)
+    page = tmp_path / "page.html"
+    comparison = json.loads(command(*arguments, "--json", "--output", page).out)
     shown = command(*arguments, "--sentences", "2").out
+    verdict, _ = shown.split("\n", maxsplit=1)
+    assert verdict.startswith("A is significantly better: from A to B, BLEU -")
+    assert verdict in page.read_text(encoding="utf-8")
     for test in comparison["significance"]:
         assert f"{test['metric']} B - A = {test['second'] - test['first']:+.2f}, paired bootstrap: p = " in shown
     first, second, third = comparison["differences"][:3]

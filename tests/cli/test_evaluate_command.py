@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,21 @@ def test_evaluate_prints_the_scores_of_the_translations(
     assert f"perplexity {scores['perplexity']:.3f}" in outcome.out
     greedy = command("evaluate", finished_run, *files, "--set", "decoding.beam_size=1")
     assert "30 sentences, greedy" in greedy.out
+
+
+def test_teacher_forced_bleu_is_shown_only_if_the_recipe_enables_it(
+    finished_run: Path, command: Command, corpus: Path, translator: Translator, tmp_path: Path
+) -> None:
+    files = ("--source", corpus / "test.de", "--reference", corpus / "test.en")
+    shown = command("evaluate", finished_run, *files).out
+    scores = json.loads(command("evaluate", finished_run, *files, "--json").out)
+    assert f"token accuracy {scores['token_accuracy']:.1%}" in shown
+    assert scores["teacher_forced_bleu"] is None
+    assert "teacher-forced" not in shown
+    recipe = translator.bundle.recipe
+    training = recipe.training.model_copy(update={"teacher_forced_bleu": True})
+    replace(translator.bundle, recipe=recipe.model_copy(update={"training": training})).save(tmp_path / "bundle")
+    assert "teacher-forced token BLEU" in command("evaluate", tmp_path / "bundle", *files).out
 
 
 def test_evaluate_rejects_files_of_different_length(

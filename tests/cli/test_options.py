@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dragoman.engines import EngineRequest
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 
 if TYPE_CHECKING:
@@ -27,6 +28,23 @@ def test_verbose_explains_why_an_engine_is_not_used(finished_run: Path, command:
     outcome = command("translate", finished_run, "Hund", "--verbose", *sampling)
     assert outcome.code == 0
     assert "ctranslate2 does not support decoding.sampling = true" in outcome.error
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_verbose_chooses_each_engine_once(
+    members: int, finished_run: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests: list[EngineRequest] = []
+
+    def count(request: EngineRequest) -> list[str]:
+        requests.append(request)
+        return []
+
+    monkeypatch.setattr("dragoman.engines.torch.engine.unsupported", count)
+    ensemble = [argument for _ in range(members - 1) for argument in ("--ensemble", finished_run)]
+    outcome = command("translate", finished_run, "Hund", "--verbose", "--engine", "torch", *ensemble)
+    assert outcome.code == 0
+    assert outcome.error.count("dragoman: engine: torch") == len(requests) == members
 
 
 def test_unknown_engine_is_rejected(finished_run: Path, command: Command) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from conftest import RecipeMaker, TrainerMaker
 
 VOCABULARY = Vocabulary([*special_tokens(Specials()), *(f"w{number}" for number in range(60))], Specials())
-REPORT = Report(4, 2.0, 20.0, "", "", 1.0, 0.2, 1.2, 0.0, 85.0, "greedy")
+REPORT = Report(4, 2.0, 20.0, "", "", 1.0, 0.2, 1.2, 0.0, 0.95, None, "greedy")
 PAIRS = [Pair(f"Satz {number}", f"Sentence {number} is of some length.") for number in range(20)]
 REPETITIONS = ["pool pool pool pool pool pool pool"] * 20
 
@@ -48,7 +48,7 @@ def test_only_the_exposure_gap_is_reported_in_the_first_half_of_a_run() -> None:
     def codes(report: Report, spent: float) -> set[str]:
         return {finding.code for finding in check_validation(PAIRS, REPETITIONS, report, spent)}
 
-    early = replace(REPORT, teacher_forced_bleu=4.0)
+    early = replace(REPORT, token_accuracy=0.25)
     assert not codes(early, 0.2)
     assert codes(early, 0.6) == {"collapsed", "repetition"}
     assert codes(REPORT, 0.2) == {"exposure-gap"}

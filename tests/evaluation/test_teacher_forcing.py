@@ -1,8 +1,9 @@
-"""Teacher-forced loss and BLEU equal the plain formulas, computed one unpadded pair at a time."""
+"""Teacher-forced loss, accuracy and BLEU equal the plain formulas, computed one unpadded pair at a time."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dragoman.bundle import Bundle
-from dragoman.evaluation import teacher_forcing
+from dragoman.engines import scoring
+from dragoman.engines.scoring import TargetScores
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
 from dragoman.settings import Decoding
 from dragoman.translator import Translator
@@ -22,6 +24,12 @@ from dragoman.translator import Translator
 def sides(corpus: Path) -> tuple[list[str], list[str]]:
     source, target = ((corpus / f"test.{language}").read_text("utf-8").splitlines() for language in ("de", "en"))
     return source, target
+
+
+def with_bleu(bundle: Bundle) -> Bundle:
+    """The bundle with a recipe that enables teacher-forced BLEU."""
+    training = bundle.recipe.training.model_copy(update={"teacher_forced_bleu": True})
+    return replace(bundle, recipe=bundle.recipe.model_copy(update={"training": training}))
 
 
 @torch.inference_mode()
@@ -56,7 +64,36 @@ def test_bleu_is_that_of_the_most_probable_next_tokens(
         wanted.append(" ".join(vocabulary.tokens[index] for index in target))
     expected = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(predicted, [wanted]).score
     assert 5 < expected < 95
-    assert score_teacher_forced(bundle, sides[0], references).bleu == pytest.approx(expected, abs=1e-3)
+    assert score_teacher_forced(with_bleu(bundle), sides[0], references).bleu == pytest.approx(expected, abs=1e-3)
+    assert score_teacher_forced(bundle, sides[0], references).bleu is None
+
+
+def test_accuracy_counts_the_tokens_that_are_the_most_probable_ones(
+    translator: Translator, sides: tuple[list[str], list[str]]
+) -> None:
+    bundle, correct, tokens = translator.bundle, 0, 0
+    for source, target in zip(bundle.source.encode(sides[0]), bundle.target.encode(sides[1]), strict=True):
+        wanted = torch.tensor([*target, bundle.target.vocabulary.eos])
+        correct += int((next_token_logits(bundle, source, target).argmax(dim=-1) == wanted).sum())
+        tokens += len(wanted)
+    assert 0.05 < correct / tokens < 0.95
+    assert score_teacher_forced(bundle, *sides).accuracy == pytest.approx(correct / tokens, abs=1e-9)
+
+
+def test_a_model_that_repeats_its_input_has_a_high_bleu_and_no_accuracy(
+    translator: Translator, sides: tuple[list[str], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with tied embeddings before training: the last token read is the most probable next one."""
+
+    def repeat(model: object, bundle: Bundle, sources: list[list[int]], targets: list[list[int]]) -> list[TargetScores]:
+        inputs = [[bundle.target.vocabulary.bos, *ids] for ids in targets]
+        return [TargetScores([-1.0] * len(ids), ids) for ids in inputs]
+
+    monkeypatch.setattr("dragoman.evaluation.teacher_forcing.score_targets", repeat)
+    scores = score_teacher_forced(with_bleu(translator.bundle), *sides)
+    assert scores.bleu is not None
+    assert scores.bleu > 50
+    assert scores.accuracy < 0.05
 
 
 def test_scores_depend_on_neither_batching_nor_order(
@@ -64,8 +101,8 @@ def test_scores_depend_on_neither_batching_nor_order(
 ) -> None:
     scores = []
     for step, batch_tokens in ((1, 4096), (-1, 100), (1, 1)):
-        monkeypatch.setattr(teacher_forcing, "BATCH_TOKENS", batch_tokens)
-        scores.append(score_teacher_forced(translator.bundle, sides[0][::step], sides[1][::step]))
+        monkeypatch.setattr(scoring, "BATCH_TOKENS", batch_tokens)
+        scores.append(score_teacher_forced(with_bleu(translator.bundle), sides[0][::step], sides[1][::step]))
     assert [each.loss for each in scores] == pytest.approx([scores[0].loss] * 3, rel=1e-5)
     assert [each.bleu for each in scores] == pytest.approx([scores[0].bleu] * 3, abs=1e-3)
 
@@ -81,6 +118,7 @@ def test_long_texts_are_truncated_to_the_limit_of_the_model(translator: Translat
 
 
 def test_no_pairs_have_no_loss(translator: Translator) -> None:
-    scores = score_teacher_forced(translator.bundle, [], [])
+    scores = score_teacher_forced(with_bleu(translator.bundle), [], [])
     assert math.isnan(scores.loss)
-    assert scores.bleu == 0
+    assert scores.accuracy == 0
+    assert scores.bleu is None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from dragoman.explanation.attention_map import AttentionMap
 from dragoman.explanation.capture import KINDS
-from dragoman.explanation.plots import draw_heads, draw_kinds, save_heat_maps
+from dragoman.explanation.plots import MAX_DOTS, MAX_SIDE, draw_heads, draw_kinds, save_heat_maps
 from dragoman.explanation.token_sequence import TokenSequence, Word
 
 
@@ -69,3 +71,34 @@ def test_files_are_complete_and_svg_files_keep_text_as_text(attention: Attention
     for path in files[1::2]:
         svg = path.read_text(encoding="utf-8")
         assert all(f">{token}<" in svg for token in ("Ein", "Hund", "&lt;läuft&gt;"))
+
+
+def uniform_attention(source: list[str], target: list[str], heads: int = 2) -> AttentionMap:
+    """One layer whose heads attend to everything equally."""
+    keys, queries = len(source), len(target)
+    sizes = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (queries, keys)}
+    weights = {kind: np.full((1, heads, *sizes[kind]), 1 / sizes[kind][1], np.float32) for kind in KINDS}
+    return AttentionMap(sequence(*source), sequence(*target), sequence(*target), weights)
+
+
+@pytest.mark.parametrize("token", ["$x_1^2$", "$\\frac$", "a$b$c", "\\$5", "100%", "{}_^"])
+def test_tokens_are_not_formulas(token: str, tmp_path: Path) -> None:
+    files = save_heat_maps(uniform_attention([token, "</s>"], ["A", "</s>"]), tmp_path)
+    for path in files[1::2]:
+        assert f">{token}<" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("tokens", "heads"), [(100, 8), (500, 4)])
+def test_pictures_of_long_sentences_have_a_limited_size(tokens: int, heads: int, tmp_path: Path) -> None:
+    """Larger pictures than 2^16 dots are an error of matplotlib."""
+    words = [f"w{number}" for number in range(tokens)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        files = save_heat_maps(uniform_attention(words, words, heads), tmp_path)
+    for path in files[::2]:
+        height, width, _ = imread(path).shape
+        assert max(width, height) <= MAX_SIDE + 1
+        assert math.isqrt(width * height) <= math.isqrt(MAX_DOTS) + 2
+    for path in files[1::2]:
+        assert path.stat().st_size < 5_000_000
+    assert any("legible" in str(warning.message) for warning in caught) == (tokens == 500)

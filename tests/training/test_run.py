@@ -23,6 +23,7 @@ from dragoman.evaluation.evaluate import evaluate
 from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
 from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
+from dragoman.training.directory import check_place
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
 from dragoman.translator import Translator
@@ -275,3 +276,14 @@ def test_corpus_can_come_from_a_pipe(make_recipe: RecipeMaker, corpus: Path, tmp
     threading.Thread(target=pipe.write_text, args=(text, "utf-8"), daemon=True).start()
     recipe = make_recipe("training.steps=2", "training.validations=1", f"data.train=[{str(pipe)!r}]")
     assert train(recipe, tmp_path / "run")
+
+
+def test_a_run_made_before_teacher_forced_bleu_was_a_setting_can_be_resumed(
+    make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
+    path = tmp_path / "recipe.toml"
+    save_recipe(make_recipe(), path)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith("teacher_forced_bleu")), "utf-8")
+    assert path.read_text("utf-8").count("teacher_forced_bleu") == 0
+    assert not check_place(make_recipe("training.teacher_forced_bleu=true"), tmp_path, resume=True)

@@ -203,10 +203,33 @@ def test_best_is_by_the_score_that_was_asked_for(best_by: str, make_trainer: Tra
     trainer = make_trainer("training.steps=60", "training.validations=6", f"training.best_by={best_by}")
     assert trainer.train()
     validations = lines(trainer, "validation")
-    choose = min if best_by == "loss" else max
-    best = choose(validations, key=lambda line: float(line[best_by]))
+    sign = -1 if best_by == "loss" else 1
+    best = max(validations, key=lambda line: (sign * float(line[best_by]), -float(line["loss"])))
     assert trainer.state.progress.best_step == best["step"]
     assert [line["step"] for line in validations if line["best"]][-1] == best["step"]
+
+
+def test_of_equal_scores_the_one_with_the_lowest_loss_is_best(
+    make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """BLEU is often equal, at 0, in the first validations."""
+    trainer = make_trainer("training.steps=60", "training.validations=6", "training.early_stopping=5")
+    monkeypatch.setattr(trainer.validator, "score", lambda report: 0.0)
+    assert trainer.train()
+    validations = lines(trainer, "validation")
+    best = min(validations, key=lambda line: float(line["loss"]))
+    assert best["step"] > validations[0]["step"]
+    assert trainer.state.progress.best_step == best["step"]
+    assert trainer.state.progress.best_loss == best["loss"]
+
+
+def test_ties_keep_the_best_of_a_checkpoint_without_its_loss() -> None:
+    progress = Progress(step=8, best=0.0, best_step=4)  # as an earlier version stored it
+    assert not progress.record_validation(0.0, 0.1, patience=None)
+    progress.step = 9
+    assert progress.record_validation(0.5, 3.0, patience=None)
+    assert (progress.best_step, progress.stale) == (9, 0)
+    assert not progress.record_validation(0.5, math.nan, patience=None)
 
 
 def test_stop_ends_after_the_step_with_a_checkpoint(make_trainer: TrainerMaker) -> None:

@@ -29,6 +29,7 @@ def compare(
     source: Annotated[Path, typer.Option(help="File to translate, one sentence per line (or .gz).")],
     reference: Annotated[Path, typer.Option(help="File with the reference translation of each line.")],
     as_json: AsJson = False,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.")] = None,
     sentences: Annotated[int, typer.Option(min=0, help="Number of differing sentences to show.")] = 5,
     overrides: Overrides = None,
     engine: EngineName = None,
@@ -38,13 +39,15 @@ def compare(
 ) -> None:
     """Compare two translators.
 
-    Prints the scores of both, tests whether the differences are significant, and shows the sentences with the largest
+    Prints which one is better, the scores of both and significance tests, and shows the sentences with the largest
     differences.
 
-    Example: dragoman compare runs/old runs/new --source test.de --reference test.en
+    Example: dragoman compare runs/old runs/new --source test.de --reference test.en --output comparison.html
     """
     from dragoman.corpus.corpus import read_texts
     from dragoman.evaluation.comparison import compare_translators
+    from dragoman.evaluation.page.render import ComparedTranslator, render_comparison
+    from dragoman.system.files import write_text
 
     sources, references = read_texts(source, reference)
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
@@ -53,16 +56,21 @@ def compare(
     if as_json:
         print_json(comparison.to_dict())
     else:
-        _print_comparison(comparison, (first, second), len(sources), sentences)
+        _print_comparison(comparison, (first, second), sentences)
+    if output:
+        sides = (ComparedTranslator(first, baseline.bundle.recipe), ComparedTranslator(second, other.bundle.recipe))
+        write_text(output, render_comparison(comparison, *sides))
 
 
-def _print_comparison(comparison: Comparison, paths: tuple[Path, Path], pairs: int, sentences: int) -> None:
+def _print_comparison(comparison: Comparison, paths: tuple[Path, Path], sentences: int) -> None:
+    from dragoman.evaluation.comparison_verdict import describe_comparison
+
+    print("\n".join(describe_comparison(comparison)), end="\n\n")
     for name, path, report in zip("AB", paths, (comparison.first, comparison.second), strict=True):
         print(f"{name}  BLEU {report.bleu:.2f}  chrF {report.chrf:.2f}  perplexity {report.perplexity:.3f}  {path}")
     for test in comparison.significance:
         print(f"{test.metric} B - A = {test.second - test.first:+.2f}, {test.method}: p = {test.p_value:.4f}")
         print(f"  {test.signature}")
-    print(f"{len(comparison.differences):,} of {pairs:,} sentences are translated differently")
     for each in comparison.differences[:sentences]:
         print(f"\n  source     {each.source}\n  reference  {each.reference}")
         print(f"  A {each.first_chrf:7.2f}  {each.first}\n  B {each.second_chrf:7.2f}  {each.second}")

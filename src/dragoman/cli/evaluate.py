@@ -51,4 +51,6 @@ def evaluate(
     print(f"chrF {report.chrf:.2f}  {report.chrf_signature}")
     print(f"perplexity {report.perplexity:.3f}  loss {report.loss:.4f} nats per token")
     print(f"identical to the reference: {report.exact:.1%}")
-    print(f"teacher-forced token BLEU {report.teacher_forced_bleu:.2f} (not a score of the translations)")
+    print(f"token accuracy {report.token_accuracy:.1%} (most probable next token, given the reference before it)")
+    if report.teacher_forced_bleu is not None:
+        print(f"teacher-forced token BLEU {report.teacher_forced_bleu:.2f} (not a score of the translations)")

@@ -66,8 +66,8 @@ def open_translator(
         UserError: There is no bundle, or no engine can do what is asked.
     """
     from dragoman.bundle import Bundle, find_bundle
-    from dragoman.engines import EngineRequest, choose, open_engine
-    from dragoman.engines.choose import open_with_ensemble
+    from dragoman.engines import EngineRequest, open_engine
+    from dragoman.engines.choose import Choice, open_with_ensemble
     from dragoman.system.device import choose_device
     from dragoman.translator import Translator
 
@@ -84,13 +84,16 @@ def open_translator(
         scoring=options.scoring,
         in_ensemble=bool(ensemble),
     )
-    if options.verbose:
-        print(f"dragoman: engine: {choose(request, options.name)}, device: {request.device}", file=sys.stderr)
+
+    def print_choice(choice: Choice) -> None:
+        print(f"dragoman: engine: {choice}, device: {request.device}", file=sys.stderr)
+
+    announce = print_choice if options.verbose else None
     if ensemble:
         others = [Bundle.load(path) for path in ensemble]
-        engine = open_with_ensemble(request, others, options.name)
+        engine = open_with_ensemble(request, others, options.name, announce)
     else:
-        engine = open_engine(request, options.name)
+        engine = open_engine(request, options.name, announce)
     return Translator(loaded, request.decoding, options.device, engine=engine)
 
 

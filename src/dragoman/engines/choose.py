@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
@@ -33,6 +33,10 @@ class Choice:
         return f"{self.name} ({'; '.join(reasons)})" if reasons else self.name
 
 
+Announce = Callable[[Choice], None]
+"""Receives each choice that is made, for `--verbose`."""
+
+
 def choose(request: EngineRequest, name: str | None = None) -> Choice:
     """The first engine in `ENGINES` that supports the request, or the engine with this name.
 
@@ -51,17 +55,22 @@ def choose(request: EngineRequest, name: str | None = None) -> Choice:
     raise UserError("\n  ".join(_refusal(rejected)))
 
 
-def open_engine(request: EngineRequest, name: str | None = None) -> Engine:
+def open_engine(request: EngineRequest, name: str | None = None, announce: Announce | None = None) -> Engine:
     """Open the engine that `choose` returns.
 
     Raises:
         UserError: There is no such engine, or it cannot be opened.
     """
-    return cast(Engine, _module(choose(request, name).name).open_engine(request))
+    choice = choose(request, name)
+    if announce is not None:
+        announce(choice)
+    return cast(Engine, _module(choice.name).open_engine(request))
 
 
-def open_with_ensemble(request: EngineRequest, others: Sequence[Bundle], name: str | None = None) -> Engine:
-    """Open an engine that averages the predictions of a bundle and of other bundles.
+def open_with_ensemble(
+    request: EngineRequest, others: Sequence[Bundle], name: str | None = None, announce: Announce | None = None
+) -> Engine:
+    """Open an engine that averages the predictions of a bundle and of other bundles; each has its own choice.
 
     Raises:
         UserError: Their tokenizers differ, or no engine can translate with an ensemble.
@@ -69,7 +78,7 @@ def open_with_ensemble(request: EngineRequest, others: Sequence[Bundle], name: s
     check_tokenizers(request.bundle, others)
     members = []
     for bundle in (request.bundle, *others):
-        member = open_engine(request.for_member(bundle), name)
+        member = open_engine(request.for_member(bundle), name, announce)
         assert isinstance(member, StepEngine), "engines that need a bundle on disk are refused"
         members.append(member)
     return open_ensemble(request, members)

@@ -1,30 +1,40 @@
-"""Log-probabilities of given translations by a bundle's model."""
+"""Predictions of a bundle's model for given translations, each token given the tokens before it (teacher forcing)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from dragoman.bundle import Bundle
-from dragoman.dataset.batch import make_batch
+from dragoman.dataset.batch import Batch, make_batch
 from dragoman.dataset.buckets import split_into_batches
 from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.engines.protocol import Ids
 from dragoman.model.transformer import Transformer
+from dragoman.search.log_probabilities import log_probabilities
 
 BATCH_TOKENS = 4096
 """Maximum number of source tokens and of target tokens in a batch, padding included."""
 
 
+class TargetScores(NamedTuple):
+    """A target's tokens and its end, given the source and the tokens before each.
+
+    `log_probabilities` are those of the tokens and of eos; `predictions` are the most probable tokens in their places.
+    """
+
+    log_probabilities: list[float]
+    predictions: list[int]
+
+
 @torch.inference_mode()
 def score_targets(
     model: Transformer, bundle: Bundle, sources: Sequence[Ids], targets: Sequence[Ids]
-) -> list[list[float]]:
-    """The log-probability of each target token given the source and the tokens before it, and of eos at the end.
-
-    Unknown words have the probability of unk.
+) -> list[TargetScores]:
+    """Score each target; unknown words have the probability of unk.
 
     Args:
         model: The model.
@@ -35,12 +45,17 @@ def score_targets(
     source, target = bundle.source.vocabulary, bundle.target.vocabulary
     pairs = PairStore(IdStore.of(map(list, sources)), IdStore.of(map(list, targets)))
     lengths = pairs.source.lengths + 1, pairs.target.lengths + 1
-    scores: list[list[float]] = [[] for _ in sources]
+    scores: dict[int, TargetScores] = {}
     for indices in split_into_batches(*lengths, np.lexsort(lengths), BATCH_TOKENS):
         batch = make_batch(pairs, indices, source, target).to(model.target_embedding.weight.device)
-        logits = model(batch.source, batch.target_input).float()  # (batch, target, vocabulary)
-        chosen = logits.gather(2, batch.target_output[:, :, None])  # (batch, target, 1)
-        values = (chosen - logits.logsumexp(2, keepdim=True))[:, :, 0]  # (batch, target)
-        for index, row in zip(indices.tolist(), values.tolist(), strict=True):
-            scores[index] = row[: len(targets[index]) + 1]
-    return scores
+        scores.update(zip(indices.tolist(), _score_batch(model, batch, target.pad), strict=True))
+    return [scores[index] for index in range(len(sources))]
+
+
+def _score_batch(model: Transformer, batch: Batch, pad: int) -> Iterator[TargetScores]:
+    real = batch.target_output != pad  # (batch, target)
+    logits = model.output(model.hidden(batch.source, batch.target_input)[real]).float()  # (tokens, vocabulary)
+    values = log_probabilities(logits, batch.target_output[real][:, None])[:, 0]  # (tokens,)
+    lengths = real.sum(dim=1).tolist()
+    sentences = zip(torch.split(values, lengths), torch.split(logits.argmax(dim=-1), lengths), strict=True)
+    return (TargetScores(one.tolist(), predictions.tolist()) for one, predictions in sentences)

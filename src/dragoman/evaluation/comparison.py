@@ -34,8 +34,11 @@ class Comparison:
     differences: list[SentenceDifference]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
+        """Plain data for JSON, without the confidence intervals."""
+        data = asdict(self)
+        for test in data["significance"]:
+            del test["first_interval"], test["second_interval"]
+        return data
 
 
 def compare_translators(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.dataset.token_store import IdStore
+from dragoman.evaluation.baseline import trivial_baseline
 from dragoman.evaluation.metrics import CorpusScores, corpus_scores, sentence_chrf
 from dragoman.evaluation.word_frequency import rarest_word_counts
 from dragoman.translator import Translator
@@ -37,7 +39,7 @@ def analyze_errors(
         translations: The translation of each.
 
     Returns:
-        Plain data for JSON, with the keys best, worst, by_length, by_rarest_word and attention.
+        Plain data for JSON, with the keys baseline, best, worst, by_length, by_rarest_word and attention.
     """
 
     def score(members: NDArray[np.int64]) -> CorpusScores:
@@ -47,6 +49,7 @@ def analyze_errors(
     lengths = np.array([len(source.split()) for source in sources])
     counts = rarest_word_counts(train, translator.bundle.source, sources)
     return {
+        "baseline": asdict(trivial_baseline(sources, references)),
         "best": best,
         "worst": worst,
         "by_length": _scores_by_group(lengths, LENGTH_BOUNDS, score),
@@ -77,12 +80,13 @@ def _scores_by_group(
         members = np.flatnonzero((values >= low) & (True if high is None else values < high))
         if len(members):
             scores = score(members)
-            name = _group_name(low, high)
+            name = group_name(low, high)
             groups.append({"name": name, "sentences": len(members), "bleu": scores["bleu"], "chrf": scores["chrf"]})
     return groups
 
 
-def _group_name(low: int, high: int | None) -> str:
+def group_name(low: int, high: int | None) -> str:
+    """The name of the group of values from `low` up to but not including `high`; None: without upper limit."""
     if high is None:
         return f"{low:,} or more"
     return f"{low:,}" if high == low + 1 else f"{low:,} to {high - 1:,}"

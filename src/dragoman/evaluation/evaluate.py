@@ -19,7 +19,8 @@ class Report:
     `bleu`, `chrf`, their signatures and `length_ratio` are those of `CorpusScores`. `loss` is the mean negative
     log-likelihood of the reference tokens in nats, end of sentence included and without label smoothing;
     `perplexity` is its exponential. `exact` is the fraction of translations that are identical to their reference.
-    `teacher_forced_bleu` does not score translations: see `TeacherForcedScores`.
+    `token_accuracy` and `teacher_forced_bleu`, which is None unless the recipe enables it, do not score translations:
+    see `TeacherForcedScores`.
     """
 
     sentences: int
@@ -31,7 +32,8 @@ class Report:
     loss: float
     perplexity: float
     exact: float
-    teacher_forced_bleu: float
+    token_accuracy: float
+    teacher_forced_bleu: float | None
     decoding: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -52,15 +54,16 @@ def evaluate(
     """
     assert len(sources) == len(references), "one reference per source"
     translations = [str(translation) for translation in translator(sources[:translate_at_most])]
-    loss, teacher_forced_bleu = score_teacher_forced(translator.bundle, sources, references, translator.device)
+    forced = score_teacher_forced(translator.bundle, sources, references, translator.device)
     identical = sum(map(str.__eq__, translations, references))
     report = Report(
         sentences=len(translations),
         **corpus_scores(translations, references[: len(translations)]),
-        loss=round(loss, 5),
-        perplexity=perplexity(loss),
+        loss=round(forced.loss, 5),
+        perplexity=perplexity(forced.loss),
         exact=round(identical / max(1, len(translations)), 5),
-        teacher_forced_bleu=round(teacher_forced_bleu, 3),
+        token_accuracy=round(forced.accuracy, 5),
+        teacher_forced_bleu=None if forced.bleu is None else round(forced.bleu, 3),
         decoding=describe_decoding(translator.decoding),
     )
     return report, translations

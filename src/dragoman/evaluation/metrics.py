@@ -21,7 +21,18 @@ class CorpusScores(TypedDict):
     length_ratio: float
 
 
+CHRF_OFFSET = 20.0  # chrF minus BLEU, approximately, of the same translations
+USELESS = 10.0  # overall score below which translations are useless
+
 MAX_LOSS = 700.0  # the exponential of a higher loss overflows
+
+
+def overall_score(bleu: float, chrf: float) -> float:
+    """BLEU, or chrF on nearly the same scale if that is higher.
+
+    chrF is fairer to lowercased translations, to languages with many word forms, and to those without spaces.
+    """
+    return max(bleu, chrf - CHRF_OFFSET)
 
 
 def perplexity(loss: float) -> float:

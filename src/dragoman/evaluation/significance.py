@@ -15,7 +15,8 @@ class Significance:
     """The result of one test of the difference between two scores.
 
     `p_value` is the probability of a difference at least this large if the two translators were equally good.
-    `signature` is that of sacreBLEU, with the number of samples or trials and their seed.
+    `signature` is that of sacreBLEU, with the number of samples or trials and their seed. The intervals are the 95 %
+    confidence intervals of both scores, which only the bootstrap estimates.
     """
 
     metric: str
@@ -24,6 +25,8 @@ class Significance:
     second: float
     p_value: float
     signature: str
+    first_interval: tuple[float, float] | None = None
+    second_interval: tuple[float, float] | None = None
 
 
 def paired_tests(first: Sequence[str], second: Sequence[str], references: Sequence[str]) -> list[Significance]:
@@ -53,4 +56,8 @@ def _significance(metric: str, method: str, results: Any, signature: str) -> Sig
     first, second = (float(result.score) for result in results)
     # sacreBLEU counts only differences larger than the observed one, so equal scores would seem significant
     p_value = 1.0 if first == second else float(results[1].p_value)
-    return Significance(metric, method, first, second, p_value, signature)
+    return Significance(metric, method, first, second, p_value, signature, *map(_interval, results))
+
+
+def _interval(result: Any) -> tuple[float, float] | None:
+    return None if result.ci is None else (float(result.mean - result.ci), float(result.mean + result.ci))

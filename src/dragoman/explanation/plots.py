@@ -27,11 +27,17 @@ CELL = 0.27  # inches per row and column
 HEADER = 0.5  # inches above the first row of heat maps
 FOOTER = 0.4  # inches below the last one
 COLOR_BAR = 0.15  # inches, its width
+RESOLUTION = 150.0  # dots per inch of a PNG file
+MAX_SIDE = 32_000  # dots; matplotlib and many viewers support no more than 2^15 or 2^16
+MAX_DOTS = 40_000_000  # in total; larger pictures need much time and memory, and some viewers refuse them
+READABLE = 60.0  # dots per inch; below that, labels are illegible
 TITLES = {"encoder": "encoder self-attention", "decoder": "decoder masked self-attention", "cross": "cross-attention"}
 
 
 def save_heat_maps(attention: AttentionMap, directory: Path) -> list[Path]:
     """Draw the last layers: every head of the cross-attention, and the mean over the heads of all three kinds.
+
+    PNG files of long sentences have a lower resolution, and a warning says so if their labels are illegible.
 
     Returns:
         The files: each picture as PNG and as SVG. The text of an SVG is rendered with the fonts of the viewer.
@@ -46,6 +52,7 @@ def save_heat_maps(attention: AttentionMap, directory: Path) -> list[Path]:
     sequences = (attention.source, attention.target_input, attention.target_output)
     families = choose_fonts(label for sequence in sequences for label in sequence_labels(sequence))
     style: dict[Any, Any] = {"font.family": families, "svg.fonttype": "none", "font.size": 10}
+    style["text.parse_math"] = False  # a token such as $x$ is not a formula
     with matplotlib.rc_context(style), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # choose_fonts has warned already
         return [
@@ -110,7 +117,8 @@ def _add_axes(figure: Figure, box: tuple[float, float, float, float]) -> Axes:
 
 def _draw(axes: Axes, attention: AttentionMap, kind: AttentionKind, weights: Weights, title: str) -> AxesImage:
     # the square root makes small weights visible
-    image = axes.imshow(weights, cmap="Blues", norm=PowerNorm(0.5, 0.0, 1.0))
+    # "none" stores one pixel per weight in SVG files, independent of the size of the picture
+    image = axes.imshow(weights, cmap="Blues", norm=PowerNorm(0.5, 0.0, 1.0), interpolation="none")
     keys, queries = sequence_labels(attention.keys(kind)), sequence_labels(attention.queries(kind))
     axes.set_xlabel(title)
     axes.xaxis.tick_top()
@@ -125,8 +133,16 @@ def _save(figure: Figure, path: Path) -> list[Path]:
     stream = io.StringIO()
     figure.savefig(stream, format="svg")
     write_text(svg, stream.getvalue())
+    resolution = _resolution(*figure.get_size_inches())
+    if resolution < READABLE:
+        warnings.warn(f"{png}: the sentence is too long for legible labels; use {svg.name} or the page", stacklevel=3)
     try:
-        figure.savefig(png, dpi=150)
+        figure.savefig(png, dpi=resolution)
     except OSError as error:
         raise UserError(f"{png}: cannot write the file: {error.strerror or error}") from error
     return [png, svg]
+
+
+def _resolution(width: float, height: float) -> float:
+    """The dots per inch of a PNG file of this size in inches."""
+    return float(min(RESOLUTION, MAX_SIDE / max(width, height), (MAX_DOTS / (width * height)) ** 0.5))

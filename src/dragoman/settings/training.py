@@ -66,7 +66,9 @@ class Training(Settings):
         description="Stop after this many validations in a row without a better score.",
     )
     best_by: Literal["bleu", "chrf", "loss"] = Field(
-        "bleu", description="Which validation score decides which checkpoint is best."
+        "bleu",
+        description="Which validation score decides which checkpoint is best; of equal scores, the one with the lower "
+        "loss.",
     )
     average: int = Field(
         1,
@@ -138,6 +140,11 @@ class Training(Settings):
     )
     validation_beam_size: int = advanced(
         1, ge=1, le=1000, description="Beam size of the translations in a validation; 1 is greedy."
+    )
+    teacher_forced_bleu: bool = advanced(
+        False,
+        description="Also compute the BLEU of the most probable next tokens, given the reference up to each. Some "
+        "publications report it as BLEU, although it does not score translations.",
     )
     checkpoint_minutes: float = advanced(
         10.0, gt=0, le=1_000_000, description="Maximum time between checkpoints, in minutes."

@@ -19,7 +19,10 @@ from dragoman.text.tokenizer import Tokenizer
 
 LOCK_FILE = ".lock"
 
-CHANGEABLE = ("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every", "training.threads")
+CHANGEABLE = (
+    *("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every"),
+    *("training.teacher_forced_bleu", "training.threads"),
+)
 """Settings that may change when a run is resumed, because they do not affect what is learned."""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.pairs import read_pairs
+from dragoman.doctor.output.check import check_translations
 from dragoman.errors import UserError
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
@@ -69,7 +70,8 @@ def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list
         for source, reference, translation in zip(sources, references, translations[:SAMPLES], strict=False)
     ]
     analysis = analyze_errors(translator, trainer.data.train.source, sources, references, translations)
-    values = {"name": name, **report.to_dict(), "samples": samples, **analysis}
+    problems = [finding.message for finding in check_translations(sources, references, translations, report)]
+    values = {"name": name, **report.to_dict(), "samples": samples, "problems": problems, **analysis}
     trainer.log.metrics.write("test", trainer.position | values)
     trainer.log.message(
         f"{name}: BLEU {report.bleu:.2f}, chrF {report.chrf:.2f}, perplexity {report.perplexity:.2f} "

@@ -18,6 +18,7 @@ class Progress:
     validations: int = 0  # validations due so far
     validated: list[int] = field(default_factory=list)  # steps of the validations
     best: float | None = None  # best validation score; higher is better
+    best_loss: float | None = None  # validation loss of the best validation; None: stored by an earlier version
     best_step: int = 0
     stale: int = 0  # validations since the best one
     stopped_early: bool = False
@@ -33,18 +34,20 @@ class Progress:
         """Steps whose checkpoints would be needed if the run ended now."""
         return {*self.averaged(average), self.best_step} - {0}
 
-    def record_validation(self, score: float, patience: int | None) -> bool:
-        """Record the score of a validation at the current step; returns whether it is the best so far.
+    def record_validation(self, score: float, loss: float, patience: int | None) -> bool:
+        """Record a validation at the current step; returns whether it is the best so far.
 
         Args:
             score: Higher is better.
+            loss: The validation loss; of equal scores, the one with the lower loss is better.
             patience: Stop early after this many validations in a row without a better score; None: never.
         """
         self.validated.append(self.step)
         score = -math.inf if math.isnan(score) else score
-        better = self.best is None or score > self.best
+        best_loss = -math.inf if self.best_loss is None else self.best_loss  # unknown: a tie keeps the older one
+        better = self.best is None or (score, -loss) > (self.best, -best_loss)
         if better:
-            self.best, self.best_step, self.stale = score, self.step, 0
+            self.best, self.best_loss, self.best_step, self.stale = score, loss, self.step, 0
         else:
             self.stale += 1
             self.stopped_early = self.stale == patience

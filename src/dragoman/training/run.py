@@ -131,8 +131,10 @@ class _Run:
     def _write_report(self, trainer: Trainer) -> None:
         data, progress = trainer.data, trainer.state.progress
         counts = parameter_counts(trainer.state.model)
+        by_size = sorted(counts.items(), key=lambda item: -item[1])
+        finished_run = trainer.run if (trainer.run / "bundle" / "bundle.json").exists() else None
         facts = [
-            *((f"Parameters, {part.replace('_', ' ')}", f"{number:,}") for part, number in counts.items()),
+            *((f"Parameters, {part.replace('_', ' ')}", f"{number:,}") for part, number in by_size),
             ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
             ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out by the filters)"),
             ("Training", f"{progress.step:,} steps in {format_seconds(progress.seconds)}, validation included"),
@@ -140,7 +142,8 @@ class _Run:
             ("Versions", f"Python {platform.python_version()}, torch {torch.__version__}"),
         ]
         path = trainer.run / "report.html"
-        write_text(path, render_report(self.recipe, facts, read_metrics(trainer.run / "metrics.jsonl")))
+        metrics = read_metrics(trainer.run / "metrics.jsonl")
+        write_text(path, render_report(self.recipe, facts, metrics, finished_run))
         self.line.log(f"report: {path}")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -103,15 +105,19 @@ class Trainer:
         self._require_finite(*model.parameters())
         report, translations = self.validator.evaluate(model) if self.ranks.first else (None, [])
         score = self.ranks.broadcast(self.validator.score(report) if report else None)
+        loss = self.ranks.broadcast(report.loss if report else None)
         assert score is not None
+        assert loss is not None
         progress.validations = self.budget.validations_due(progress)
-        best = progress.record_validation(score, self.settings.early_stopping)
+        best = progress.record_validation(score, loss, self.settings.early_stopping)
         if report:
             forced = {"teacher_forced": round(progress.forced / max(1, progress.batches), 4)}
-            more = {} if self.settings.scheduled_sampling == "none" else forced
+            more: dict[str, Any] = {} if self.settings.scheduled_sampling == "none" else dict(forced)
             samples = self.validator.samples(translations)[:SAMPLES]
+            findings = self.validator.check(report, translations, spent)
+            more |= {"baseline": asdict(self.validator.baseline), "problems": [each.message for each in findings]}
             self.log.validation(self.position, report, best, **more, samples=samples)
-            self.log.warn(self.position, self.validator.check(report, translations, spent))
+            self.log.warn(self.position, findings)
         progress.batches = progress.forced = 0
         self._statistics = StepStatistics()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import cached_property
 
 import torch
 
@@ -10,6 +10,7 @@ from dragoman.bundle import Bundle
 from dragoman.dataset.prepare import Dataset
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.training_checks import check_validation
+from dragoman.evaluation.baseline import Baseline, trivial_baseline
 from dragoman.evaluation.evaluate import Report, evaluate
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
@@ -46,6 +47,12 @@ class Validator:
         best_by = self.recipe.training.best_by
         return -report.loss if best_by == "loss" else float(getattr(report, best_by))
 
+    @cached_property
+    def baseline(self) -> Baseline:
+        """The score of a trivial translator on the validation pairs that are translated."""
+        pairs = self.data.validation[: self.recipe.training.validation_sentences]
+        return trivial_baseline([pair.source for pair in pairs], [pair.target for pair in pairs])
+
     def samples(self, translations: list[str]) -> list[dict[str, str]]:
         """The validation pairs that were translated, with their translations."""
         return [
@@ -53,6 +60,6 @@ class Validator:
             for pair, translation in zip(self.data.validation, translations, strict=False)
         ]
 
-    def check(self, report: Report, translations: list[str], spent: float) -> Iterable[Finding]:
+    def check(self, report: Report, translations: list[str], spent: float) -> list[Finding]:
         """Problems of the translations, given the fraction of the budget spent."""
         return check_validation(self.data.validation, translations, report, spent)

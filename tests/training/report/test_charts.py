@@ -49,6 +49,19 @@ def test_drawings_use_the_colors_of_the_page() -> None:
     assert "#00aa0" not in svg
 
 
+def test_markers_at_the_maximum_are_not_clipped() -> None:
+    svg = draw(*(validation_line(step, bleu=99.9) for step in (900, 950, 1000)))["Validation scores"].svg
+    assert "<use" in svg, "markers"
+    assert not re.search(r"<g[^>]*clip-path[^>]*>\s*<use", svg)
+    assert not re.search(r"<path[^>]*clip-path[^>]*var\(--first\)", svg)
+
+
+def test_teacher_forced_bleu_is_drawn_only_if_it_was_computed() -> None:
+    title = "Teacher-forced token BLEU"
+    assert title not in draw(validation_line(50, teacher_forced_bleu=None, token_accuracy=0.5))
+    assert title in draw(validation_line(50, teacher_forced_bleu=12.0))
+
+
 def test_long_curves_are_averaged() -> None:
     def points(count: int) -> int:
         noise = random.Random(1).random  # matplotlib draws fewer points of a smooth curve

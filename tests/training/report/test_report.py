@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,6 +105,37 @@ def test_steps_repeated_after_a_resume_replace_the_first_attempt() -> None:
     ]
     resumed = crashed + [line for line in uninterrupted if line["step"] > 400]
     assert render_report(RECIPE, FACTS, resumed) == render_report(RECIPE, FACTS, uninterrupted)
+
+
+# ---- verdict and usage
+
+
+def test_the_verdict_comes_first() -> None:
+    page = render([*FINISHED_RUN, scores_line("captions:test", bleu=0.1, chrf=9.0, problems=["all are empty"])])
+    assert page.text.index("Useless on captions:test") < page.text.index("All are empty.") < page.text.index("Test: ")
+    assert "Good on captions:test" in render(FINISHED_RUN).text
+    assert "Useless on the validation at step 100" in render([validation_line(100, bleu=0.0, chrf=5.0)]).text
+    assert "No verdict yet" in render([train_line(50)]).text
+
+
+def test_the_verdict_mentions_too_little_training() -> None:
+    assert "still falling" in render([validation_line(step, loss=1 + 100 / step) for step in STEPS]).text
+    assert "still falling" not in render(FINISHED_RUN).text
+
+
+def test_only_a_finished_run_shows_how_to_use_its_model(tmp_path: Path) -> None:
+    assert "How to use this model" not in render(FINISHED_RUN).text
+    page = Elements(render_report(RECIPE, FACTS, FINISHED_RUN, tmp_path))
+    assert f"dragoman translate {tmp_path} 'Ein Hund läuft.'" in page.text
+    assert f"dragoman.load('{tmp_path}')" in page.text
+
+
+def test_teacher_forced_bleu_of_older_runs_is_not_shown() -> None:
+    older = [validation_line(step, teacher_forced_bleu=77.0) for step in STEPS]
+    assert "Teacher-forced token BLEU" not in render(older).text
+    training = RECIPE.training.model_copy(update={"teacher_forced_bleu": True})
+    enabled = RECIPE.model_copy(update={"training": training})
+    assert "Teacher-forced token BLEU" in render_report(enabled, FACTS, older)
 
 
 # ---- scores and translations

@@ -7,15 +7,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from metric_lines import FACTS, FINISHED_RUN, RECIPE, analyzed_line, event_line, sample, scores_line
+from metric_lines import (
+    FACTS,
+    FINISHED_RUN,
+    RECIPE,
+    analyzed_line,
+    event_line,
+    sample,
+    scores_line,
+    validation_line,
+)
 
 from dragoman.training.report.report import render_report
 
 WIDE = [event_line("long" * 200), scores_line("wide:" * 50, samples=[sample("wide" * 200)], chrf_signature="|" * 200)]
 
+WORDS = {
+    "short": ["Ein", "Hund", "</s>"],
+    "long": [f"Wort{number}" for number in range(40)],
+    "long words": ["Donaudampfschifffahrtsgesellschaftskapitän" * 3, "x" * 200],
+    "Arabic": ["القطة", "تجلس", "على", "السجادة", "الحمراء", "في", "البيت", "الكبير", "قرب", "النافذة"] * 4,
+    "Devanagari": ["समुद्र", "तट", "पर", "एक", "आदमी", "घोड़े", "की", "सवारी", "कर", "रहा", "है"] * 3,
+}
+LARGE = (1_100_000, 1_200_000)
+
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1200])
+@pytest.mark.parametrize("width", [390, 1280])
 def test_the_report_fits_and_fetches_nothing(browser: Any, tmp_path: Path, width: int, scheme: Any) -> None:
     path = tmp_path / "report.html"
     facts = [*FACTS, ("wide", "wide" * 50)]
@@ -34,6 +52,30 @@ def test_the_report_fits_and_fetches_nothing(browser: Any, tmp_path: Path, width
     page.close()
     assert messages == []
     assert requests == [path.as_uri()]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", WORDS)
+def test_tables_maps_and_charts_are_not_cut(browser: Any, tmp_path: Path, name: str, width: int) -> None:
+    words = WORDS[name]
+    weights = [[(row + column) % 101 for column in range(len(words))] for row in range(len(words))]
+    attention = [{"source": words, "translation": words, "weights": weights}]
+    large = [validation_line(step, bleu=99.9, loss=12.345, perplexity=23456.78, seconds=39_999.0) for step in LARGE]
+    metrics = [*FINISHED_RUN, *large, analyzed_line("map", " ".join(words)) | {"attention": attention}]
+    path = tmp_path / "report.html"
+    path.write_text(render_report(RECIPE, FACTS, metrics, Path("runs") / name), encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for region in page.locator(".scroll").all():
+        assert region.evaluate("region => region.scrollWidth <= region.clientWidth"), region.get_attribute("aria-label")
+    for figure in page.locator("figure").all():
+        frame = figure.bounding_box()
+        for part in figure.locator("path, text, use").all():
+            if box := part.bounding_box():
+                assert box["x"] >= frame["x"]
+                assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+    page.close()
 
 
 def check_layout(page: Any, width: int) -> None:

@@ -38,6 +38,6 @@ def open_engine(request: EngineRequest) -> StepEngine:
     bundle, model = request.bundle, accelerated(request.bundle.model, request.device)
 
     def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        return score_targets(model, bundle, sources, targets)
+        return [each.log_probabilities for each in score_targets(model, bundle, sources, targets)]
 
     return StepEngine("cpu", PrepackedDecoder(model), request, request.max_length, score)

@@ -21,7 +21,7 @@ def open_engine(request: EngineRequest) -> StepEngine:
     bundle, model = request.bundle, accelerated(request.bundle.model, request.device)
 
     def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        return score_targets(model, bundle, sources, targets)
+        return [each.log_probabilities for each in score_targets(model, bundle, sources, targets)]
 
     decoder = model if request.decoding.cache else PrefixDecoder(model)
     return StepEngine("torch", decoder, request, request.max_length, score)

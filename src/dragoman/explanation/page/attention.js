@@ -136,12 +136,13 @@ function summarize(side, index, weights) {
   const [own, others] = side === "query" ? [queries, keys] : [keys, queries];
   const largest = weights.map((weight, place) => [weight, place]).sort((one, two) => two[0] - one[0])
     .slice(0, SUMMARIZED).filter(([weight]) => weight >= 0.01);
-  const list = largest.map(([weight, place]) => `${others[place]} ${formatPercent(weight)}`).join(", ");
+  const list = largest.flatMap(([weight, place], index) =>
+    [index ? ", " : "", htmlElement("bdi", {}, others[place]), ` ${formatPercent(weight)}`]);
   const view = data.views[state.view];
-  const bold = (token) => htmlElement("b", {}, token);
+  const bold = (token) => htmlElement("b", { dir: "auto" }, token);
   const subject = state.kind === "encoder" || side === "key"
     ? [bold(own[index])]
     : ["After reading ", bold(view.target_input[index]), ", to predict ", bold(view.target_output[index]), ", the decoder"];
   const verb = side === "query" ? " attends to " : " receives attention from ";
-  byId("summary").replaceChildren(...subject, verb, list || "no token with a weight of 1 % or more", ".");
+  byId("summary").replaceChildren(...subject, verb, ...(list.length ? list : ["no token with a weight of 1 % or more"]), ".");
 }

@@ -24,14 +24,6 @@ const cornerOf = (node) => [2 + node.step * (WIDTH + GAP), TOP + node.rank * SPA
 const heightOf = (nodes) => TOP + (1 + Math.max(...nodes.map((node) => node.rank))) * SPACING + 4;
 const classOf = (node) => `${node.status} ${node.isWinner ? "winner" : ""}`;
 
-// Shorten a token to a width in pixels, never within a character.
-function shorten(pen, token, width) {
-  if (pen.measureText(token).width <= width) return token;
-  const characters = [...new Intl.Segmenter().segment(token)].map(({ segment }) => segment);
-  while (characters.length > 1 && pen.measureText(characters.join("") + "…").width > width) characters.pop();
-  return characters.join("") + "…";
-}
-
 function edgeOf(node) {
   const [x, y] = cornerOf(node);
   const [parentX, parentY] = cornerOf(node.parent);
@@ -54,8 +46,7 @@ function boxOf(node, pen) {
 function drawTree() {
   const nodes = steps.flat();
   const svg = svgElement("svg", { width: steps.length * (WIDTH + GAP), height: heightOf(nodes) });
-  const pen = document.createElement("canvas").getContext("2d");
-  pen.font = "14px system-ui, 'Noto Sans', sans-serif";
+  const pen = penFor(14);
   for (const node of nodes) {
     if (node.parent) node.edge = edgeOf(node);
     node.box = boxOf(node, pen);

@@ -20,6 +20,21 @@ function svgElement(tag, attributes = {}, text = "") {
   return created;
 }
 
+// A context of a canvas that measures text of a size in pixels.
+function penFor(size) {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
+  return pen;
+}
+
+// Shorten a token to a width in pixels, never within a character.
+function shorten(pen, token, width) {
+  if (pen.measureText(token).width <= width) return token;
+  const characters = [...new Intl.Segmenter().segment(token)].map(({ segment }) => segment);
+  while (characters.length > 1 && pen.measureText(characters.join("") + "…").width > width) characters.pop();
+  return characters.join("") + "…";
+}
+
 // Mark one of several chips as selected; null selects none.
 function markSelected(chips, selected) {
   chips.forEach((chip, index) => {

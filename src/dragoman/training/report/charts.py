@@ -37,6 +37,7 @@ CHARTS = (
         logarithmic=True,
     ),
     Chart("Validation scores", (Curve("BLEU", "validation", "bleu"), Curve("chrF", "validation", "chrf"))),
+    Chart("Token accuracy", (Curve("next token, given the reference before it", "validation", "token_accuracy"),)),
     Chart("Teacher-forced token BLEU", (Curve("validation", "validation", "teacher_forced_bleu"),)),
     Chart("Length ratio", (Curve("translation tokens / reference tokens", "validation", "length_ratio"),)),
     Chart("Learning rate", (Curve("as scheduled", "train", "learning_rate"),)),
@@ -74,6 +75,6 @@ def draw_charts(train: Metrics, validations: Metrics) -> list[DrawnChart]:
 
 
 def _series(curve: Curve, lines: Metrics) -> Series:
-    present = [line for line in lines if curve.key in line]
+    present = [line for line in lines if line.get(curve.key) is not None]
     steps, values = [line["step"] for line in present], [line[curve.key] for line in present]
     return Series(curve.name, steps, values, marked=curve.kind == "validation")

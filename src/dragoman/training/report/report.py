@@ -13,6 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from dragoman.settings import Recipe
 from dragoman.training.metrics_file import Metrics, current_lines
 from dragoman.training.report.charts import draw_charts
+from dragoman.training.report.usage import usages
+from dragoman.training.report.verdict import Verdict, judge_scores, judge_training
 
 VERSIONS = 8  # maximum number of translations shown for one sentence
 
@@ -28,15 +30,21 @@ class TranslationHistory(NamedTuple):
     versions: list[tuple[int, str]]  # (step, translation)
 
 
-def render_report(recipe: Recipe, facts: Sequence[tuple[str, str]], metrics: Metrics) -> str:
+def render_report(
+    recipe: Recipe, facts: Sequence[tuple[str, str]], metrics: Metrics, finished_run: Path | None = None
+) -> str:
     """The report as HTML.
 
     Args:
         recipe: The recipe of the run.
         facts: Labels and values, such as ("Parameters", "7,612,416"), in the order in which they are shown.
         metrics: The lines of metrics.jsonl so far; any kind of line may be missing.
+        finished_run: The run directory, if it contains a bundle.
     """
     train, validations = current_lines(metrics, "train"), current_lines(metrics, "validation")
+    tests = list({line["name"]: NO_ERROR_ANALYSIS | line for line in metrics if line["kind"] == "test"}.values())
+    best = next((line for line in reversed(validations) if line["best"]), None)
+    texts = [sample["source"] for line in [*tests, *validations[-1:]] for sample in line["samples"]]
     return (
         _environment()
         .get_template("page.html.j2")
@@ -45,10 +53,13 @@ def render_report(recipe: Recipe, facts: Sequence[tuple[str, str]], metrics: Met
             recipe_text=tomli_w.dumps(recipe.to_dict()),
             facts=facts,
             latest=max([*train, *validations], key=lambda line: (line["step"], line["seconds"]), default=None),
-            tests=list({line["name"]: NO_ERROR_ANALYSIS | line for line in metrics if line["kind"] == "test"}.values()),
+            tests=tests,
             validations=validations,
-            best=next((line for line in reversed(validations) if line["best"]), None),
-            charts=draw_charts(train, validations),
+            best=best,
+            verdicts=_verdicts(tests, best),
+            training_verdict=judge_training(validations, recipe.training),
+            usages=usages(finished_run, recipe, texts) if finished_run else [],
+            charts=draw_charts(train, _shown(validations, recipe)),
             histories=_histories(validations),
             events=[line for line in metrics if line["kind"] == "event"],
         )
@@ -65,6 +76,20 @@ def _environment() -> Environment:
     )
     environment.filters["duration"] = _format_duration
     return environment
+
+
+def _verdicts(tests: Metrics, best: dict[str, Any] | None) -> list[Verdict]:
+    """The verdict on each test corpus or, without tests, on the best validation."""
+    if not tests and best:
+        return [judge_scores(best, f"the validation at step {best['step']:,}")]
+    return [judge_scores(test, test["name"]) for test in tests]
+
+
+def _shown(validations: Metrics, recipe: Recipe) -> Metrics:
+    """The validations without the teacher-forced BLEU that older runs stored without being asked to."""
+    if recipe.training.teacher_forced_bleu:
+        return validations
+    return [{**line, "teacher_forced_bleu": None} for line in validations]
 
 
 def _histories(validations: Metrics) -> list[TranslationHistory]:

@@ -64,7 +64,9 @@ def draw_svg(title: str, series: Sequence[Series], *, logarithmic: bool) -> Mark
         for color, each in zip(CURVES, series, strict=False):
             steps, values = _average_neighbors(each)
             marker = "o" if each.marked or len(steps) == 1 else None
-            axes.plot(steps, values, color=color, linewidth=1.6, marker=marker, markersize=4)
+            # neither clipping nor the axis should hide half of the markers at the maximum and at 0
+            whole: dict[str, Any] = {"clip_on": False, "zorder": 3}
+            axes.plot(steps, values, color=color, linewidth=1.6, marker=marker, markersize=4, **whole)
         _format_axes(axes, logarithmic=logarithmic)
         stream = io.StringIO()
         no_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -97,7 +99,7 @@ def _format_axes(axes: Axes, *, logarithmic: bool) -> None:
         axes.set_ylim(bottom=0)  # so that small changes do not look large
         axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1000 else f"{value:g}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if 1000 <= value < 1e6 else f"{value:g}")
 
 
 def _describe(series: Series) -> str:

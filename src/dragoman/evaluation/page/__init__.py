@@ -1,0 +1,1 @@
+"""An HTML page that compares two translators."""

@@ -1,0 +1,100 @@
+"""The verdict of the report: what the scores and the training curves mean, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from dragoman.evaluation.metrics import MAX_LOSS, USELESS, overall_score
+from dragoman.settings import Training
+from dragoman.training.metrics_file import Metrics
+
+MIN_GAIN = 1.0  # points of BLEU above a trivial translator
+FEW_SENTENCES = 100
+FALLING = 0.03  # relative decrease of the validation loss in the last quarter of the steps
+UNTRAINED = 100.0  # perplexity of a model that has hardly started to learn
+RISING = 0.02  # relative increase of the validation loss after its minimum
+
+BANDS = (
+    (USELESS, "useless", "the translations have almost nothing in common with the references"),
+    (20.0, "weak", "it is hard to understand what the translations mean"),
+    (40.0, "usable", "most translations convey the meaning, but with errors"),
+    (math.inf, "good", "most translations are close to the references"),
+)
+"""Upper limit of a score, the verdict below it, and what it means. The limits are a common interpretation of BLEU."""
+
+
+class Verdict(NamedTuple):
+    """One word, what it applies to, and sentences that give the reasons."""
+
+    word: str
+    scope: str
+    reasons: list[str]
+
+
+def judge_scores(line: dict[str, Any], scope: str) -> Verdict:
+    """The verdict on the scores of one corpus.
+
+    Args:
+        line: A test or a validation of metrics.jsonl; lines of older runs have no baseline and no problems.
+        scope: What was scored.
+    """
+    score = overall_score(line["bleu"], line["chrf"])
+    word, meaning = next((word, meaning) for limit, word, meaning in BANDS if score < limit)
+    reasons = [f"BLEU {line['bleu']:.1f} and chrF {line['chrf']:.1f}: {meaning}."]
+    if baseline := line.get("baseline"):
+        compared = f"{baseline['name']}, has BLEU {baseline['bleu']:.1f} and chrF {baseline['chrf']:.1f}"
+        gains = line["bleu"] - baseline["bleu"], line["chrf"] - baseline["chrf"]
+        if max(gains) < MIN_GAIN:
+            word = "useless"
+            reasons = [
+                f"BLEU {line['bleu']:.1f} and chrF {line['chrf']:.1f} are not above those of a trivial translator."
+            ]
+        reasons.append(f"For comparison, a translator that needs no model, {compared}.")
+    reasons += [f"{problem[:1].upper()}{problem[1:]}." for problem in line.get("problems", ())]
+    if line["sentences"] < FEW_SENTENCES:
+        reasons.append(f"There are only {line['sentences']} sentences, so the scores are uncertain.")
+    return Verdict(word, scope, reasons)
+
+
+def judge_training(validations: Metrics, training: Training) -> list[str]:
+    """What the validation losses show: too little training, or overfitting.
+
+    Args:
+        validations: The validations in order of their steps.
+        training: The settings of the run.
+    """
+    losses = [(line["step"], line["loss"]) for line in validations if math.isfinite(line["loss"])]
+    return [*_judge_level(losses), *(_judge_trend(losses, training) if len(losses) >= 3 else ())]
+
+
+def _judge_level(losses: Sequence[tuple[int, float]]) -> Iterator[str]:
+    perplexity = math.exp(min(losses[-1][1], MAX_LOSS)) if losses else 1.0
+    if perplexity > UNTRAINED:
+        yield (
+            f"The validation perplexity is {perplexity:,.0f}: the model is as uncertain as if it had to choose among "
+            f"{perplexity:,.0f} equally likely tokens. It has hardly started to learn, or the text is too difficult."
+        )
+
+
+def _judge_trend(losses: Sequence[tuple[int, float]], training: Training) -> Iterator[str]:
+    best_step, best = min(losses, key=lambda each: each[1])
+    last_step, last = losses[-1]
+    earlier_step, earlier = min(losses[:-1], key=lambda each: abs(each[0] - 0.75 * last_step))
+    if last > best * (1 + RISING):
+        yield (
+            f"The validation loss rose from {best:.3f} at step {best_step:,} to {last:.3f} at step {last_step:,}: the "
+            "model overfits. More training text helps most; otherwise, use a higher model.dropout, a smaller model or "
+            "fewer steps."
+        )
+    elif last < earlier * (1 - FALLING):
+        yield (
+            f"The validation loss was still falling, from {earlier:.3f} at step {earlier_step:,} to {last:.3f} at step "
+            f"{last_step:,}: train longer ({_budget(training)} in this run)."
+        )
+
+
+def _budget(training: Training) -> str:
+    name = next(name for name in ("epochs", "steps", "minutes") if getattr(training, name) is not None)
+    return f"training.{name} = {getattr(training, name):g}"

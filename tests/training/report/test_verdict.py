@@ -1,0 +1,96 @@
+"""The verdict of the report: each way in which a model fails leads to words that say so."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from metric_lines import RECIPE, scores_line, validation_line
+
+from dragoman.training.report.verdict import BANDS, judge_scores, judge_training
+
+TRIVIAL = {"name": "the same sentence for every source", "bleu": 3.0, "chrf": 22.0}
+
+
+def judge(**changes: Any) -> tuple[str, str]:
+    verdict = judge_scores(scores_line("test", baseline=TRIVIAL, problems=[], **changes), "test")
+    return verdict.word, " ".join(verdict.reasons)
+
+
+def losses(*values: float) -> list[str]:
+    validations = [validation_line(100 * number, loss=loss) for number, loss in enumerate(values, start=1)]
+    return judge_training(validations, RECIPE.training)
+
+
+@pytest.mark.parametrize(
+    ("bleu", "chrf", "word"),
+    [
+        (0.01, 12.0, "useless"),
+        (9.0, 25.0, "useless"),
+        (15.0, 33.0, "weak"),
+        (25.0, 45.0, "usable"),
+        (41.0, 60.0, "good"),
+    ],
+)
+def test_the_word_follows_from_the_scores(bleu: float, chrf: float, word: str) -> None:
+    assert judge(bleu=bleu, chrf=chrf)[0] == word
+
+
+def test_a_low_bleu_with_a_high_chrf_is_not_useless() -> None:
+    assert judge(bleu=6.4, chrf=46.5)[0] == "usable", "lowercased translations of German"
+
+
+def test_a_model_that_is_no_better_than_a_trivial_translator_is_useless() -> None:
+    copies = {"name": "copying the source", "bleu": 45.0, "chrf": 66.0}
+    verdict = judge_scores(scores_line("test", bleu=45.5, chrf=66.1, baseline=copies), "test")
+    assert verdict.word == "useless"
+    assert "copying the source, has BLEU 45.0" in " ".join(verdict.reasons)
+    assert judge_scores(scores_line("test", bleu=60.0, chrf=80.0, baseline=copies), "test").word == "good"
+
+
+def test_problems_of_the_translations_are_among_the_reasons() -> None:
+    problem = "93 of 100 translations (93%) repeat the same words over and over"
+    verdict = judge_scores(scores_line("test", bleu=1.0, problems=[problem, "all are empty"]), "test")
+    assert f"{problem}." in verdict.reasons
+    assert "All are empty." in verdict.reasons
+
+
+def test_few_sentences_are_mentioned() -> None:
+    assert "only 30 sentences" in judge(sentences=30)[1]
+    assert "sentences" not in judge(sentences=1000)[1]
+
+
+def test_lines_of_older_runs_have_a_verdict() -> None:
+    assert judge_scores(scores_line("test"), "test").word == "good"
+    assert len(judge_scores(scores_line("test"), "test").reasons) == 1
+
+
+def test_a_loss_that_is_still_falling_means_too_little_training() -> None:
+    (reason,) = losses(4.0, 3.5, 3.0, 2.6)
+    assert "still falling" in reason
+    assert "training.steps = 1000" in reason
+
+
+def test_a_loss_that_rises_again_means_overfitting() -> None:
+    (reason,) = losses(4.0, 2.0, 2.3, 2.6)
+    assert "overfits" in reason
+    assert "2.000 at step 200" in reason
+
+
+def test_a_high_perplexity_means_that_nothing_was_learned() -> None:
+    (reason,) = losses(7.1, 6.9, 6.8)
+    assert f"perplexity is {math.exp(6.8):,.0f}" in reason
+    assert len(losses(9.0, 8.0, 6.0)) == 2, "and it was still falling"
+    assert losses(1e9)
+
+
+def test_a_loss_that_has_settled_is_not_mentioned() -> None:
+    assert not losses(4.0, 2.5, 2.01, 2.0, 2.0)
+    assert not losses(4.0, 3.0), "too few validations"
+    assert not losses(float("nan"), float("inf"), 2.0)
+
+
+def test_bands_are_in_order() -> None:
+    limits = [limit for limit, _, _ in BANDS]
+    assert limits == sorted(limits)
