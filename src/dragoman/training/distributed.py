@@ -143,7 +143,8 @@ def wrap_distributed(loss: nn.Module, layers: Iterable[nn.Module], ranks: Ranks,
     if ranks.size == 1:
         return loss
     if not shard:
-        return DistributedDataParallel(loss, gradient_as_bucket_view=True)
+        # the only buffers are tables of positions, which are equal everywhere
+        return DistributedDataParallel(loss, gradient_as_bucket_view=True, broadcast_buffers=False)
     for layer in layers:
         fully_shard(layer)
     fully_shard(loss)
