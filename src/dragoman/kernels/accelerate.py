@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from dragoman.kernels.dropout import ByteDropout
-from dragoman.kernels.linear import OneDNNLinear
+from dragoman.kernels.linear import OneDNNLinear, UnslicedLinear
 from dragoman.kernels.unpadded_attention import UnpaddedAttention
 from dragoman.kernels.varlen_attention import FusedVarlenAttention, VarlenAttention
 from dragoman.model.attention import FusedAttention, ScaledDotProductAttention, StackedLinear
@@ -25,7 +25,7 @@ def _linear(module: nn.Module, device: str, attention: str) -> nn.Module | None:
     if device == "cpu" and type(module) in (nn.Linear, StackedLinear):
         assert isinstance(module, nn.Linear)
         return OneDNNLinear(module)
-    return None
+    return UnslicedLinear(module) if device == "cuda" and type(module) is StackedLinear else None
 
 
 def _attention(module: nn.Module, device: str, attention: str) -> nn.Module | None:

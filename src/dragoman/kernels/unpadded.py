@@ -88,4 +88,4 @@ def unpadded_hidden(model: Transformer, batch: UnpaddedBatch) -> Tensor:
     """
     (source, source_positions), (target, _, target_positions) = batch.source, batch.target
     memory = model.encode(source[None], batch.source_mask, source_positions)
-    return model.decode(target[None], memory, batch.target_mask, batch.memory_mask, target_positions)[0]
+    return model.decode(target[None], memory, batch.target_mask, batch.memory_mask, target_positions).squeeze(0)

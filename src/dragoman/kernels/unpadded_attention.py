@@ -31,7 +31,7 @@ class UnpaddedAttention(FusedAttention):
             with _without_cudnn():
                 return super().forward(q, k, v, mask, rotation)
         assert self.record is None, "attention of batches without padding is not recorded"
-        q, k, v = (each[0].transpose(0, 1) for each in (q, k, v))  # (tokens, heads, d_head)
+        q, k, v = (each.squeeze(0).transpose(0, 1) for each in (q, k, v))  # (tokens, heads, d_head)
         if rotation is not None:
             q, k = _rotate(q, rotation), _rotate(k, rotation)
         dropout = self.dropout.p if self.training else 0.0
@@ -62,7 +62,7 @@ def unpadded_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, drop
     Returns:
         (queries, heads, d_head).
     """
-    if q.device.type != "cuda":
+    if q.device.type == "cpu":
         return plain_unpadded_attention(q, k, v, mask, dropout)
     offsets = mask.query_offsets, mask.key_offsets, mask.longest_query, mask.longest_key
     d_head = q.shape[-1]
@@ -74,7 +74,7 @@ def unpadded_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, drop
     rows = q[None], k[None], v[None]  # (1, tokens, heads, d_head) each
     causal = int(mask.causal)  # of the types of masks, 0 is none and 1 is causal
     mixed = torch.ops.aten._efficient_attention_forward(*rows, None, *offsets, dropout, causal, save)[0]
-    return mixed[0]
+    return mixed.squeeze(0)  # the gradient of mixed[0] would be copied
 
 
 def plain_unpadded_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dropout: float = 0.0) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from dragoman.search.constraints import Constraints, apply_constraints
 from dragoman.search.hypothesis import Cache, Decoder, Hypothesis, finished_hypothesis
@@ -13,8 +14,8 @@ from dragoman.settings import Decoding
 from dragoman.system.device import to_device
 
 CPU_STEPS, GPU_STEPS = 1, 4
-"""Number of steps after which ended hypotheses are removed, because the program must wait for a GPU to read tokens. Until
-then, hypotheses that have ended are extended like the others, and these tokens are ignored."""
+"""Number of steps after which ended hypotheses are removed: to read tokens, the program must wait for a GPU. Hypotheses
+that have ended are extended like the others until then, and these tokens are ignored."""
 
 
 def decode_single(
@@ -52,10 +53,9 @@ def decode_single(
         unread.append(torch.cat((tokens.double(), new.double()), dim=1))  # (rows, 2), ids are exact
         if len(unread) < steps_per_read and history.shape[1] < constraints.longest:
             continue
-        read = torch.stack(unread, dim=1).tolist()  # (rows, steps, 2)
-        unread = []
-        for sentence, steps in zip(alive, read, strict=True):
+        for sentence, steps in zip(alive, _read(unread), strict=True):
             _append(steps, constraints.eos, chosen[sentence], values[sentence])
+        unread = []
         unfinished = [row for row, sentence in enumerate(alive) if chosen[sentence][-1] != constraints.eos]
         if len(unfinished) < len(alive):
             alive = [alive[row] for row in unfinished]
@@ -64,6 +64,12 @@ def decode_single(
             cache.select(rows, rows)
     pairs = zip(chosen, values, strict=True)
     return [finished_hypothesis(each[:-1], scores, settings.length_penalty) for each, scores in pairs]
+
+
+def _read(steps: list[Tensor]) -> list[list[list[float]]]:
+    """Copy tokens and log-probabilities of some steps, (rows, 2) each, to the CPU, (rows, steps, 2)."""
+    read: list[list[list[float]]] = torch.stack(steps, dim=1).tolist()
+    return read
 
 
 def _append(steps: list[list[float]], eos: int, tokens: list[int], values: list[float]) -> None:

@@ -25,16 +25,16 @@ class PreallocatedCache(KVCache):
 
     Args:
         memory: Keys and values of the source.
-        padding: Which source tokens are padding, (sentences, source).
+        padding: Which source tokens are padding, (sentences, source), or None if there is no padding.
     """
 
     memory_mask: Tensor | None  # type: ignore[assignment]  # added to the scores of the memory
 
-    def __init__(self, memory: Tensor, padding: Tensor) -> None:
+    def __init__(self, memory: Tensor, padding: Tensor | None) -> None:
         layers, _, sentences, heads, self.source, d_head = memory.shape
         self.memory, self.own = memory, memory.new_empty(layers, 2, sentences, heads, SPARE_POSITIONS, d_head)
-        self.bias = self._bias(padding) if bool(padding.any()) else None
-        super().__init__([_PreallocatedLayer(self, layer) for layer in range(layers)], padding)
+        self.bias = None if padding is None else self._bias(padding)
+        super().__init__([_PreallocatedLayer(self, layer) for layer in range(layers)], memory)
         self._share_memory()
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
@@ -87,7 +87,8 @@ class PreallocatedDecoder:
         """Encode source ids, (sentences, source), and prepare to decode one hypothesis of each."""
         memory = self.model.memory(source)
         layers = [torch.stack(layer.memory_attention.keys_values(memory)) for layer in self.model.decoder_layers]
-        return PreallocatedCache(torch.stack(layers), source == self.model.source_pad)
+        padding = source == self.model.source_pad  # (sentences, source)
+        return PreallocatedCache(torch.stack(layers), padding if bool(padding.any()) else None)
 
     def step(self, tokens: Tensor, cache: PreallocatedCache) -> Tensor:
         """Feed one token to every row, (rows,); returns the logits of the next token, (rows, vocabulary), float32."""
