@@ -1,4 +1,4 @@
-"""Measure on a GPU: training the base model, ten epochs of R3, translating, and how often the program waits.
+r"""Measure on a GPU: training the base model, ten epochs of R3, translating, and how often the program waits.
 
 The base model trains on random sentences with the lengths of news text, so nothing has to be downloaded. R3 trains on
 Multi30k, or with --captions on the generated captions, which need no network either. Speeds are target tokens per
@@ -6,7 +6,8 @@ second without padding. Waits are operations for which the program waits until t
 
 python benchmarks/gpu.py --captions
 python benchmarks/gpu.py --parts r3 --data-dir DIRECTORY
-python benchmarks/gpu.py --captions --device cpu --steps 4 --epochs 0.05 --set model.d_model=64 --set model.d_ff=128
+python benchmarks/gpu.py --captions --device cpu --steps 4 --epochs 0.02 --set model.d_model=64 --set model.d_ff=64 \
+    --set training.batch_tokens=200
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from dragoman.dataset.pairs import read_pairs
 from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.errors import UserError
+from dragoman.model.transformer import Transformer
 from dragoman.recipe import load_recipe
 from dragoman.settings import Recipe, Specials
 from dragoman.system.device import compute_dtype
@@ -168,7 +170,8 @@ def random_dataset(recipe: Recipe) -> Dataset:
     tokenizer = cast(Any, SimpleNamespace(vocabulary=Vocabulary(tokens, Specials())))
     source = generator.gamma(3.0, MEAN_LENGTH / 3, SENTENCES).astype(np.int64).clip(1, recipe.model.max_length // 2)
     target = (source * generator.normal(1.0, 0.15, SENTENCES)).astype(np.int64).clip(1, recipe.model.max_length // 2)
-    return Dataset(tokenizer, tokenizer, PairStore(*(random_ids(generator, each) for each in (source, target))), [], 0)
+    pairs = PairStore(random_ids(generator, source), random_ids(generator, target))
+    return Dataset(tokenizer, tokenizer, pairs, [], 0)
 
 
 def random_ids(generator: np.random.Generator, lengths: Any) -> IdStore:
@@ -183,12 +186,11 @@ def make_trainer(recipe: Recipe, data: Dataset, directory: Path, device: torch.d
     return Trainer(recipe, directory, data, state, log)
 
 
-def arithmetic(model: torch.nn.Module) -> float:
+def arithmetic(model: Transformer) -> float:
     """Floating-point operations of training on one target and one source token, without attention products."""
     matrices = {name: weight.numel() for name, weight in model.named_parameters() if weight.dim() > 1}
     used = sum(size for name, size in matrices.items() if name.startswith(("encoder.", "decoder.")))
-    output = cast(Any, model).output.weight.numel()
-    return 3 * 2 * (used + output)
+    return 3.0 * 2 * (used + model.output.weight.numel())
 
 
 def measure_r3(arguments: argparse.Namespace, run: Path, device: torch.device) -> None:
@@ -203,10 +205,12 @@ def measure_r3(arguments: argparse.Namespace, run: Path, device: torch.device) -
     except UserError as error:
         print(f"\nR3 was not measured: {error}")
         return
+    if not (run / "bundle").is_dir():
+        return  # interrupted
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     logged = [line for line in lines if line["kind"] == "train"]
     validated = [line for line in lines if line["kind"] == "validation"]
-    corpus, tokenizer = ", ".join(recipe.data.train), recipe.text.tokenizer
+    corpus, tokenizer = ", ".join(map(str, recipe.data.train)), recipe.text.tokenizer
     print(f"\nR3 on {corpus} ({tokenizer}): {arguments.epochs:g} epochs in {validated[-1]['seconds']:.1f} s", end="")
     print(f" with validations (goal {GOAL_SECONDS} s for ten), {elapsed:.1f} s with preparation and bundle")
     if logged:
@@ -235,11 +239,11 @@ def measure_decoding(bundle: Bundle, data_directory: Path | None, device: torch.
         report_operators(f"translation of {len(texts):,} texts, beam {beam}", translate, device)
 
 
-class OperatorCounter(TorchDispatchMode):
+class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts operators by name."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.counts: Counter[str] = Counter()
 
     def __torch_dispatch__(self, operator: Any, types: Any, arguments: Any = (), options: Any = None) -> Any:

@@ -120,17 +120,17 @@ def test_other_masks_give_plain_attention(mask: Tensor | None) -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 @MASKS
 def test_kernels_on_a_gpu_give_plain_attention(mask: UnpaddedMask, dtype: torch.dtype) -> None:
-    offsets = [each.to("cuda", torch.int32) for each in (mask.query_offsets, mask.key_offsets)]
-    on_gpu = UnpaddedMask(*offsets, mask.longest_query, mask.longest_key, mask.causal)
-    ours, theirs = heads(mask, dtype, "cuda"), heads(mask)
-    mixed, expected = unpadded_attention(*ours, on_gpu), plain_unpadded_attention(*theirs, mask)  # type: ignore[arg-type]
-    tolerance: dict[str, float] = (
-        {"rtol": 1e-4, "atol": 1e-4} if dtype == torch.float32 else {"rtol": 0.05, "atol": 0.05}
-    )
-    close(mixed.double().cpu(), expected, **tolerance)
-    gradients = torch.autograd.grad(mixed.square().sum(), ours), torch.autograd.grad(expected.square().sum(), theirs)
-    for our, their in zip(*gradients, strict=True):
-        close(our.double().cpu(), their, **tolerance)
+    queries, keys = (each.to("cuda", torch.int32) for each in (mask.query_offsets, mask.key_offsets))
+    on_gpu = UnpaddedMask(queries, keys, mask.longest_query, mask.longest_key, mask.causal)
+    (q, k, v), (plain_q, plain_k, plain_v) = heads(mask, dtype, "cuda"), heads(mask)
+    mixed = unpadded_attention(q, k, v, on_gpu)
+    expected = plain_unpadded_attention(plain_q, plain_k, plain_v, mask)
+    tolerance = 1e-4 if dtype == torch.float32 else 0.05
+    close(mixed.double().cpu(), expected, rtol=tolerance, atol=tolerance)
+    ours = torch.autograd.grad(mixed.square().sum(), (q, k, v))
+    theirs = torch.autograd.grad(expected.square().sum(), (plain_q, plain_k, plain_v))
+    for our, their in zip(ours, theirs, strict=True):
+        close(our.double().cpu(), their, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("bias", [False, True])

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 
-from dragoman.dataset.batch import Batch
+from dragoman.dataset.batch import Batch, make_batch
+from dragoman.kernels import accelerate, supports_unpadded
+from dragoman.model.build import build_model
 from dragoman.training import batches
+from dragoman.training.batch_loss import BatchLoss
 from dragoman.training.batches import STEPS_AHEAD, BatchStream
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks
 from dragoman.training.progress import Progress
+from dragoman.training.trainer import Trainer
 
 if TYPE_CHECKING:
-    from conftest import RecipeMaker
+    from conftest import RecipeMaker, TrainerMaker
     from dragoman.dataset.prepare import Dataset
 
 Ids = list[list[tuple[list[list[int]], list[list[int]]]]]
@@ -80,11 +84,10 @@ def test_a_closed_stream_continues_after_the_last_step_it_returned(streams: Stre
 
 def test_few_steps_are_made_in_advance(streams: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    make_batch = batches.make_batch
 
-    def counted(*arguments: object) -> Batch:
+    def counted(*arguments: Any) -> Batch:
         made.append(1)
-        return make_batch(*arguments)  # type: ignore[arg-type]
+        return make_batch(*arguments)
 
     monkeypatch.setattr(batches, "make_batch", counted)
     stream = streams(True)
@@ -103,6 +106,47 @@ def test_errors_reach_the_training_loop(streams: Streams, monkeypatch: pytest.Mo
     with pytest.raises(OSError, match="the store cannot be read"):
         stream.next_step()
     stream.close()
+
+
+def test_training_with_prefetched_batches_gives_the_same_weights(make_trainer: TrainerMaker) -> None:
+    trainers = [make_trainer("training.steps=12", "training.validations=3", "text.bpe_dropout=0.1") for _ in range(2)]
+    trainers[1].batches.prefetch = True
+    for trainer in trainers:
+        torch.manual_seed(1)
+        assert trainer.train()
+        trainer.batches.close()
+    weights, prefetched = (trainer.state.model.state_dict() for trainer in trainers)
+    assert all(torch.equal(weight, prefetched[name]) for name, weight in weights.items())
+
+
+def gpu_loss(trainer: Trainer) -> BatchLoss:
+    """The loss of a trainer with the modules for a GPU."""
+    source, target = trainer.data.source.vocabulary, trainer.data.target.vocabulary
+    recipe = trainer.recipe
+    model = build_model(recipe.model, len(source), len(target), source.pad, recipe.training.seed)
+    accelerate(model.train(), device_type="cuda")
+    assert supports_unpadded(model)
+    return BatchLoss(model, recipe.training, target.pad)
+
+
+@pytest.mark.parametrize("more", [(), ("training.r_drop=1",), ("training.kernels=false",)], ids=str)
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_loss_without_padding_is_that_of_padded_groups(
+    make_trainer: TrainerMaker, precision: str, more: tuple[str, ...]
+) -> None:
+    settings = (*SETTINGS, "model.dropout=0", f"training.precision={precision}", *more)
+    plain, faster = make_trainer(*settings), make_trainer(*settings)
+    faster.state.loss = gpu_loss(faster)
+    faster.batches.prefetch = True
+    losses = [trainer.gradients.compute(trainer.batches.next_step(), [1.0, 1.0]) for trainer in (plain, faster)]
+    faster.batches.close()
+    tolerance: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-5} if precision == "float32" else {"rtol": 0.05, "atol": 0.02}
+    for (_, ours), (_, theirs) in zip(*losses, strict=True):
+        torch.testing.assert_close(ours, theirs, **tolerance)
+    models = plain.state.model, faster.state.loss.model
+    gradients = [[each.grad for each in model.parameters()] for model in models]
+    for our, their in zip(*gradients, strict=True):
+        torch.testing.assert_close(our, their, **tolerance)
 
 
 def test_prefetched_batches_have_pairs_without_padding(streams: Streams) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -37,7 +38,7 @@ class StagedBatch:
         tensors = (part.view(shape) for part, shape in zip(parts, self.shapes, strict=True))
         batches = []
         for group in self.groups:
-            padded = {name: next(tensors) for name in PADDED}
+            padded: dict[str, Any] = {name: next(tensors) for name in PADDED}
             unpadded = UnpaddedPairs(**{name: next(tensors) for name in UNPADDED})
             batches.append(replace(group, **padded, unpadded=unpadded))
         return batches

@@ -92,7 +92,7 @@ class OneDNNLinear(StackedLinear):
 
 
 class UnslicedLinear(StackedLinear):
-    """A linear map that shares the parameters of another, without the copies that the gradients of slices cost a GPU."""
+    """A linear map that shares the parameters of another; if it uses all rows, its gradient is not copied."""
 
     def __init__(self, other: nn.Linear) -> None:
         super().__init__(other.in_features, other.out_features, bias=other.bias is not None, device="meta")

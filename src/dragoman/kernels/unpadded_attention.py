@@ -81,14 +81,16 @@ def plain_unpadded_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask
     """The same as `unpadded_attention`, sentence by sentence, on any device."""
     queries, keys, mixed = mask.query_offsets.tolist(), mask.key_offsets.tolist(), []
     for query, query_end, key, key_end in zip(queries, queries[1:], keys, keys[1:], strict=False):
-        heads = (each.transpose(0, 1) for each in (q[query:query_end], k[key:key_end], v[key:key_end]))
+        parts = q[query:query_end], k[key:key_end], v[key:key_end]
+        one_q, one_k, one_v = (part.transpose(0, 1) for part in parts)  # (heads, length, d_head) each
         allowed = causal_mask(query_end - query, q.device) if mask.causal else None
-        mixed.append(F.scaled_dot_product_attention(*heads, attn_mask=allowed, dropout_p=dropout).transpose(0, 1))
+        attended = F.scaled_dot_product_attention(one_q, one_k, one_v, allowed, dropout)
+        mixed.append(attended.transpose(0, 1))
     return torch.cat(mixed)
 
 
 def _rotate(x: Tensor, rotation: Tensor) -> Tensor:
     """`dragoman.model.positions.rotate` of (tokens, heads, d_head), as a product of complex numbers: few operations."""
-    pairs = torch.view_as_complex(x.to(rotation.dtype).unflatten(-1, (-1, 2)))  # (tokens, heads, d_head / 2)
+    pairs = torch.view_as_complex(x.to(rotation.dtype).view(*x.shape[:-1], -1, 2))  # (tokens, heads, d_head / 2)
     rotated = pairs * torch.view_as_complex(rotation)[:, None]
     return torch.view_as_real(rotated).flatten(-2).to(x.dtype)
