@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -9,8 +10,9 @@ import torch
 from tiny_models import SIZE, random_ids
 from torch import Tensor
 
-from dragoman.engines.cpu.decoder import PrepackedDecoder
 from dragoman.model.transformer import Transformer
+
+MakeDecoder = Callable[[Transformer], Any]
 
 
 class Steps:
@@ -19,13 +21,13 @@ class Steps:
     Args:
         model: In float64.
         source: Ids, (sentences, source).
-        prepacked: Decode with prepacked weights in float32 instead of the model.
+        make_decoder: Makes a decoder from a copy of the model in float32; by default the model itself decodes.
     """
 
-    def __init__(self, model: Transformer, source: Tensor, prepacked: bool = False) -> None:
+    def __init__(self, model: Transformer, source: Tensor, make_decoder: MakeDecoder | None = None) -> None:
         self.model = model
-        self.decoder = PrepackedDecoder(deepcopy(model).float()) if prepacked else model
-        self.tolerance: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-4} if prepacked else {}
+        self.decoder = make_decoder(deepcopy(model).float()) if make_decoder else model
+        self.tolerance: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-4} if make_decoder else {}
         self.cache: Any = self.decoder.start(source)
         self.source = source  # (rows, source)
         self.prefix = torch.empty(len(source), 0, dtype=torch.int64)  # (rows, length)
@@ -46,9 +48,9 @@ class Steps:
 
 
 @torch.inference_mode()
-def check_steps(model: Transformer, source: Tensor, prepacked: bool = False) -> None:
+def check_steps(model: Transformer, source: Tensor, make_decoder: MakeDecoder | None = None) -> None:
     """Branch, reorder and drop the hypotheses of three sentences."""
-    steps = Steps(model, source, prepacked)
+    steps = Steps(model, source, make_decoder)
     for select in (
         None,
         ([0, 0, 1, 1, 2, 2], None),  # two hypotheses per sentence

@@ -67,6 +67,20 @@ def test_requested_engine_without_support_is_rejected(bundle: Bundle) -> None:
         choose(request_for(bundle, compute_type="int8", decoding={"min_length": 2}))
 
 
+def test_weights_have_half_precision_on_gpus_that_support_it(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert request_for(bundle).weight_type == "float32"
+    for fast, weights in ((True, "bfloat16"), (False, "float32")):
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation, fast=fast: fast)
+        request = request_for(bundle, device=torch.device("cuda"))
+        assert request.weight_type == weights
+        assert choose(request).name == "torch"
+        assert request_for(bundle, device=torch.device("cuda"), compute_type="float32").weight_type == "float32"
+    with pytest.raises(UserError, match="--compute-type bfloat16 on the device cpu"):
+        choose(request_for(bundle, compute_type="bfloat16"), "torch")
+    with pytest.raises(UserError, match="--compute-type bfloat16"):
+        choose(request_for(bundle, compute_type="bfloat16"), "cpu")
+
+
 def test_without_oneDNN_torch_translates(  # noqa: N802
     bundle: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:

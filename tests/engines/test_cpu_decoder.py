@@ -10,6 +10,7 @@ import torch
 from steps import Steps, check_steps
 from tiny_models import VARIANTS, padded_source, random_ids, tiny_model
 
+from dragoman.engines.cpu.decoder import PrepackedDecoder
 from dragoman.engines.cpu.linear import rounded_rows
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 
@@ -28,24 +29,24 @@ CHOICES: dict[str, list[Any]] = {
 @pytest.mark.parametrize("choice", list(product(*CHOICES.values())), ids=lambda choice: "-".join(map(str, choice)))
 def test_steps_give_the_logits_of_the_model(choice: tuple[Any, ...], positions: str) -> None:
     options = dict(zip(CHOICES, choice, strict=True))
-    check_steps(tiny_model(**options, positions=positions, encoder_layers=1), padded_source(4, 6, 2), prepacked=True)
+    check_steps(tiny_model(**options, positions=positions, encoder_layers=1), padded_source(4, 6, 2), PrepackedDecoder)
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
 def test_steps_without_padding(options: dict[str, Any]) -> None:
-    check_steps(tiny_model(**options), padded_source(4, 4, 4), prepacked=True)
+    check_steps(tiny_model(**options), padded_source(4, 4, 4), PrepackedDecoder)
 
 
 @torch.inference_mode()
 def test_sentences_may_leave_before_the_first_step() -> None:
-    steps = Steps(tiny_model(), padded_source(4, 6, 2), prepacked=True)
+    steps = Steps(tiny_model(), padded_source(4, 6, 2), PrepackedDecoder)
     steps.select([2, 0], [2, 0])
     steps.feed(random_ids(2))
 
 
 @torch.inference_mode()
 def test_sentences_may_be_copied_before_the_first_step() -> None:
-    steps = Steps(tiny_model(), padded_source(4, 6), prepacked=True)
+    steps = Steps(tiny_model(), padded_source(4, 6), PrepackedDecoder)
     steps.select([0, 0, 1, 1], [0, 0, 1, 1])
     steps.feed(random_ids(4))
     steps.select([0, 2, 3], [0, 2, 3])
@@ -54,7 +55,7 @@ def test_sentences_may_be_copied_before_the_first_step() -> None:
 
 @torch.inference_mode()
 def test_many_rows_and_positions() -> None:
-    steps = Steps(tiny_model(max_length=40), padded_source(*range(2, 15)), prepacked=True)
+    steps = Steps(tiny_model(max_length=40), padded_source(*range(2, 15)), PrepackedDecoder)
     steps.select([sentence for sentence in range(13) for _ in range(11)], None)
     for length in range(40):
         steps.feed(random_ids(143, seed=length))

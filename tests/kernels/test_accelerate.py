@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from dragoman.kernels import KERNELS, accelerate, accelerated, linear
 from dragoman.kernels.dropout import ByteDropout
-from dragoman.kernels.linear import OneDNNLinear
+from dragoman.kernels.linear import OneDNNLinear, UnslicedLinear
+from dragoman.kernels.unpadded_attention import UnpaddedAttention
 from dragoman.kernels.varlen_attention import FusedVarlenAttention, VarlenAttention
 from dragoman.model.transformer import Transformer
 
@@ -32,12 +33,15 @@ def values_and_gradients(model: Transformer) -> tuple[Tensor, dict[str, Tensor]]
     return logits.detach(), {name: each.grad for name, each in model.named_parameters() if each.grad is not None}
 
 
+@pytest.mark.parametrize("device_type", ["cpu", "cuda"])
 @pytest.mark.parametrize("options", [*VARIANTS, {"attention": "fused"}, TORCH], ids=str)
-def test_values_and_gradients_are_the_same(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_and_gradients_are_the_same(
+    options: dict[str, Any], device_type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(linear, "MIN_ONEDNN_INPUT", 1)  # let oneDNN compute these small products too
     model = tiny_model(**options).float()
     expected = values_and_gradients(model)
-    accelerate(model)
+    accelerate(model, device_type=device_type)
     close(values_and_gradients(model), expected, rtol=1e-4, atol=1e-4)
 
 
@@ -65,6 +69,17 @@ def test_each_kernel_can_be_left_out() -> None:
         used = {type(module) for module in model.modules()}
         assert kind not in used
         assert {other for name, other in kinds.items() if name != left_out} <= used
+
+
+def test_each_kernel_for_a_gpu_can_be_left_out() -> None:
+    kinds = {"attention": UnpaddedAttention, "linear": UnslicedLinear}
+    for left_out, kind in kinds.items():
+        model = tiny_model()
+        accelerate(model, KERNELS.keys() - {left_out}, device_type="cuda")
+        used = {type(module) for module in model.modules()}
+        assert kind not in used
+        assert {other for name, other in kinds.items() if name != left_out} <= used
+        assert not {VarlenAttention, FusedVarlenAttention, OneDNNLinear, ByteDropout} & used
 
 
 def test_accelerating_twice_is_accelerating_once() -> None:

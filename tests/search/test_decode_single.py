@@ -11,10 +11,14 @@ from lookup import (
     Task,
     TransformerTask,
     assert_same,
+    decode_with,
     greedy,
     log_probabilities_of,
     score_of,
 )
+
+from dragoman.search import decode_single
+from dragoman.settings import Decoding
 
 SENTENCES = range(8)
 LENGTHS = [4, 1, 3, 6, 5, 2, 9, 3]
@@ -34,6 +38,18 @@ def test_each_token_is_the_likeliest(task: Task) -> None:
             assert token == max((EOS, *WORDS), key=lambda index: logits[index])
         assert len(found.log_probabilities) == len(found.tokens) + 1 <= limit
         assert BOS not in found.tokens
+
+
+@pytest.mark.parametrize("steps", [2, 3, 100])
+def test_reading_tokens_every_few_steps_changes_nothing(
+    task: Task, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Decoding(beam_size=1, sampling=True, n_best=2)
+    expected = greedy(task, SENTENCES, LENGTHS), decode_with(task, SENTENCES, LENGTHS, settings)
+    monkeypatch.setattr(decode_single, "CPU_STEPS", steps)
+    assert_same(greedy(task, SENTENCES, LENGTHS), expected[0])
+    for ours, theirs in zip(decode_with(task, SENTENCES, LENGTHS, settings), expected[1], strict=True):
+        assert_same(ours, theirs)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])

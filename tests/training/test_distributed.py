@@ -14,9 +14,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from torch import distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
 from dragoman.recipe import save_recipe
 from dragoman.training.checkpoint import checkpoint_steps
+from dragoman.training.distributed import Ranks, wrap_distributed
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
 
@@ -36,6 +38,15 @@ SETTINGS = (
 )
 """Without the biases of keys, whose gradient is nothing but rounding errors, which Adam would blow up, and without a
 kink in the activation, at which they would decide about a gradient."""
+
+
+def test_tables_of_positions_are_not_exchanged(tmp_path: Path) -> None:
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    module = wrap_distributed(torch.nn.BatchNorm1d(2), [], Ranks(0, 2), shard=False)
+    assert isinstance(module, DistributedDataParallel)
+    assert not module.will_sync_module_buffers()  # type: ignore[no-untyped-call]
+    del module  # before the process group, see `join_ranks`
+    dist.destroy_process_group()
 
 
 def torchrun(ranks: int, recipe: Path, output: Path, *more: str) -> subprocess.Popen[str]:

@@ -34,7 +34,7 @@ def compare(
     overrides: Overrides = None,
     engine: EngineName = None,
     device: Device = "auto",
-    compute_type: ComputeType = "float32",
+    compute_type: ComputeType = "auto",
     verbose: Verbose = False,
 ) -> None:
     """Compare two translators.

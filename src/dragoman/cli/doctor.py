@@ -106,7 +106,7 @@ def doctor_output(
     as_json: AsJson = False,
     engine: EngineName = None,
     device: Device = "auto",
-    compute_type: ComputeType = "float32",
+    compute_type: ComputeType = "auto",
     verbose: Verbose = False,
 ) -> None:
     """Check translations.

@@ -29,7 +29,7 @@ def evaluate(
     overrides: Overrides = None,
     engine: EngineName = None,
     device: Device = "auto",
-    compute_type: ComputeType = "float32",
+    compute_type: ComputeType = "auto",
     verbose: Verbose = False,
 ) -> None:
     """Measure the quality of a translator.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from dragoman.cli.options import BundlePath, ComputeType
+from dragoman.cli.options import BundlePath
 
 
 def export_bundle(
@@ -16,7 +16,10 @@ def export_bundle(
         Path, typer.Argument(metavar="DIRECTORY", help="Where to write; created, or replaced if it is an export.")
     ],
     to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="ctranslate2, huggingface, onnx or argos.")],
-    compute_type: ComputeType = "float32",
+    compute_type: Annotated[
+        Literal["float32", "int8"],
+        typer.Option(help="Data type of the exported weights; int8 (ctranslate2, argos) is smaller and less exact."),
+    ] = "float32",
     source: Annotated[
         Path | None,
         typer.Option(help="A file of sentences whose translations are compared (default: sentences of random tokens)."),

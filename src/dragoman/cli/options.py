@@ -29,8 +29,11 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON instead of text; translate and score print one object per line.")
 ]
 ComputeType = Annotated[
-    Literal["float32", "int8"],
-    typer.Option(help="Data type of the engine; int8 (ctranslate2) is faster, smaller and slightly less exact."),
+    Literal["auto", "float32", "bfloat16", "int8"],
+    typer.Option(
+        help="Data type of the engine; int8 (ctranslate2) and bfloat16 (on a GPU) are faster, smaller and slightly "
+        "less exact; auto is bfloat16 on a GPU that supports it, otherwise float32."
+    ),
 ]
 EngineName = Annotated[
     str | None,
@@ -50,7 +53,7 @@ class EngineOptions:
 
     name: str | None = None
     device: str = "auto"
-    compute_type: Literal["float32", "int8"] = "float32"
+    compute_type: Literal["auto", "float32", "bfloat16", "int8"] = "auto"
     verbose: bool = False
     token_scores: bool = True
     trace: bool = False

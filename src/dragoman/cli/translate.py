@@ -37,7 +37,7 @@ def translate(
     as_json: AsJson = False,
     engine: EngineName = None,
     device: Device = "auto",
-    compute_type: ComputeType = "float32",
+    compute_type: ComputeType = "auto",
     verbose: Verbose = False,
     ensemble: Annotated[
         list[Path] | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,20 @@ Transform = Callable[[Sentence], Sentence]
 
 
 @dataclass(frozen=True)
+class UnpaddedPairs:
+    """The sentence pairs of a batch without padding, one after another, int64.
+
+    Shapes: `source` (2, source tokens), ids and positions in the sentence; `target` (3, target tokens), ids of input
+    and output, and positions; `source_lengths` and `target_lengths` (batch,).
+    """
+
+    source: Tensor
+    target: Tensor
+    source_lengths: Tensor
+    target_lengths: Tensor
+
+
+@dataclass(frozen=True)
 class Batch:
     """Sentence pairs as padded int64 ids.
 
@@ -32,6 +46,7 @@ class Batch:
     target_output: Tensor
     source_tokens: int  # without padding
     target_tokens: int  # without padding
+    unpadded: UnpaddedPairs | None = None  # the same pairs, for kernels that need no padding
 
     @property
     def padded_tokens(self) -> int:
@@ -47,6 +62,20 @@ class Batch:
             self.source_tokens,
             self.target_tokens,
         )
+
+
+def unpad(batch: Batch, source_pad: int, target_pad: int) -> Batch:
+    """The same batch with its pairs without padding, given the ids of padding; on a CPU."""
+    source_real, target_real = batch.source != source_pad, batch.target_output != target_pad
+    unpadded = UnpaddedPairs(
+        source=torch.stack((batch.source[source_real], source_real.nonzero()[:, 1])),
+        target=torch.stack(
+            (batch.target_input[target_real], batch.target_output[target_real], target_real.nonzero()[:, 1])
+        ),
+        source_lengths=source_real.sum(1),
+        target_lengths=target_real.sum(1),
+    )
+    return replace(batch, unpadded=unpadded)
 
 
 def pad(sentences: Sequence[Sentence], *, first: int | None, last: int | None, pad: int) -> Tensor:

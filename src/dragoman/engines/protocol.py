@@ -13,11 +13,13 @@ from dragoman.bundle import Bundle
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
+from dragoman.system.device import compute_dtype
 
 Ids = Sequence[int]
 """The token ids of a sentence, without bos and eos."""
 
-ComputeType = Literal["float32", "int8"]
+ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
+"""Data types of an engine's weights; auto is bfloat16 on a GPU that supports it, otherwise float32."""
 
 
 class Engine(Protocol):
@@ -62,7 +64,7 @@ class EngineRequest:
         decoding: Settings of the search.
         device: Where to compute.
         path: The bundle's directory, if it was read from disk.
-        compute_type: Data type of the engine's weights and matrix products.
+        compute_type: Data type of the engine's weights and matrix products, see `weight_type`.
         token_scores: Whether hypotheses need log-probabilities of their tokens.
         trace: Whether the beam search must be recorded.
         scoring: Whether given translations must be scored.
@@ -73,7 +75,7 @@ class EngineRequest:
     decoding: Decoding
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     path: Path | None = None
-    compute_type: ComputeType = "float32"
+    compute_type: ComputeType = "auto"
     token_scores: bool = True
     trace: bool = False
     scoring: bool = False
@@ -83,6 +85,14 @@ class EngineRequest:
     def max_length(self) -> int:
         """Maximum length of sources and translations in tokens, eos included."""
         return self.bundle.recipe.model.max_length
+
+    @property
+    def weight_type(self) -> ComputeType:
+        """The compute type, with the data type that 'auto' selects on the device."""
+        if self.compute_type != "auto":
+            return self.compute_type
+        half = self.device.type == "cuda" and compute_dtype("auto", self.device) == torch.bfloat16
+        return "bfloat16" if half else "float32"
 
     def for_member(self, bundle: Bundle) -> EngineRequest:
         """The same request for a member of an ensemble."""

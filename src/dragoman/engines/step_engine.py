@@ -17,6 +17,7 @@ from dragoman.search.constraints import ANY, Constraints, max_target_length
 from dragoman.search.decode import decode
 from dragoman.search.hypothesis import Decoder, Hypothesis
 from dragoman.search.trace import BeamTrace
+from dragoman.system.device import to_device
 
 Score = Callable[[Sequence[Ids], Sequence[Ids]], list[list[float]]]
 
@@ -69,7 +70,7 @@ class StepEngine:
         forced = None
         if any(map(len, prefixes)):
             limits = [max(limit, len(prefix) + 1) for limit, prefix in zip(limits, prefixes, strict=True)]
-            forced = pad(prefixes, first=None, last=None, pad=ANY).to(device)  # (sentences, longest)
-        ids = pad(sources, first=None, last=source.eos, pad=source.pad).to(device)  # (sentences, source)
-        lengths = torch.tensor(limits, dtype=torch.int64, device=device)
+            forced = to_device(pad(prefixes, first=None, last=None, pad=ANY), device)  # (sentences, longest)
+        ids = to_device(pad(sources, first=None, last=source.eos, pad=source.pad), device)  # (sentences, source)
+        lengths = to_device(torch.tensor(limits, dtype=torch.int64), device)
         return ids, Constraints(target.bos, target.eos, target.forbidden_ids, lengths, forced)

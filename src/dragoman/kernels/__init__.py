@@ -5,6 +5,6 @@ compares values and gradients. Only dropout differs: it rounds its probability t
 replaces leaf modules in place, so `dragoman.model` does not import kernels.
 """
 
-from dragoman.kernels.accelerate import KERNELS, accelerate, accelerated, supports_varlen
+from dragoman.kernels.accelerate import KERNELS, accelerate, accelerated, supports_unpadded, supports_varlen
 
-__all__ = ["KERNELS", "accelerate", "accelerated", "supports_varlen"]
+__all__ = ["KERNELS", "accelerate", "accelerated", "supports_unpadded", "supports_varlen"]

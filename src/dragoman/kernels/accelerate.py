@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from copy import deepcopy
+from types import UnionType
 
 import torch
 from torch import nn
 
 from dragoman.kernels.dropout import ByteDropout
-from dragoman.kernels.linear import OneDNNLinear
+from dragoman.kernels.linear import OneDNNLinear, UnslicedLinear
+from dragoman.kernels.unpadded_attention import UnpaddedAttention
 from dragoman.kernels.varlen_attention import FusedVarlenAttention, VarlenAttention
 from dragoman.model.attention import FusedAttention, ScaledDotProductAttention, StackedLinear
 from dragoman.model.torch_transformer import TorchTransformer
@@ -23,13 +25,15 @@ def _linear(module: nn.Module, device: str, attention: str) -> nn.Module | None:
     if device == "cpu" and type(module) in (nn.Linear, StackedLinear):
         assert isinstance(module, nn.Linear)
         return OneDNNLinear(module)
-    return None
+    return UnslicedLinear(module) if device == "cuda" and type(module) is StackedLinear else None
 
 
 def _attention(module: nn.Module, device: str, attention: str) -> nn.Module | None:
     if type(module) not in (ScaledDotProductAttention, FusedAttention):
         return None
     assert isinstance(module, ScaledDotProductAttention)
+    if device == "cuda" and attention != "explicit":
+        return UnpaddedAttention(module.dropout.p)
     if attention == "fused" or (attention == "auto" and device != "cpu"):
         return FusedVarlenAttention(module.dropout.p)
     return VarlenAttention(module.dropout.p) if device == "cpu" else None
@@ -43,7 +47,7 @@ KERNELS: dict[str, Replace] = {"attention": _attention, "linear": _linear, "drop
 """The kernels that replace modules, in order: attention comes before the dropout inside it."""
 
 
-def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS)) -> None:
+def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS), device_type: str | None = None) -> None:
     """Replace leaf modules of a model, in place, by faster ones that share their parameters.
 
     Call it when the model is on the device where it will run. A module that occurs several times, as in
@@ -52,8 +56,10 @@ def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS)) ->
     Args:
         model: The model, on the device where it will run.
         kernels: Which of `KERNELS` to use.
+        device_type: The type of device to choose modules for, by default the model's. Modules for a GPU also run on a
+            CPU, where only their results are of interest.
     """
-    device = model.target_embedding.weight.device.type
+    device = device_type or model.target_embedding.weight.device.type
     for name in (name for name in KERNELS if name in kernels):
         made: dict[nn.Module, nn.Module | None] = {}
         for parent in list(model.modules()):
@@ -64,22 +70,41 @@ def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS)) ->
                     setattr(parent, child_name, faster.train(child.training))
 
 
-def accelerated(model: Transformer, device: torch.device | None = None) -> Transformer:
+def accelerated(
+    model: Transformer, device: torch.device | None = None, dtype: torch.dtype | None = None
+) -> Transformer:
     """A copy of a model with faster modules, in evaluation mode, on a device; the model passed in does not change.
 
-    The copy shares its parameters with the model if the model is on this device (default: the model's device).
+    The copy shares its parameters with the model if neither device nor data type changes.
+
+    Args:
+        model: The model to copy.
+        device: Device of the copy, by default the model's.
+        dtype: Data type of the copy's parameters, by default the model's. Tables of positions stay in float32.
     """
-    current = model.target_embedding.weight.device
-    device = device or current
-    same = device.type == current.type and device.index in (None, current.index)
+    weight = model.target_embedding.weight
+    device = device or weight.device
+    same_device = device.type == weight.device.type and device.index in (None, weight.device.index)
+    same = same_device and dtype in (None, weight.dtype)
     tensors = [*model.parameters(), *model.buffers()] if same else []
     copied = deepcopy(model, {id(tensor): tensor for tensor in tensors}).to(device).eval()
+    if dtype is not None and not same:
+        for parameter in copied.parameters():
+            parameter.data = parameter.data.to(dtype)
     accelerate(copied)
     return copied
 
 
 def supports_varlen(model: Transformer) -> bool:
     """Whether all attention of a model accepts a `VarlenMask`."""
+    return _all_attention_is(model, VarlenAttention | FusedVarlenAttention)
+
+
+def supports_unpadded(model: Transformer) -> bool:
+    """Whether all attention of a model accepts an `UnpaddedMask`."""
+    return _all_attention_is(model, UnpaddedAttention)
+
+
+def _all_attention_is(model: Transformer, kinds: type | UnionType) -> bool:
     cores = [module for module in model.modules() if isinstance(module, ScaledDotProductAttention)]
-    varlen = all(isinstance(core, VarlenAttention | FusedVarlenAttention) for core in cores)
-    return varlen and not isinstance(model, TorchTransformer)
+    return all(isinstance(core, kinds) for core in cores) and not isinstance(model, TorchTransformer)

@@ -1,4 +1,4 @@
-"""Linear maps in float32 on a CPU with oneDNN, which is faster than torch's default library.
+"""Linear maps: in float32 on a CPU with oneDNN, which is faster than torch's default library.
 
 oneDNN compiles a kernel for each new shape, so it is not used for small matrices; for decoding see
 `dragoman.engines.cpu`.
@@ -89,3 +89,15 @@ class OneDNNLinear(StackedLinear):
     def forward(self, x: Tensor, rows: slice = slice(None)) -> Tensor:
         """(…, inputs) -> (…, outputs of these rows of the matrix)."""
         return onednn_linear(x, self.weight[rows], None if self.bias is None else self.bias[rows])
+
+
+class UnslicedLinear(StackedLinear):
+    """A linear map that shares the parameters of another; if it uses all rows, its gradient is not copied."""
+
+    def __init__(self, other: nn.Linear) -> None:
+        super().__init__(other.in_features, other.out_features, bias=other.bias is not None, device="meta")
+        self.weight, self.bias = other.weight, other.bias
+
+    def forward(self, x: Tensor, rows: slice = slice(None)) -> Tensor:
+        """(…, inputs) -> (…, outputs of these rows of the matrix)."""
+        return F.linear(x, self.weight, self.bias) if rows == slice(None) else super().forward(x, rows)

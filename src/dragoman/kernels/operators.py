@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -36,3 +38,9 @@ def softmax_backward(gradient: Tensor, output: Tensor, dim: int) -> Tensor:
         return output * (gradient - (gradient * output).sum(dim, keepdim=True))
     result: Tensor = torch.ops.aten._softmax_backward_data(gradient, output, dim, output.dtype)
     return result
+
+
+@cache
+def has_flash_attention(device: torch.device) -> bool:
+    """Whether a GPU has the instructions that FlashAttention needs, which is so since NVIDIA's Ampere."""
+    return torch.cuda.get_device_capability(device) >= (8, 0)

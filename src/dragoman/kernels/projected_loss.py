@@ -63,7 +63,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         bias: Tensor | None,
         targets: Tensor,
         smoothing: float,
-        ignored: Tensor,
+        ignored: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
         gradients = _Gradients(hidden, weight, bias)
         target_logits, log_sums = hidden.new_empty(2, len(targets), dtype=torch.float32)  # (tokens,) each
@@ -71,9 +71,10 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             logits = matmul_nt(hidden[chunk], weight, bias)  # (rows, vocabulary)
             target_logits[chunk] = logits.gather(1, targets[chunk, None])[:, 0]
             difference, log_sums[chunk] = _softmax_minus_target(logits, targets[chunk], smoothing)
-            difference.index_fill_(0, ignored[chunk].nonzero()[:, 0], 0.0)
+            if ignored is not None:
+                _clear(difference, ignored[chunk])
             gradients.add_chunk(chunk, difference, hidden, weight)
-        real = (~ignored).float()  # (tokens,)
+        real = torch.ones_like(log_sums) if ignored is None else (~ignored).float()  # (tokens,)
         hidden = hidden.float() * real[:, None]  # no matrix products with it: autocast would round them
         mean_weight = weight.mean(0, dtype=torch.float32)  # (d_model,)
         gradients.add_smoothing(smoothing, real, hidden, mean_weight)
@@ -84,8 +85,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             mean_logits += bias.mean(dtype=torch.float32)
         nll = log_sums - target_logits  # (tokens,)
         smooth = log_sums - mean_logits  # (tokens,), mean of -log p over the vocabulary
-        loss = ((1 - smoothing) * nll + smoothing * smooth).masked_fill(ignored, 0.0).sum()
-        nll_sum = nll.masked_fill(ignored, 0.0).sum()
+        loss, nll_sum = _sum((1 - smoothing) * nll + smoothing * smooth, ignored), _sum(nll, ignored)
         ctx.mark_non_differentiable(nll_sum)
         return loss, nll_sum
 
@@ -102,6 +102,18 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             None,
             None,
         )
+
+
+def _sum(losses: Tensor, ignored: Tensor | None) -> Tensor:
+    return (losses if ignored is None else losses.masked_fill(ignored, 0.0)).sum()
+
+
+def _clear(difference: Tensor, ignored: Tensor) -> None:
+    """Set the rows of ignored targets to zero."""
+    if difference.device.type == "cpu":
+        difference.index_fill_(0, ignored.nonzero()[:, 0], 0.0)  # writes few rows
+    else:
+        difference.masked_fill_(ignored[:, None], 0.0)  # the number of rows would have to be known on the CPU
 
 
 def _chunks(hidden: Tensor, weight: Tensor) -> Iterator[slice]:
@@ -142,19 +154,21 @@ def projected_cross_entropy(
         The loss to minimize, and the negative log-likelihood without smoothing (not differentiable),
         each summed over tokens, in nats.
     """
-    ignored = torch.zeros_like(targets, dtype=torch.bool) if ignore is None else targets == ignore
+    ignored = None if ignore is None else targets == ignore
     apply: Any = _ProjectedCrossEntropy.apply
     loss, nll = apply(hidden, weight, bias, targets, smoothing, ignored)
     return loss, nll
 
 
 def plain_cross_entropy(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float, ignore: int
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float, ignore: int | None = None
 ) -> tuple[Tensor, Tensor]:
     """The same as `projected_cross_entropy`, with all logits in memory."""
     logits = F.linear(hidden, weight, bias).float()  # (tokens, vocabulary)
     losses = [
-        F.cross_entropy(logits, targets, ignore_index=ignore, label_smoothing=each, reduction="sum")
+        F.cross_entropy(
+            logits, targets, ignore_index=-100 if ignore is None else ignore, label_smoothing=each, reduction="sum"
+        )
         for each in (smoothing, 0.0)
     ]
     return losses[0], losses[1].detach()

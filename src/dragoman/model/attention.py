@@ -102,14 +102,14 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x: Tensor, mask: Any, rotation: Tensor | None = None, memory: Tensor | None = None) -> Tensor:
         """Attend from x, (batch, target, d_model), to the memory, (batch, source, d_model), or to x if that is None."""
         if memory is None:
-            q, k, v = self._split(self.qkv(x)).chunk(3, dim=1)
+            q, k, v = map(self._split, self.qkv(x).chunk(3, dim=-1))
         else:
             q, (k, v) = self._queries(x), self.keys_values(memory)
         return self._merge(self.core(q, k, v, mask, rotation))
 
     def step(self, x: Tensor, cache: LayerCache, rotation: Tensor | None) -> Tensor:
         """Self-attention of one new position per row, (rows, 1, d_model), to all positions so far."""
-        q, k, v = self._split(self.qkv(x)).chunk(3, dim=1)
+        q, k, v = map(self._split, self.qkv(x).chunk(3, dim=-1))
         if rotation is not None:
             q, k = rotate(q, rotation), rotate(k, rotation)
         k, v = cache.extend(k, v)  # (rows, heads, time, d_head)
@@ -123,16 +123,15 @@ class MultiHeadAttention(nn.Module):
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of (batch, source, d_model), each (batch, heads, source, d_head)."""
-        k, v = self._split(self.qkv(memory, slice(memory.shape[-1], None))).chunk(2, dim=1)
+        k, v = map(self._split, self.qkv(memory, slice(memory.shape[-1], None)).chunk(2, dim=-1))
         return k, v
 
     def _queries(self, x: Tensor) -> Tensor:
         return self._split(self.qkv(x, slice(x.shape[-1])))
 
     def _split(self, x: Tensor) -> Tensor:
-        """(batch, length, n * d_model) -> (batch, n * heads, length, d_head)."""
-        d_head = self.qkv.in_features // self.heads
-        return x.view(*x.shape[:2], -1, d_head).transpose(1, 2)
+        """(batch, length, d_model) -> (batch, heads, length, d_head)."""
+        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
     def _merge(self, mixed: Tensor) -> Tensor:
         """(batch, heads, target, d_head) -> (batch, target, d_model)."""

@@ -121,7 +121,7 @@ class Transformer(nn.Module):
 
     def step_hidden(self, tokens: Tensor, cache: KVCache) -> Tensor:
         """The decoder's output for one more token of every row, (rows, d_model)."""
-        position = torch.tensor([cache.length], device=tokens.device)
+        position = torch.arange(cache.length, cache.length + 1, device=tokens.device)
         x, rotation = self.embed_target(tokens[:, None], position), self.target_positions.rotation(position)
         for layer, layer_cache in zip(self.decoder_layers, cache.layers, strict=True):
             x = layer.step(x, layer_cache, cache.memory_mask, rotation)  # (rows, 1, d_model)

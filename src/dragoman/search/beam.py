@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from dragoman.search.constraints import Constraints, apply_constraints
+from dragoman.search.history import Continuations, History, read_together
 from dragoman.search.hypothesis import Decoder, Hypothesis, finished_hypothesis, length_penalty
 from dragoman.search.log_probabilities import log_probabilities
 from dragoman.search.logits_processors import apply_processors, build_processors
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
+from dragoman.system.device import to_device
 
 
 def beam_search(
@@ -38,9 +40,12 @@ def beam_search(
     tokens = torch.full_like(constraints.max_lengths, constraints.bos)
     while beams.sentences:
         candidates = search.continuations(beams, decoder.step(tokens, cache))
-        search.collect_ended(beams, candidates)
-        before, unfinished = beams, search.unfinished(beams, candidates)
-        beams, rows, kept = search.advance(beams, candidates, unfinished)
+        live = search.without_ended(candidates)
+        read_candidates, read_live = read_together(candidates, live)
+        search.collect_ended(beams, read_candidates)
+        search.history.add(beams.sentences, read_live)
+        before, unfinished = beams, search.unfinished(beams, read_candidates)
+        beams, rows, kept = search.advance(beams, live, unfinished)
         if trace is not None:
             _record(trace, before, candidates, beams, search.ended)
         cache.select(rows, kept)
@@ -55,7 +60,6 @@ class _Beams:
     sentences: list[int]  # index of each sentence in the input
     scores: Tensor  # (sentences, width), summed log-probabilities, float32; -inf: no hypothesis
     tokens: Tensor  # (sentences, width, length), int64
-    log_probabilities: Tensor  # (sentences, width, length), float32
 
     @classmethod
     def first(cls, sentences: int, device: torch.device) -> _Beams:
@@ -64,18 +68,7 @@ class _Beams:
             sentences=list(range(sentences)),
             scores=torch.zeros(sentences, 1, device=device),
             tokens=torch.empty(sentences, 1, 0, dtype=torch.int64, device=device),
-            log_probabilities=torch.empty(sentences, 1, 0, device=device),
         )
-
-
-@dataclass
-class _Candidates:
-    """The best continuations of each sentence's hypotheses, best first."""
-
-    scores: Tensor  # (sentences, candidates), summed log-probabilities, float32
-    origins: Tensor  # (sentences, candidates), index of the hypothesis that each continues, int64
-    tokens: Tensor  # (sentences, candidates), int64
-    log_probabilities: Tensor  # (sentences, candidates), of the last token, float32
 
 
 @dataclass
@@ -94,10 +87,10 @@ class _BeamSearch:
     def __init__(self, settings: Decoding, constraints: Constraints) -> None:
         self.settings, self.constraints = settings, constraints
         self.processors = build_processors(settings, constraints.forbidden, constraints.eos)
-        self.limits: list[int] = constraints.max_lengths.tolist()
-        self.ended = [_Ended() for _ in self.limits]
+        self.ended = [_Ended() for _ in constraints.limits]
+        self.history = History()
 
-    def continuations(self, beams: _Beams, logits: Tensor) -> _Candidates:
+    def continuations(self, beams: _Beams, logits: Tensor) -> Continuations:
         """The 2 * beam_size best continuations of each sentence: enough for beam_size continuations without eos.
 
         Args:
@@ -110,7 +103,7 @@ class _BeamSearch:
         values = values.view(sentences, width * count)
         scores = (beams.scores[:, :, None] + values.view(sentences, width, count)).flatten(1)
         scores, order = scores.topk(min(2 * beam_size, width * count), dim=-1)  # (sentences, candidates)
-        return _Candidates(
+        return Continuations(
             scores=scores,
             origins=order // count,
             tokens=best.view(sentences, -1).gather(1, order),
@@ -130,22 +123,24 @@ class _BeamSearch:
             return best, values
         return apply_constraints(best, values, forced.repeat_interleave(width), logits, original)
 
-    def collect_ended(self, beams: _Beams, candidates: _Candidates) -> None:
+    def without_ended(self, candidates: Continuations) -> Continuations:
+        """The beam_size best candidates of each sentence without eos; -inf in place of missing ones."""
+        scores = candidates.scores.masked_fill(candidates.tokens == self.constraints.eos, -math.inf)
+        scores, order = scores.topk(min(self.settings.beam_size, scores.shape[1]), dim=-1)  # (sentences, width)
+        return replace(candidates.gather(order), scores=scores)
+
+    def collect_ended(self, beams: _Beams, candidates: Continuations) -> None:
         """Store the hypotheses that end in this step, with eos among the beam_size best continuations."""
         ended = (candidates.tokens == self.constraints.eos) & (candidates.scores > -math.inf)
         ended[:, self.settings.beam_size :] = False
-        places = ended.nonzero()  # (ended, 2)
-        if not len(places):
-            return
-        index, candidate = places.unbind(1)
-        origins = candidates.origins[index, candidate]
-        last = candidates.log_probabilities[index, candidate]
-        found = beams.tokens[index, origins].tolist(), beams.log_probabilities[index, origins].tolist(), last.tolist()
-        for sentence, tokens, values, value in zip(index.tolist(), *found, strict=True):
-            hypothesis = finished_hypothesis(tokens, [*values, value], self.settings.length_penalty)
-            self.ended[beams.sentences[sentence]].hypotheses.append(hypothesis)
+        for index, candidate in zip(*ended.nonzero(), strict=True):
+            sentence = beams.sentences[index]
+            tokens, values = self.history.hypothesis(sentence, candidates.origins[index, candidate])
+            values.append(float(candidates.log_probabilities[index, candidate]))
+            hypothesis = finished_hypothesis(tokens, values, self.settings.length_penalty)
+            self.ended[sentence].hypotheses.append(hypothesis)
 
-    def unfinished(self, beams: _Beams, candidates: _Candidates) -> list[int]:
+    def unfinished(self, beams: _Beams, candidates: Continuations) -> list[int]:
         """Indices of the sentences whose search continues."""
         length = beams.tokens.shape[2]
         return [
@@ -153,7 +148,7 @@ class _BeamSearch:
             for index, (sentence, score) in enumerate(
                 zip(beams.sentences, candidates.scores[:, 0].tolist(), strict=True)
             )
-            if length + 1 < self.limits[sentence] and not self._is_settled(sentence, score)
+            if length + 1 < self.constraints.limits[sentence] and not self._is_settled(sentence, score)
         ]
 
     def _is_settled(self, sentence: int, score: float) -> bool:
@@ -162,33 +157,28 @@ class _BeamSearch:
         if len(ended.hypotheses) >= self.settings.beam_size:
             return True
         # log-probabilities are never positive, so the longest continuation has the best penalty
-        bound = score / length_penalty(self.limits[sentence], self.settings.length_penalty)
+        bound = score / length_penalty(self.constraints.limits[sentence], self.settings.length_penalty)
         return len(ended.hypotheses) >= n_best and ended.best(n_best)[-1].score >= bound
 
     def advance(
-        self, beams: _Beams, candidates: _Candidates, unfinished: list[int]
+        self, beams: _Beams, live: Continuations, unfinished: list[int]
     ) -> tuple[_Beams, Tensor, Tensor | None]:
         """The beams after this step, the cache rows that they continue, and the sentences to keep (None: all)."""
-        kept = None
+        device, kept = beams.scores.device, None
+        first = torch.arange(len(beams.sentences), device=device)[:, None] * beams.scores.shape[1]
         if len(unfinished) < len(beams.sentences):
-            kept = torch.tensor(unfinished, dtype=torch.int64, device=beams.scores.device)  # (kept sentences,)
-            candidates = _Candidates(*(getattr(candidates, each.name)[kept] for each in fields(candidates)))
-        scores = candidates.scores.masked_fill(candidates.tokens == self.constraints.eos, -math.inf)
-        scores, order = scores.topk(min(self.settings.beam_size, scores.shape[1]), dim=-1)  # (kept, width)
-        first = torch.arange(len(beams.sentences), device=scores.device)[:, None] * beams.scores.shape[1]
-        rows = (first if kept is None else first[kept]) + candidates.origins.gather(1, order)  # (kept, width)
-        values = candidates.log_probabilities.gather(1, order)[:, :, None]
-        tokens = candidates.tokens.gather(1, order)[:, :, None]
+            kept = to_device(torch.tensor(unfinished, dtype=torch.int64), device)  # (kept sentences,)
+            first, live = first[kept], live.select(kept)
+        rows = first + live.origins  # (kept, width)
         advanced = _Beams(
             sentences=[beams.sentences[index] for index in unfinished],
-            scores=scores,
-            tokens=torch.cat((beams.tokens.flatten(0, 1)[rows], tokens), dim=2),
-            log_probabilities=torch.cat((beams.log_probabilities.flatten(0, 1)[rows], values), dim=2),
+            scores=live.scores,
+            tokens=torch.cat((beams.tokens.flatten(0, 1)[rows], live.tokens[:, :, None]), dim=2),
         )
         return advanced, rows.flatten(), kept
 
 
-def _record(trace: BeamTrace, before: _Beams, candidates: _Candidates, after: _Beams, ended: list[_Ended]) -> None:
+def _record(trace: BeamTrace, before: _Beams, candidates: Continuations, after: _Beams, ended: list[_Ended]) -> None:
     """Record the candidates of a step, and whether each was kept, ended or dropped."""
     kept: dict[int, list[list[int]]] = {
         sentence: tokens[scores > -math.inf].tolist()

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dragoman.search.log_probabilities import log_probabilities
 from dragoman.settings import Decoding
+from dragoman.system.device import to_device
 
 ANY = -1
 """In place of a token: no token is forced."""
@@ -31,7 +32,8 @@ class Constraints:
     ) -> None:
         self.bos, self.eos, self.forbidden = bos, eos, forbidden
         self.max_lengths, self.prefixes = max_lengths, prefixes
-        self._shortest = int(max_lengths.min()) if len(max_lengths) else 0
+        self.limits: list[int] = max_lengths.tolist()
+        self._shortest, self.longest = min(self.limits, default=0), max(self.limits, default=0)
 
     def repeat(self, copies: int) -> Constraints:
         """The constraints of a batch in which every sentence occurs this many times in a row."""
@@ -46,7 +48,7 @@ class Constraints:
         prefixes = self.prefixes if self.prefixes is not None and length < self.prefixes.shape[1] else None
         if prefixes is None and length + 1 < self._shortest:
             return None
-        chosen = torch.tensor(sentences, dtype=torch.int64, device=self.max_lengths.device)
+        chosen = to_device(torch.tensor(sentences, dtype=torch.int64), self.max_lengths.device)
         forced = torch.full_like(chosen, ANY) if prefixes is None else prefixes[chosen, length]
         return forced.masked_fill(self.max_lengths[chosen] <= length + 1, self.eos)
 

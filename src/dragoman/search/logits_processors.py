@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dragoman.settings import Decoding
+from dragoman.system.device import to_device
 
 LogitsProcessor = Callable[[Tensor, Tensor], Tensor]
 """Takes logits (rows, vocabulary) and the tokens of each row so far (rows, length); may change the logits in place."""
@@ -19,7 +20,10 @@ def forbid(ids: Sequence[int]) -> LogitsProcessor:
     columns = torch.tensor(ids, dtype=torch.int64)
 
     def apply(logits: Tensor, tokens: Tensor) -> Tensor:
-        return logits.index_fill_(1, columns.to(logits.device), -math.inf)
+        nonlocal columns
+        if columns.device != logits.device:
+            columns = to_device(columns, logits.device)  # once
+        return logits.index_fill_(1, columns, -math.inf)
 
     return apply
 
@@ -67,8 +71,8 @@ def no_repeat_ngram(n: int) -> LogitsProcessor:
             return logits
         ngrams = tokens.unfold(1, n, 1)  # (rows, ngrams, n)
         matches = (ngrams[:, :, :-1] == tokens[:, None, length - n + 1 :]).all(dim=-1)  # (rows, ngrams)
-        rows, places = matches.nonzero(as_tuple=True)
-        return logits.index_put_((rows, ngrams[rows, places, -1]), logits.new_tensor(-math.inf))
+        limits = torch.full_like(matches, math.inf, dtype=logits.dtype).masked_fill(matches, -math.inf)
+        return logits.scatter_reduce_(1, ngrams[:, :, -1], limits, "amin")
 
     return apply
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dragoman.search.logits_processors import apply_processors, build_sampling_processors
 from dragoman.settings import Decoding
+from dragoman.system.device import to_device
 
 
 class Sampler:
@@ -38,5 +39,6 @@ class Sampler:
         """
         probabilities = apply_processors(self.processors, logits, tokens).softmax(dim=-1)
         cumulative = probabilities.double().cumsum(dim=-1)  # (rows, vocabulary)
-        numbers = self.numbers[samples, tokens.shape[1]][:, None] * cumulative[:, -1:]  # (rows, 1)
+        rows = to_device(torch.tensor(samples), logits.device)  # (rows,)
+        numbers = self.numbers[rows, tokens.shape[1]][:, None] * cumulative[:, -1:]  # (rows, 1)
         return torch.searchsorted(cumulative, numbers, right=True)[:, 0].clamp(max=logits.shape[1] - 1)

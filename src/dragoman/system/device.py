@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from torch import Tensor
 
 from dragoman.errors import UserError
 
@@ -24,6 +25,11 @@ def choose_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError, TypeError, ValueError) as error:
         raise UserError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from error
     return device
+
+
+def to_device(tensor: Tensor, device: torch.device) -> Tensor:
+    """A copy of a CPU tensor on a device; on a GPU, the program continues while pinned memory is copied."""
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def compute_dtype(precision: str, device: torch.device) -> torch.dtype:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.dataset.batch import Batch
-from dragoman.kernels import supports_varlen
+from dragoman.kernels import supports_unpadded, supports_varlen
 from dragoman.kernels.projected_loss import plain_cross_entropy, projected_cross_entropy
+from dragoman.kernels.unpadded import UnpaddedBatch, unpadded_hidden
 from dragoman.kernels.varlen import concatenate, concatenate_vectors, plain_hidden, varlen_hidden
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
@@ -36,17 +39,24 @@ class BatchLoss(nn.Module):
             batch: Groups of sentences of similar length.
             teacher_forcing: Probability that an input of the decoder is the reference's token.
         """
+        unpadded = UnpaddedBatch.join(batch) if teacher_forcing == 1.0 and supports_unpadded(self.model) else None
+        if unpadded is not None:
+            return self._loss(lambda: unpadded_hidden(self.model, unpadded), unpadded.target_output, None)
         targets, _ = concatenate([group.target_output for group in batch], self.target_pad)  # (1, tokens)
+        return self._loss(lambda: self._hidden(batch, teacher_forcing), targets[0], self.target_pad)
+
+    def _loss(self, run: Callable[[], Tensor], targets: Tensor, ignore: int | None) -> tuple[Tensor, Tensor]:
+        """The losses, given a function for the decoder's outputs, (tokens, d_model), and the ids to predict."""
         with autocast(self.settings.precision, targets.device) as dtype:
             output = self.model.output
             weight, bias = output.weight.to(dtype), None if output.bias is None else output.bias.to(dtype)
-            hidden = self._hidden(batch, teacher_forcing).to(dtype)  # (tokens, d_model)
+            hidden = run().to(dtype)  # (tokens, d_model)
             if self.settings.r_drop:
-                other = self._hidden(batch, teacher_forcing).to(dtype)  # with different dropout
+                other = run().to(dtype)  # with different dropout
                 logits = F.linear(hidden, weight, bias), F.linear(other, weight, bias)  # (tokens, vocabulary) each
-                return r_drop_loss(logits, targets[0], self.settings, self.target_pad)
+                return r_drop_loss(logits, targets, self.settings, ignore)
             loss = projected_cross_entropy if self.settings.kernels else plain_cross_entropy
-            return loss(hidden, weight, bias, targets[0], self.settings.label_smoothing, self.target_pad)
+            return loss(hidden, weight, bias, targets, self.settings.label_smoothing, ignore)
 
     def _hidden(self, batch: list[Batch], teacher_forcing: float) -> Tensor:
         """The decoder's outputs in the order of `concatenate`, (tokens, d_model)."""

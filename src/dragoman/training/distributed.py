@@ -143,7 +143,9 @@ def wrap_distributed(loss: nn.Module, layers: Iterable[nn.Module], ranks: Ranks,
     if ranks.size == 1:
         return loss
     if not shard:
-        return DistributedDataParallel(loss, gradient_as_bucket_view=True)
+        wrapped = DistributedDataParallel(loss, gradient_as_bucket_view=True)
+        wrapped.broadcast_buffers = False  # tables of positions never change; torch 2.13 renamed the argument
+        return wrapped
     for layer in layers:
         fully_shard(layer)
     fully_shard(loss)

@@ -9,7 +9,7 @@ from dragoman.settings import Training
 
 
 def r_drop_loss(
-    logits: tuple[Tensor, Tensor], targets: Tensor, settings: Training, ignore: int
+    logits: tuple[Tensor, Tensor], targets: Tensor, settings: Training, ignore: int | None
 ) -> tuple[Tensor, Tensor]:
     """Summed loss of two predictions of the same tokens (eq. 3), halved.
 
@@ -19,15 +19,16 @@ def r_drop_loss(
         logits: Logits of two passes with different dropout, (tokens, vocabulary) each.
         targets: Ids to predict, (tokens,), int64.
         settings: Label smoothing, and the weight of the Kullback-Leibler divergences (`r_drop`, the paper's alpha).
-        ignore: Targets with this id, such as padding, do not count.
+        ignore: Targets with this id, such as padding, do not count; None: all targets count.
 
     Returns:
         The loss to minimize, and the negative log-likelihood of the first pass (not differentiable), each summed over
         tokens, in nats.
     """
-    real = targets != ignore
-    targets = targets[real]
-    first, second = (each[real].float().log_softmax(-1) for each in logits)  # (tokens, vocabulary) each
+    if ignore is not None:
+        real = targets != ignore
+        targets, logits = targets[real], (logits[0][real], logits[1][real])
+    first, second = (each.float().log_softmax(-1) for each in logits)  # (tokens, vocabulary) each
     losses = [
         F.cross_entropy(each, targets, reduction="sum", label_smoothing=settings.label_smoothing)
         for each in (first, second)

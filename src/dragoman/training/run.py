@@ -83,7 +83,7 @@ class _Run:
     def _train(self, data: Dataset, tests: dict[str, list[Pair]], device: torch.device, resume: bool) -> bool:
         torch.manual_seed(self.recipe.training.seed + self.ranks.rank)
         trainer = self._build_trainer(data, device)
-        with closing(trainer.log.metrics):
+        with closing(trainer.log.metrics), closing(trainer.batches):
             if self.ranks == SINGLE_PROCESS and not resume:
                 self._check_start(trainer)
             with _stop_on_signals(trainer):

@@ -22,7 +22,7 @@ def unsupported(request: EngineRequest) -> list[str]:
     reasons = {
         "CPUs without AVX-512, or builds of torch without oneDNN": not HAS_ONEDNN_LINEAR,
         f"the device {request.device}": request.device.type != "cpu",
-        f"--compute-type {request.compute_type}": request.compute_type != "float32",
+        f"--compute-type {request.weight_type}": request.weight_type != "float32",
         "decoding.cache = false": not request.decoding.cache,
         f"model.implementation = {model.implementation!r}": model.implementation != "dragoman",
         f"model.positions = {model.positions!r}": model.positions not in SUPPORTED_POSITIONS,

@@ -41,9 +41,10 @@ def unsupported(request: EngineRequest) -> list[str]:
         "scoring given translations, because unknown words would have no probability": request.scoring,
         "an ensemble": request.in_ensemble,
         f"the device {request.device}": request.device.type != "cpu",
+        "--compute-type bfloat16": request.weight_type == "bfloat16",
         "a bundle that is not on disk": request.path is None,
         "a bundle that cannot be converted, because neither its directory nor the cache is writable": (
-            request.path is not None and conversion_directory(request.path, request.compute_type) is None
+            request.path is not None and conversion_directory(request.path, request.weight_type) is None
         ),
     }
     return [reason for reason, met in reasons.items() if met] + unsupported_settings(request.bundle)
@@ -56,7 +57,7 @@ def open_engine(request: EngineRequest) -> Engine:
         UserError: The converted bundle cannot be written or read.
     """
     assert request.path is not None, "`unsupported` refuses bundles that are not on disk"
-    return CTranslate2Engine(request, convert(request.bundle, request.path, request.compute_type))
+    return CTranslate2Engine(request, convert(request.bundle, request.path, request.weight_type))
 
 
 class CTranslate2Engine:
@@ -83,7 +84,7 @@ class CTranslate2Engine:
 
     def __init__(self, request: EngineRequest, converted: Path) -> None:
         self.request, self.max_length = request, request.max_length
-        self._workers = Workers(converted, request.compute_type)
+        self._workers = Workers(converted, request.weight_type)
 
     @cached_property
     def _other(self) -> Engine:

@@ -4,24 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
+
 from dragoman.engines.protocol import EngineRequest, Ids
 from dragoman.engines.scoring import score_targets
 from dragoman.engines.step_engine import StepEngine
+from dragoman.engines.torch.preallocated import PreallocatedDecoder
 from dragoman.engines.torch.prefix import PrefixDecoder
-from dragoman.kernels import accelerated
+from dragoman.kernels import accelerated, supports_unpadded
+from dragoman.model.transformer import Transformer
+from dragoman.search.hypothesis import Decoder
 
 
 def unsupported(request: EngineRequest) -> list[str]:
     """What the engine does not support of the request."""
-    return [] if request.compute_type == "float32" else [f"--compute-type {request.compute_type}"]
+    on_gpu, weights = request.device.type == "cuda", request.weight_type
+    reasons = {
+        f"--compute-type {weights}": weights not in ("float32", "bfloat16"),
+        f"--compute-type bfloat16 on the device {request.device}": weights == "bfloat16" and not on_gpu,
+    }
+    return [reason for reason, met in reasons.items() if met]
 
 
 def open_engine(request: EngineRequest) -> StepEngine:
     """Open the engine of a bundle, with the current weights of its model."""
-    bundle, model = request.bundle, accelerated(request.bundle.model, request.device)
+    bundle, dtype = request.bundle, torch.bfloat16 if request.weight_type == "bfloat16" else None
+    model = accelerated(bundle.model, request.device, dtype)
 
     def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        return [each.log_probabilities for each in score_targets(model, bundle, sources, targets)]
+        exact = model if dtype is None else accelerated(bundle.model, request.device)
+        return [each.log_probabilities for each in score_targets(exact, bundle, sources, targets)]
 
-    decoder = model if request.decoding.cache else PrefixDecoder(model)
-    return StepEngine("torch", decoder, request, request.max_length, score)
+    return StepEngine("torch", _decoder(model, request), request, request.max_length, score)
+
+
+def _decoder(model: Transformer, request: EngineRequest) -> Decoder:
+    if not request.decoding.cache:
+        return PrefixDecoder(model)
+    return PreallocatedDecoder(model) if supports_unpadded(model) else model

@@ -1,0 +1,96 @@
+"""Attention within the sentences of a batch without padding, by torch's kernels for sequences of different lengths.
+
+torch.nn.attention.varlen calls the same kernel, but cannot drop attention weights, and computes in half precision only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from dragoman.kernels.operators import has_flash_attention
+from dragoman.kernels.unpadded import UnpaddedMask
+from dragoman.model.attention import FusedAttention
+from dragoman.model.masks import causal_mask
+
+FLASH_TYPES, FLASH_D_HEAD, FLASH_MULTIPLE = (torch.bfloat16, torch.float16), 256, 8
+"""Data types, and the largest d_head and its divisor, of FlashAttention (Dao 2023)."""
+
+
+class UnpaddedAttention(FusedAttention):
+    """torch's fused kernels, called once for all sentences of a batch."""
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Any = None, rotation: Tensor | None = None) -> Tensor:
+        """As `ScaledDotProductAttention.forward`; the mask may be an `UnpaddedMask`, with tensors of batch size 1."""
+        if not isinstance(mask, UnpaddedMask):
+            with _without_cudnn():
+                return super().forward(q, k, v, mask, rotation)
+        assert self.record is None, "attention of batches without padding is not recorded"
+        q, k, v = (each.squeeze(0).transpose(0, 1) for each in (q, k, v))  # (tokens, heads, d_head)
+        if rotation is not None:
+            q, k = _rotate(q, rotation), _rotate(k, rotation)
+        dropout = self.dropout.p if self.training else 0.0
+        return unpadded_attention(q, k, v, mask, dropout).transpose(0, 1)[None]
+
+
+@contextmanager
+def _without_cudnn() -> Iterator[None]:
+    """Let torch choose among its other kernels: cuDNN prepares an execution plan for every new shape."""
+    enabled = torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(enabled)
+
+
+def unpadded_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dropout: float = 0.0) -> Tensor:
+    """Attention of every sentence to its own keys.
+
+    Args:
+        q: Queries of all sentences, (queries, heads, d_head).
+        k: Keys, (keys, heads, d_head).
+        v: Values, (keys, heads, d_head).
+        mask: Which tokens belong together.
+        dropout: Probability of dropping an attention weight.
+
+    Returns:
+        (queries, heads, d_head).
+    """
+    if q.device.type == "cpu":
+        return plain_unpadded_attention(q, k, v, mask, dropout)
+    offsets = mask.query_offsets, mask.key_offsets, mask.longest_query, mask.longest_key
+    d_head = q.shape[-1]
+    fits = q.dtype in FLASH_TYPES and d_head <= FLASH_D_HEAD and d_head % FLASH_MULTIPLE == 0
+    if fits and has_flash_attention(q.device):
+        mixed: Tensor = torch.ops.aten._flash_attention_forward(q, k, v, *offsets, dropout, mask.causal, False)[0]
+        return mixed
+    save = torch.is_grad_enabled()  # the logarithms of the sums, for the backward pass
+    rows = q[None], k[None], v[None]  # (1, tokens, heads, d_head) each
+    causal = int(mask.causal)  # of the types of masks, 0 is none and 1 is causal
+    mixed = torch.ops.aten._efficient_attention_forward(*rows, None, *offsets, dropout, causal, save)[0]
+    return mixed.squeeze(0)  # the gradient of mixed[0] would be copied
+
+
+def plain_unpadded_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dropout: float = 0.0) -> Tensor:
+    """The same as `unpadded_attention`, sentence by sentence, on any device."""
+    queries, keys, mixed = mask.query_offsets.tolist(), mask.key_offsets.tolist(), []
+    for query, query_end, key, key_end in zip(queries, queries[1:], keys, keys[1:], strict=False):
+        parts = q[query:query_end], k[key:key_end], v[key:key_end]
+        one_q, one_k, one_v = (part.transpose(0, 1) for part in parts)  # (heads, length, d_head) each
+        allowed = causal_mask(query_end - query, q.device) if mask.causal else None
+        attended = F.scaled_dot_product_attention(one_q, one_k, one_v, allowed, dropout)
+        mixed.append(attended.transpose(0, 1))
+    return torch.cat(mixed)
+
+
+def _rotate(x: Tensor, rotation: Tensor) -> Tensor:
+    """`dragoman.model.positions.rotate` of (tokens, heads, d_head), as a product of complex numbers: few operations."""
+    pairs = torch.view_as_complex(x.to(rotation.dtype).view(*x.shape[:-1], -1, 2))  # (tokens, heads, d_head / 2)
+    rotated = pairs * torch.view_as_complex(rotation)[:, None]
+    return torch.view_as_real(rotated).flatten(-2).to(x.dtype)
