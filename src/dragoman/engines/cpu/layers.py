@@ -155,5 +155,5 @@ def _rotate(qkv: Tensor, rotation: Tensor) -> None:
         qkv: Queries, keys and values, (sentences, length, 3 * d_model).
         rotation: Complex factors of queries and keys, (length, d_model).
     """
-    pairs = torch.view_as_complex(qkv.unflatten(-1, (-1, 2)))  # (sentences, length, 3 * d_model / 2)
+    pairs = torch.view_as_complex(qkv.view(*qkv.shape[:-1], -1, 2))  # (sentences, length, 3 * d_model / 2)
     pairs[..., : rotation.shape[-1]].mul_(rotation)
