@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dragoman.cli.json_output import JsonFlag, refuse_file_name
 from dragoman.cli.options import (
-    AsJson,
     ComputeType,
     Device,
     EngineName,
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 
 def compare(
+    context: typer.Context,
     first: Annotated[Path, typer.Argument(metavar="A", help="A bundle or run directory.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Another bundle or run directory.")],
     source: Annotated[Path, typer.Option(help="File to translate, one sentence per line (or .gz).")],
     reference: Annotated[Path, typer.Option(help="File with the reference translation of each line.")],
-    as_json: AsJson = False,
+    as_json: JsonFlag = False,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.")] = None,
     sentences: Annotated[int, typer.Option(min=0, help="Number of differing sentences to show.")] = 5,
     overrides: Overrides = None,
@@ -49,6 +50,7 @@ def compare(
     from dragoman.evaluation.page.render import ComparedTranslator, render_comparison
     from dragoman.system.files import write_text
 
+    refuse_file_name(context)
     sources, references = read_texts(source, reference)
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
     baseline, other = (open_translator(path, overrides, options) for path in (first, second))

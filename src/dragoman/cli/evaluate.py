@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dragoman.cli.json_output import JsonFlag, refuse_file_name
 from dragoman.cli.options import (
-    AsJson,
     BundlePath,
     ComputeType,
     Device,
@@ -22,10 +22,11 @@ from dragoman.cli.output import print_json
 
 
 def evaluate(
+    context: typer.Context,
     bundle: BundlePath,
     source: Annotated[Path, typer.Option(help="File to translate, one sentence per line (or .gz).")],
     reference: Annotated[Path, typer.Option(help="File with the reference translation of each line.")],
-    as_json: AsJson = False,
+    as_json: JsonFlag = False,
     overrides: Overrides = None,
     engine: EngineName = None,
     device: Device = "auto",
@@ -41,6 +42,7 @@ def evaluate(
     from dragoman.corpus.corpus import read_texts
     from dragoman.evaluation.evaluate import evaluate
 
+    refuse_file_name(context)
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
     report, _ = evaluate(open_translator(bundle, overrides, options), *read_texts(source, reference))
     if as_json:
