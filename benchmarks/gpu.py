@@ -7,7 +7,8 @@ second without padding. Waits are operations for which the program waits until t
 python benchmarks/gpu.py --captions
 python benchmarks/gpu.py --parts r3 --data-dir DIRECTORY
 python benchmarks/gpu.py --captions --device cpu --steps 4 --epochs 0.02 --set model.d_model=64 --set model.d_ff=64 \
-    --set training.batch_tokens=200
+    --set model.encoder_layers=1 --set model.decoder_layers=1 --set training.batch_tokens=200 \
+    --set decoding.max_length=20 --set training.validation_sentences=5 --set training.threads=1
 """
 
 from __future__ import annotations
