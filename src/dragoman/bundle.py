@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Recipe
-from dragoman.system.files import atomic_directory, read_json, sha256
+from dragoman.system.files import atomic_directory, read_json, restore_replaced, sha256
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
@@ -110,6 +111,8 @@ def find_bundle(path: Path) -> Path:
         UserError: There is no bundle.
     """
     for directory in (path, path / "bundle"):
+        with suppress(OSError):  # a bundle in a directory that cannot be written to
+            restore_replaced(directory)
         if (directory / "bundle.json").is_file():
             return directory
     if not path.exists():

@@ -19,11 +19,14 @@ from dragoman.errors import UserError
 def atomic_directory(path: Path) -> Iterator[Path]:
     """Yield an empty temporary directory; if the block succeeds, it is renamed to `path` and replaces what was there.
 
+    A process that is killed at any moment leaves one complete version, see `restore_replaced`.
+
     Raises:
         UserError: The disk is full or `path` is not writable; what was there is unchanged.
     """
     temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
     try:
+        restore_replaced(path)
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         yield temporary
@@ -48,7 +51,21 @@ def _replace_directory(new: Path, path: Path) -> None:
             old.rename(path)
         raise
     _flush(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    if replaced:
+        old.rename(new)  # for the caller to delete: half deleted, it must not look like a version to restore
+
+
+def restore_replaced(path: Path) -> None:
+    """Bring back a directory if a process was killed while replacing it, after the first of the two renames.
+
+    Raises:
+        OSError: The old version cannot be renamed.
+    """
+    if not path.exists() and path.parent.is_dir():
+        for old in path.parent.iterdir():
+            if is_leftover(old) and old.name.startswith(f".{path.name}.old-"):
+                old.rename(path)
+                return
 
 
 @contextmanager
@@ -98,9 +115,16 @@ def is_leftover(path: Path) -> bool:
 
 
 def remove_leftovers(directory: Path, name: str = "") -> None:
-    """Delete the temporary files and directories of killed processes; only those of the file `name`, if given."""
-    for path in filter(is_leftover, directory.glob(f".{name}*")):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    """Delete the temporary files and directories of killed processes; only those of the file `name`, if given.
+
+    A directory that such a process was replacing is restored first.
+    """
+    for path in [path for path in directory.glob(f".{name}*") if is_leftover(path)]:
+        restore_replaced(directory / re.sub(r"^\.|\.(tmp|old)-\d+$", "", path.name))
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -113,7 +137,7 @@ def read_json(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
-    except ValueError as error:  # invalid JSON or UTF-8
+    except (ValueError, RecursionError) as error:  # invalid JSON or UTF-8, or thousands of nested brackets
         raise UserError(f"{path}: not valid JSON ({error})") from error
     if not isinstance(data, dict):
         raise UserError(f"{path}: not a JSON object")
