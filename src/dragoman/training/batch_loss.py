@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -40,18 +42,24 @@ class BatchLoss(nn.Module):
         with autocast(self.settings.precision, targets.device) as dtype:
             output = self.model.output
             weight, bias = output.weight.to(dtype), None if output.bias is None else output.bias.to(dtype)
-            hidden = self._hidden(batch, teacher_forcing).to(dtype)  # (tokens, d_model)
+            hidden, batch = self._hidden(batch, teacher_forcing)  # (tokens, d_model)
             if self.settings.r_drop:
-                other = self._hidden(batch, teacher_forcing).to(dtype)  # with different dropout
-                logits = F.linear(hidden, weight, bias), F.linear(other, weight, bias)  # (tokens, vocabulary) each
-                return r_drop_loss(logits, targets[0], self.settings, self.target_pad)
+                other = self._teacher_forced(batch)  # the same inputs with different dropout
+                first, second = (F.linear(each.to(dtype), weight, bias) for each in (hidden, other))
+                return r_drop_loss((first, second), targets[0], self.settings, self.target_pad)
             loss = projected_cross_entropy if self.settings.kernels else plain_cross_entropy
-            return loss(hidden, weight, bias, targets[0], self.settings.label_smoothing, self.target_pad)
+            return loss(hidden.to(dtype), weight, bias, targets[0], self.settings.label_smoothing, self.target_pad)
 
-    def _hidden(self, batch: list[Batch], teacher_forcing: float) -> Tensor:
-        """The decoder's outputs in the order of `concatenate`, (tokens, d_model)."""
+    def _hidden(self, batch: list[Batch], teacher_forcing: float) -> tuple[Tensor, list[Batch]]:
+        """The decoder's outputs in the order of `concatenate`, (tokens, d_model), and the batch with its inputs."""
         if teacher_forcing == 1.0:
-            hidden = varlen_hidden if supports_varlen(self.model) else plain_hidden
-            return hidden(self.model, [group.source for group in batch], [group.target_input for group in batch])
+            return self._teacher_forced(batch), batch
         sampled = SAMPLED[self.settings.scheduled_sampling]
-        return concatenate_vectors([sampled(self.model, group, teacher_forcing) for group in batch])
+        hidden, inputs = zip(*(sampled(self.model, group, teacher_forcing) for group in batch), strict=True)
+        used = [replace(group, target_input=ids) for group, ids in zip(batch, inputs, strict=True)]
+        return concatenate_vectors(hidden), used
+
+    def _teacher_forced(self, batch: list[Batch]) -> Tensor:
+        """The decoder's outputs for the inputs in the batch, in the order of `concatenate`, (tokens, d_model)."""
+        hidden = varlen_hidden if supports_varlen(self.model) else plain_hidden
+        return hidden(self.model, [group.source for group in batch], [group.target_input for group in batch])
