@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from dragoman.settings import Recipe
 from dragoman.training.metrics_file import Metrics, current_lines
 from dragoman.training.report.charts import draw_charts
+from dragoman.training.report.lines import complete_lines
 
 VERSIONS = 8  # maximum number of translations shown for one sentence
 
@@ -34,8 +35,9 @@ def render_report(recipe: Recipe, facts: Sequence[tuple[str, str]], metrics: Met
     Args:
         recipe: The recipe of the run.
         facts: Labels and values, such as ("Parameters", "7,612,416"), in the order in which they are shown.
-        metrics: The lines of metrics.jsonl so far; any kind of line may be missing.
+        metrics: The lines of metrics.jsonl so far; any kind of line may be missing, and incomplete lines are not shown.
     """
+    metrics = complete_lines(metrics)
     train, validations = current_lines(metrics, "train"), current_lines(metrics, "validation")
     return (
         _environment()
