@@ -43,23 +43,26 @@ KERNELS: dict[str, Replace] = {"attention": _attention, "linear": _linear, "drop
 """The kernels that replace modules, in order: attention comes before the dropout inside it."""
 
 
-def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS)) -> None:
+def accelerate(
+    model: Transformer, kernels: Collection[str] = tuple(KERNELS), device: torch.device | None = None
+) -> None:
     """Replace leaf modules of a model, in place, by faster ones that share their parameters.
 
-    Call it when the model is on the device where it will run. A module that occurs several times, as in
+    A module that occurs several times, as in
     `TorchTransformer`, is replaced by the same module everywhere.
 
     Args:
-        model: The model, on the device where it will run.
+        model: The model.
         kernels: Which of `KERNELS` to use.
+        device: The device on which the model will run; by default the one it is on.
     """
-    device = model.target_embedding.weight.device.type
+    device = device or model.target_embedding.weight.device
     for name in (name for name in KERNELS if name in kernels):
         made: dict[nn.Module, nn.Module | None] = {}
         for parent in list(model.modules()):
             for child_name, child in list(parent.named_children()):
                 if child not in made:
-                    made[child] = KERNELS[name](child, device, model.settings.attention)
+                    made[child] = KERNELS[name](child, device.type, model.settings.attention)
                 if (faster := made[child]) is not None:
                     setattr(parent, child_name, faster.train(child.training))
 
