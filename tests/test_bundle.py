@@ -100,6 +100,14 @@ def test_save_replaces_an_existing_bundle(bundle: Path, translator: Translator) 
     assert [path.name for path in bundle.parent.iterdir()] == ["bundle"]
 
 
+def test_a_bundle_that_was_being_replaced_is_found(bundle: Path, translator: Translator) -> None:
+    """Its process was killed between the two renames."""
+    bundle.rename(bundle.with_name(f".{bundle.name}.old-1"))
+    loaded = Bundle.load(bundle)
+    for name, weight in translator.bundle.model.named_parameters():
+        assert torch.equal(weight, dict(loaded.model.named_parameters())[name])
+
+
 def test_full_disk_leaves_the_existing_bundle_unchanged(
     finished_run: Path, translator: Translator, small_disk: SmallDisk, digests: Digests
 ) -> None:

@@ -98,7 +98,7 @@ def test_r4_in_six_sessions_equals_r4_in_one(
 
     def take_step_and_stop(trainer: Trainer, batches: Sequence[list[Batch]]) -> None:
         take_step(trainer, batches)
-        trainer.stop = trainer.state.progress.step in (3, 8, 12, 19, 27)
+        trainer.stop.requested = trainer.state.progress.step in (3, 8, 12, 19, 27)
 
     monkeypatch.setattr(Trainer, "take_step", take_step_and_stop)
     sessions = [train(recipe, stopped, resume=session > 0) for session in range(6)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Recipe
-from dragoman.system.files import atomic_directory, read_json, sha256
+from dragoman.system.files import atomic_directory, read_json, restore_replaced, sha256
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.vocabulary import Vocabulary
@@ -114,6 +115,8 @@ def find_bundle(path: str | Path) -> Path:
         raise UserError(f"{path!r}: must be the path of a bundle or of a run directory")
     path = Path(path)
     for directory in (path, path / "bundle"):
+        with suppress(OSError):  # a bundle in a directory that cannot be written to
+            restore_replaced(directory)
         if os.path.isfile(directory / "bundle.json"):  # the method of Path raises OSError for names that are too long
             return directory
     if not os.path.exists(path):

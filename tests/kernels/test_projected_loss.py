@@ -161,6 +161,34 @@ def test_loss_of_improbable_targets_is_exact(dtype: torch.dtype) -> None:
     close(nll, expected, rtol=1e-3, atol=0.0)
 
 
+def test_float16_gradients_are_rounded_after_the_loss_is_scaled() -> None:
+    """The gradients of tokens that the model is almost certain about are smaller than the numbers of float16."""
+    weight, hidden = torch.zeros(VOCABULARY, D_MODEL), torch.zeros(3, D_MODEL)
+    weight[0, 0], hidden[:, 0], scale = 1.0, 14.0, 2.0**16
+    leaves, targets = (
+        [hidden.half().requires_grad_(), weight.half().requires_grad_()],
+        torch.zeros(3, dtype=torch.int64),
+    )
+    loss, nll = ours(leaves, targets, 0.0)
+    exact = [hidden.double().requires_grad_(), weight.double().requires_grad_()]
+    expected = theirs(exact, targets, 0.0)
+    close([loss.double(), nll.double()], [expected, expected], rtol=0.05, atol=0.0)
+    assert_near(gradients(loss * scale, leaves), gradients(expected * scale, exact), 0.05)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_float16_some_tokens_at_a_time_are_all_tokens(bias: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    leaves, targets = parts(bias=bias, dtype=torch.float16)
+    exact = [leaf.detach().float().requires_grad_() for leaf in leaves]
+    real = targets != targets[3]
+    expected = theirs([exact[0][real], *exact[1:]], targets[real], 0.1)
+    monkeypatch.setattr(loss_module, "LOGITS_AT_ONCE_ON_CPU", 4 * 7 * VOCABULARY)
+    arguments = leaves[0], leaves[1], leaves[2] if bias else None, targets, 0.1, int(targets[3])
+    loss, _ = projected_cross_entropy(*arguments)
+    close(loss, expected, rtol=1e-2, atol=0.0)
+    assert_near(gradients(loss, leaves), gradients(expected, exact), 1e-2)
+
+
 def test_second_derivatives_are_refused() -> None:
     leaves, targets = parts(bias=True)
     loss, _ = ours(leaves, targets, 0.1)

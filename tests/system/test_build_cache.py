@@ -89,6 +89,14 @@ def test_leftovers_of_a_killed_process_are_deleted(builder: Builder, tmp_path: P
     assert {path.name for path in tmp_path.iterdir()} == {builder.path.name, ".other.tmp-1"}
 
 
+def test_an_entry_that_was_being_replaced_is_not_built_again(builder: Builder, tmp_path: Path) -> None:
+    entry = builder.get()
+    builder.path.rename(tmp_path / f".{builder.path.name}.old-1")
+    (tmp_path / f".{builder.path.name}.tmp-1").mkdir()
+    assert builder.get() == entry
+    assert builder.calls == 1
+
+
 def test_a_digest_depends_on_every_value() -> None:
     assert digest({"a": 1, "b": [2, None]}) == digest({"b": [2, None], "a": 1})
     assert len({digest({"a": 1, "b": rest}) for rest in ([2], [2, None], None, "2", 2)}) == 5

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +22,7 @@ from dragoman.system.files import (
     is_leftover,
     read_json,
     remove_leftovers,
+    restore_replaced,
     sha256,
     write_json,
     write_text,
@@ -76,6 +80,47 @@ def test_an_incomplete_directory_never_appears(error: type[BaseException], tmp_p
             fail_in_directory(tmp_path / name, error)
     assert digests(tmp_path) == before
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from dragoman.system.files import atomic_directory
+
+left = int(sys.argv[2])
+
+def kill(event, arguments):
+    global left
+    if event == "os.rename":
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(kill)
+with atomic_directory(Path(sys.argv[1])) as directory:
+    (directory / "one").write_text("new")
+    (directory / "two").write_text("new")
+"""
+
+
+@pytest.mark.parametrize("recover", ["restore", "clean", "write"])
+@pytest.mark.parametrize(("renames", "expected"), [(0, "old"), (1, "old"), (2, "new"), (3, "new")])
+def test_a_process_killed_at_any_rename_leaves_one_version(
+    renames: int, expected: str, recover: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x"
+    write_directory(path, "old")
+    killed = subprocess.run([sys.executable, "-c", KILLED, path, str(renames)])
+    assert killed.returncode == (-signal.SIGKILL if renames < 3 else 0)
+    if recover == "restore":
+        restore_replaced(path)
+    elif recover == "clean":
+        remove_leftovers(tmp_path)
+        assert [left.name for left in tmp_path.iterdir()] == ["x"]
+    else:
+        with pytest.raises(InjectedError):
+            fail_in_directory(path, InjectedError)
+    assert {(path / name).read_text() for name in ("one", "two")} == {expected}
 
 
 @pytest.mark.parametrize("error", [InjectedError, KeyboardInterrupt])
@@ -172,6 +217,7 @@ def test_files_have_the_usual_permissions(tmp_path: Path) -> None:
         (b'{"a": 1', "not valid JSON"),
         (b'{"a": "\xff"}', "not valid JSON"),
         (b"[1]", "not a JSON object"),
+        (b'{"a":' * 100_000, "not valid JSON"),
     ],
 )
 def test_invalid_json_is_reported_with_the_file(data: bytes | None, message: str, tmp_path: Path) -> None:

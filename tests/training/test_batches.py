@@ -1,159 +1,104 @@
-"""The stream of batches: the same with and without prefetching, from every position."""
+"""The batches of several processes contain the sentences of those of one, within the limit."""
 
 from __future__ import annotations
 
-import threading
+from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 
-from dragoman.dataset.batch import Batch, make_batch
-from dragoman.kernels import accelerate, supports_unpadded
-from dragoman.model.build import build_model
-from dragoman.training import batches
-from dragoman.training.batch_loss import BatchLoss
-from dragoman.training.batches import STEPS_AHEAD, BatchStream
-from dragoman.training.distributed import SINGLE_PROCESS, Ranks
+from dragoman.dataset.batch import Batch
+from dragoman.training.batches import BatchStream
+from dragoman.training.distributed import Ranks
 from dragoman.training.progress import Progress
-from dragoman.training.trainer import Trainer
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker, TrainerMaker
     from dragoman.dataset.prepare import Dataset
 
-Ids = list[list[tuple[list[list[int]], list[list[int]]]]]
-SETTINGS = ("training.length_groups=4", "training.accumulation=2", "text.bpe_dropout=0.1", "training.batch_tokens=1500")
+Pair = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+DROPOUT = "text.bpe_dropout=0.3"
 
 
-def ids_of(step: list[list[Batch]]) -> Ids:
-    return [[(group.source.tolist(), group.target_output.tolist()) for group in batch] for batch in step]
-
-
-def position(stream: BatchStream) -> tuple[int, int, int]:
-    return stream.step, stream.epoch, stream.group
-
-
-class Streams:
-    """Makes streams of the same recipe."""
-
-    def __init__(self, make_recipe: RecipeMaker, prepared: Dataset) -> None:
-        self.recipe, self.data = make_recipe(*SETTINGS), prepared
-
-    def __call__(
-        self, prefetch: bool, start: tuple[int, int, int] = (0, 0, 0), ranks: Ranks = SINGLE_PROCESS
-    ) -> BatchStream:
-        stream = BatchStream(self.recipe, self.data, Progress(*start), ranks)
-        stream.prefetch = prefetch
-        return stream
-
-
-@pytest.fixture
-def streams(make_recipe: RecipeMaker, prepared: Dataset) -> Streams:
-    return Streams(make_recipe, prepared)
-
-
-@pytest.mark.parametrize("ranks", [SINGLE_PROCESS, Ranks(1, 2, 1, 2)], ids=["alone", "second of two"])
-def test_prefetching_changes_neither_batches_nor_positions(streams: Streams, ranks: Ranks) -> None:
-    plain, prefetched = streams(False, ranks=ranks), streams(True, ranks=ranks)
-    for _ in range(3 * plain.groups_per_epoch // plain.groups_per_step):
-        assert ids_of(plain.next_step()) == ids_of(prefetched.next_step())
-        assert position(plain) == position(prefetched)
-    assert plain.epoch >= 2
-    prefetched.close()
-
-
-@pytest.mark.parametrize("prefetch", [False, True])
-def test_every_position_continues_with_the_same_batches(streams: Streams, prefetch: bool) -> None:
-    stream = streams(prefetch)
-    steps = [(position(stream), ids_of(stream.next_step())) for _ in range(20)]
-    stream.close()
-    for start in range(0, 20, 3):
-        resumed = streams(not prefetch, steps[start][0])
-        assert [ids_of(resumed.next_step()) for _ in steps[start:]] == [ids for _, ids in steps[start:]]
-        resumed.close()
-
-
-def test_a_closed_stream_continues_after_the_last_step_it_returned(streams: Streams) -> None:
-    plain, stream = streams(False), streams(True)
-    for _ in range(4):
-        assert ids_of(stream.next_step()) == ids_of(plain.next_step())
-        stream.close()
-        assert not [thread for thread in threading.enumerate() if thread.name.startswith("prefetch")]
-
-
-def test_few_steps_are_made_in_advance(streams: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-
-    def counted(*arguments: Any) -> Batch:
-        made.append(1)
-        return make_batch(*arguments)
-
-    monkeypatch.setattr(batches, "make_batch", counted)
-    stream = streams(True)
-    for _ in range(3):
-        stream.next_step()
-    stream.close()
-    assert len(made) <= (3 + STEPS_AHEAD) * stream.groups_per_step
-
-
-def test_errors_reach_the_training_loop(streams: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object) -> Batch:
-        raise OSError("the store cannot be read")
-
-    stream = streams(True)
-    monkeypatch.setattr(batches, "make_batch", fail)
-    with pytest.raises(OSError, match="the store cannot be read"):
-        stream.next_step()
-    stream.close()
-
-
-def test_training_with_prefetched_batches_gives_the_same_weights(make_trainer: TrainerMaker) -> None:
-    trainers = [make_trainer("training.steps=12", "training.validations=3", "text.bpe_dropout=0.1") for _ in range(2)]
-    trainers[1].batches.prefetch = True
-    for trainer in trainers:
-        torch.manual_seed(1)
-        assert trainer.train()
-        trainer.batches.close()
-    weights, prefetched = (trainer.state.model.state_dict() for trainer in trainers)
-    assert all(torch.equal(weight, prefetched[name]) for name, weight in weights.items())
-
-
-def gpu_loss(trainer: Trainer) -> BatchLoss:
-    """The loss of a trainer with the modules for a GPU."""
-    source, target = trainer.data.source.vocabulary, trainer.data.target.vocabulary
-    recipe = trainer.recipe
-    model = build_model(recipe.model, len(source), len(target), source.pad, recipe.training.seed)
-    accelerate(model.train(), device_type="cuda")
-    assert supports_unpadded(model)
-    return BatchLoss(model, recipe.training, target.pad)
-
-
-@pytest.mark.parametrize("more", [(), ("training.r_drop=1",), ("training.kernels=false",)], ids=str)
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_loss_without_padding_is_that_of_padded_groups(
-    make_trainer: TrainerMaker, precision: str, more: tuple[str, ...]
-) -> None:
-    settings = (*SETTINGS, "model.dropout=0", f"training.precision={precision}", *more)
-    plain, faster = make_trainer(*settings), make_trainer(*settings)
-    faster.state.loss = gpu_loss(faster)
-    faster.batches.prefetch = True
-    losses = [trainer.gradients.compute(trainer.batches.next_step(), [1.0, 1.0]) for trainer in (plain, faster)]
-    faster.batches.close()
-    tolerance: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-5} if precision == "float32" else {"rtol": 0.05, "atol": 0.02}
-    for (_, ours), (_, theirs) in zip(*losses, strict=True):
-        torch.testing.assert_close(ours, theirs, **tolerance)
-    models = plain.state.model, faster.state.loss.model
-    gradients = [[each.grad for each in model.parameters()] for model in models]
-    for our, their in zip(*gradients, strict=True):
-        torch.testing.assert_close(our, their, **tolerance)
-
-
-def test_prefetched_batches_have_pairs_without_padding(streams: Streams) -> None:
-    stream = streams(True)
-    (batch, _) = stream.next_step()
-    stream.close()
+def pairs(batch: list[Batch], data: Dataset) -> Counter[Pair]:
+    """The pairs that have a loss: source, and input and output of the decoder, without padding."""
+    source_pad, target_pad = data.source.vocabulary.pad, data.target.vocabulary.pad
+    found: Counter[Pair] = Counter()
     for group in batch:
-        assert group.unpadded is not None
-        assert group.unpadded.target.shape[1] == group.target_tokens
-        assert group.source.device == torch.device("cpu")
+        for source, target_input, output in zip(group.source, group.target_input, group.target_output, strict=True):
+            length = int((output != target_pad).sum())
+            if length:
+                sides = source[source != source_pad], target_input[:length], output[:length]
+                found[tuple(tuple(side.tolist()) for side in sides)] += 1  # type: ignore[index]
+    return found
+
+
+def streams(recipe: Any, data: Dataset, size: int) -> list[BatchStream]:
+    return [BatchStream(recipe, data, Progress(), Ranks(rank, size)) for rank in range(size)]
+
+
+@pytest.mark.parametrize("more", [(), (DROPOUT,), ("training.batch_sentences=3",)], ids=str)
+@pytest.mark.parametrize(("groups", "size"), [(1, 2), (1, 3), (3, 2), (4, 2), (2, 4)])
+def test_processes_share_the_sentences_of_a_batch(
+    groups: int, size: int, more: tuple[str, ...], make_recipe: RecipeMaker, prepared: Dataset
+) -> None:
+    recipe = make_recipe(f"training.length_groups={groups}", "training.accumulation=2", *more)
+    (alone,), together = streams(recipe, prepared, 1), streams(recipe, prepared, size)
+    for _ in range(3):
+        expected, shares = alone.next_step(), [stream.next_step() for stream in together]
+        for index, batch in enumerate(expected):
+            parts = [share[index] for share in shares]
+            assert sum((pairs(part, prepared) for part in parts), Counter()) == pairs(batch, prepared)
+            tokens = [sum(group.target_tokens for group in part) for part in (*parts, batch)]
+            assert sum(tokens[:-1]) == tokens[-1]
+            assert len({len(part) for part in parts}) == 1, "all processes compute the same number of groups"
+
+
+def test_a_process_without_a_sentence_has_no_loss(make_trainer: TrainerMaker) -> None:
+    settings = ("training.batch_sentences=1", "training.accumulation=4", "model.dropout=0")
+    trainer = make_trainer(*settings)
+    batches = BatchStream(trainer.recipe, trainer.data, Progress(), Ranks(1, 2)).next_step()
+    for kernels in (True, False):
+        trainer = make_trainer(*settings, f"training.kernels={str(kernels).lower()}")
+        loss, nll = trainer.state.loss(batches[0])
+        assert loss.item() == nll.item() == 0.0
+        loss.backward()
+        gradients = [parameter.grad for parameter in trainer.state.model.parameters()]
+        assert all(gradient is not None and not gradient.any() for gradient in gradients)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("groups", [1, 4])
+def test_segments_of_bpe_dropout_stay_within_the_limit(
+    groups: int, size: int, make_recipe: RecipeMaker, prepared: Dataset
+) -> None:
+    settings = ("training.batch_tokens=1024", f"training.length_groups={groups}")
+    dropped, plain = (make_recipe(*settings, *more) for more in ((DROPOUT,), ()))
+    sentences, more_parts = 0, 0
+    for stream in streams(dropped, prepared, size):
+        at_once = stream.groups_at_once
+        for _ in range(5):
+            (batch,) = stream.next_step()
+            assert len(batch) % at_once == 0
+            more_parts += len(batch) > at_once
+            for start in range(0, len(batch), at_once):
+                part = batch[start : start + at_once]
+                for side in ("source", "target_output"):
+                    assert sum(getattr(group, side).numel() for group in part) <= 1024 / size + 128 * (size - 1)
+            sentences += sum(pairs(batch, prepared).values())
+    (alone,) = streams(plain, prepared, 1)
+    expected = chain.from_iterable(alone.next_step()[0] for _ in range(5))
+    assert sentences == sum(len(group.source) for group in expected)
+    assert more_parts
+
+
+def test_without_growth_batches_are_not_cut(make_recipe: RecipeMaker, prepared: Dataset) -> None:
+    (stream,) = streams(make_recipe("training.length_groups=4", "text.bpe_dropout=1e-9"), prepared, 1)
+    (plain,) = streams(make_recipe("training.length_groups=4"), prepared, 1)
+    for _ in range(5):
+        (batch,), (expected,) = stream.next_step(), plain.next_step()
+        for group, other in zip(batch, expected, strict=True):
+            for name in ("source", "target_input", "target_output"):
+                assert torch.equal(getattr(group, name), getattr(other, name))

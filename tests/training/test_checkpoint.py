@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,18 +13,22 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
+from dragoman.dataset.batch import Batch
 from dragoman.errors import UserError
 from dragoman.system.files import sha256
 from dragoman.training.averaging import average_weights
 from dragoman.training.checkpoint import (
+    OtherVersionError,
     checkpoint_path,
     checkpoint_steps,
     load_checkpoint,
     newest_intact,
     prune,
+    refuse_other_versions,
     save_checkpoint,
     snapshot,
 )
+from dragoman.training.directory import start_directory
 from dragoman.training.distributed import SINGLE_PROCESS
 from dragoman.training.progress import Progress
 from dragoman.training.state import load_weights
@@ -52,12 +58,23 @@ def save(trainer: Trainer, progress: Progress) -> None:
     save_checkpoint(trainer.run, progress, snapshot(trainer.state, SINGLE_PROCESS))
 
 
+def train_one_step(trainer: Trainer) -> bool:
+    """Stop after the next step, and after the validation before it if one is due; returns whether that was the end."""
+    take_step = trainer.take_step
+
+    def take_step_and_stop(batches: Sequence[list[Batch]]) -> None:
+        take_step(batches)
+        trainer.stop.requested = True
+
+    trainer.take_step = take_step_and_stop  # type: ignore[method-assign]
+    return trainer.train()
+
+
 @pytest.fixture
 def saved(make_trainer: TrainerMaker) -> Trainer:
     """A trainer after one step, with its checkpoint."""
     trainer = make_trainer(*SETTINGS)
-    trainer.stop = True
-    trainer.train()
+    assert not train_one_step(trainer)
     return trainer
 
 
@@ -82,9 +99,10 @@ def test_ten_steps_are_ten_times_one_step_and_resume(options: tuple[str, ...], m
         trainer = make_trainer(*settings, run=run)
         if step:
             trainer = resumed(trainer)
-        trainer.stop = True
-        assert trainer.train() == (step == 9)
+        assert not train_one_step(trainer), "the last validation is due"
         assert trainer.state.progress.step == step + 1
+    trainer = resumed(make_trainer(*settings, run=run))
+    assert trainer.train()
     assert len(state(trainer)) == len(expected)
     assert all(torch.equal(one, other) for one, other in zip(state(trainer), expected, strict=True))
     assert replace(trainer.state.progress, seconds=0) == replace(whole.state.progress, seconds=0)
@@ -113,11 +131,49 @@ def flip(path: Path) -> None:
     path.write_bytes(data)
 
 
+def write_state(path: Path, **changes: object) -> None:
+    """Change a state.json and its checksum, as another version of dragoman would write it."""
+    about = json.loads(path.read_text()) | changes
+    del about["sha256"]
+    path.write_text(
+        json.dumps(about | {"sha256": hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()})
+    )
+
+
+@pytest.mark.parametrize("changes", [{"version": 2}, {"version": 0}, {"learned": "more"}, {"files": []}])
+def test_another_version_is_refused_by_name_and_not_skipped(changes: dict[str, object], saved: Trainer) -> None:
+    save(saved, replace(saved.state.progress, step=2))
+    path = checkpoint_path(saved.run, 2) / "state.json"
+    write_state(path, **changes)
+    uses: list[Callable[[], object]] = [
+        lambda: newest_intact(saved.run, 1, lambda text: None),
+        lambda: load_checkpoint(saved.run, 2, saved.state),
+        lambda: refuse_other_versions(saved.run),
+    ]
+    for use in uses:
+        with pytest.raises(OtherVersionError, match="saved by another version of dragoman") as error:
+            use()
+        assert str(path) in str(error.value)
+    flip(checkpoint_path(saved.run, 1) / "model.safetensors")
+    shutil.rmtree(path.parent)
+    refuse_other_versions(saved.run)
+
+
+def test_checkpoints_without_a_version_are_those_of_the_first(saved: Trainer) -> None:
+    path = checkpoint_path(saved.run, 1) / "state.json"
+    about = json.loads(path.read_text())
+    assert about.pop("version") == 1
+    path.write_text(json.dumps(about))
+    write_state(path)
+    assert newest_intact(saved.run, 1, lambda text: None) == 1
+
+
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "flipped": flip,
     "truncated": lambda path: path.write_bytes(path.read_bytes()[:-100]),
     "emptied": lambda path: path.write_bytes(b""),
     "missing": lambda path: path.unlink(),
+    "nested": lambda path: path.write_bytes(b'{"a":' + 100_000 * b"["),
 }
 
 
@@ -171,6 +227,16 @@ def test_a_run_goes_back_to_before_a_damaged_checkpoint_that_its_end_needs(saved
     assert newest_intact(saved.run, 2, lambda text: None) == 1, "5 would average the weights of 3 and 5"
     flip(checkpoint_path(saved.run, 1) / "model.safetensors")
     assert newest_intact(saved.run, 2, lambda text: None) is None
+
+
+def test_a_replacement_that_was_killed_is_undone(saved: Trainer) -> None:
+    """Killed between the two renames that replace a checkpoint, and resumed."""
+    path = checkpoint_path(saved.run, 1)
+    path.rename(path.with_name(f".{path.name}.old-1"))
+    path.with_name(f".{path.name}.tmp-1").mkdir()
+    start_directory(saved.recipe, saved.run, saved.data, resume=True)
+    assert newest_intact(saved.run, 1, lambda text: None) == 1
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 def test_average_is_the_mean_of_the_weights(saved: Trainer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -42,15 +43,16 @@ kink in the activation, at which they would decide about a gradient."""
 
 def test_tables_of_positions_are_not_exchanged(tmp_path: Path) -> None:
     dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
-    module = wrap_distributed(torch.nn.BatchNorm1d(2), [], Ranks(0, 2), shard=False)
+    module = wrap_distributed(torch.nn.BatchNorm1d(2), [], torch.device("cpu"), Ranks(0, 2), shard=False)
     assert isinstance(module, DistributedDataParallel)
     assert not module.will_sync_module_buffers()  # type: ignore[no-untyped-call]
     del module  # before the process group, see `join_ranks`
     dist.destroy_process_group()
 
 
-def torchrun(ranks: int, recipe: Path, output: Path, *more: str) -> subprocess.Popen[str]:
-    launcher = ["torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}", "-m", "dragoman"]
+def torchrun(ranks: int, recipe: Path, output: Path, *more: str, restarts: int = 0) -> subprocess.Popen[str]:
+    options = ["--standalone", f"--nproc-per-node={ranks}", f"--max-restarts={restarts}"]
+    launcher = ["torch.distributed.run", *options, "-m", "dragoman"]
     arguments = [sys.executable, "-m", *launcher, "train", str(recipe), "--output", str(output), *more]
     return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
 
@@ -149,10 +151,95 @@ def test_a_process_that_dies_ends_the_job(make_recipe: RecipeMaker, tmp_path: Pa
     assert "SIGKILL" in printed
 
 
-def test_groups_that_cannot_be_shared_are_refused(make_recipe: RecipeMaker, tmp_path: Path) -> None:
-    save_recipe(make_recipe(*SETTINGS, "training.length_groups=3"), tmp_path / "recipe.toml")
-    process = torchrun(2, tmp_path / "recipe.toml", tmp_path / "run")
+UNEVEN = [
+    ("training.length_groups=1",),
+    ("training.length_groups=3", "training.shard=true"),
+    ("training.length_groups=1", "text.bpe_dropout=0.2", "training.accumulation=2"),
+    ("training.length_groups=1", "training.batch_sentences=3", "training.r_drop=1"),
+]
+
+
+@pytest.mark.parametrize("options", UNEVEN, ids=" ".join)
+def test_processes_that_share_the_sentences_of_each_group_train_as_one(
+    options: tuple[str, ...], make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
+    recipe = make_recipe(*SETTINGS, "training.steps=20", "training.validations=2", *options)
+    save_recipe(recipe, tmp_path / "recipe.toml")
+    assert train(recipe, tmp_path / "alone")
+    run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "both")
+    assert_near(tmp_path / "both", tmp_path / "alone")
+
+
+def test_sharded_torch_implementation_trains_as_one_process(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    options = ("training.steps=10", "training.validations=2", "training.shard=true", "model.implementation=torch")
+    recipe = make_recipe(*SETTINGS, *options, "model.qkv_bias=true")
+    save_recipe(recipe, tmp_path / "recipe.toml")
+    assert train(recipe, tmp_path / "alone")
+    run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "both")
+    assert logged(tmp_path / "both") == pytest.approx(logged(tmp_path / "alone"), rel=1e-3)
+
+
+def test_processes_agree_on_the_batches_that_are_teacher_forced(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    """Otherwise sharded processes would wait for each other forever."""
+    sampling = ("training.scheduled_sampling=two_pass", "training.teacher_forcing_decay=0.5", "training.shard=true")
+    recipe = make_recipe(*SETTINGS, "training.validations=3", "training.r_drop=1", *sampling)
+    save_recipe(recipe, tmp_path / "recipe.toml")
+    assert train(recipe, tmp_path / "alone")
+    run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "both")
+    forced = [
+        [line["teacher_forced"] for line in read_metrics(run / "metrics.jsonl") if line["kind"] == "validation"]
+        for run in (tmp_path / "alone", tmp_path / "both")
+    ]
+    assert forced[0] == forced[1]
+    assert 0 < forced[0][-1] < 1
+
+
+def test_processes_stop_between_the_parts_of_a_step(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    recipe = make_recipe(*SETTINGS, "training.steps=3", "training.validations=1", "training.accumulation=300")
+    save_recipe(recipe, tmp_path / "recipe.toml")
+    run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "whole")
+    run = tmp_path / "stopped"
+    process = torchrun(2, tmp_path / "recipe.toml", run)
+    while not (run / "metrics.jsonl").exists() or not logged(run):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
     _, printed = process.communicate(timeout=60)
-    assert process.returncode != 0
-    assert "training.length_groups = 3 must be a multiple of the 2 processes" in printed
-    assert not (tmp_path / "run").exists()
+    assert "stopped after step 1" in printed
+    assert checkpoint_steps(run) == [1]
+    run_to_the_end(2, tmp_path / "recipe.toml", run, "--resume")
+    for name, weight in load_file(run / "bundle" / "model.safetensors").items():
+        assert torch.equal(weight, load_file(tmp_path / "whole" / "bundle" / "model.safetensors")[name])
+
+
+def test_a_restarted_job_continues(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    """torchrun starts all processes again with the same command when one is killed."""
+    save_recipe(make_recipe(*SETTINGS, "training.checkpoint_minutes=0.0001"), tmp_path / "recipe.toml")
+    run = tmp_path / "run"
+    process = torchrun(2, tmp_path / "recipe.toml", run, "--resume=auto", restarts=1)
+    while not checkpoint_steps(run):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        process.kill()
+        pytest.skip("this system does not list the children of a process")
+    os.kill(int(children.read_text().split()[-1]), signal.SIGKILL)
+    _, printed = process.communicate(timeout=120)
+    assert process.returncode == 0, printed
+    assert "continuing from step" in printed
+    assert (run / "bundle" / "bundle.json").exists()
+
+
+def test_whole_weights_are_in_the_first_process_only(make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    save_recipe(make_recipe(*SETTINGS, "training.shard=true"), tmp_path / "recipe.toml")
+    program = str(Path(__file__).with_name("sharded_state.py"))
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", program]
+    subprocess.run([sys.executable, *launcher, tmp_path / "recipe.toml", tmp_path], check=True)
+    first, second = (json.loads((tmp_path / f"rank-{rank}.json").read_text()) for rank in range(2))
+    assert first["stored"] + second["stored"] == first["parameters"] == second["parameters"]
+    assert max(first["stored"], second["stored"]) < 0.7 * first["parameters"]
+    assert first["saved"] == first["parameters"]
+    assert first["moments"] == 2 * first["parameters"]
+    assert first["deployed"] == first["parameters"]
+    assert second["saved"] == second["moments"] == second["deployed"] == 0

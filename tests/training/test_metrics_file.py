@@ -53,12 +53,23 @@ def test_an_incomplete_last_line_is_skipped(tmp_path: Path) -> None:
         assert read_metrics(path) == lines
 
 
-@pytest.mark.parametrize("damaged", ['{"kind": "tr', "[1, 2]", ""])
+@pytest.mark.parametrize("damaged", ['{"kind": "tr', "[1, 2]", "", 100_000 * "["], ids=lambda text: text[:10])
 def test_a_damaged_line_elsewhere_is_skipped_with_a_warning(tmp_path: Path, damaged: str) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text(f'{{"kind": "event"}}\n{damaged}\n{{"kind": "event"}}\n')
     with pytest.warns(UserWarning, match=r"metrics\.jsonl line 2"):
         assert read_metrics(path) == 2 * [{"kind": "event"}]
+
+
+@pytest.mark.parametrize("step", ['"five"', "null", "[1]", "{}", "NaN", "1e999", "true"])
+def test_odd_steps_do_not_prevent_opening(step: str, tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(f'{{"kind": "train", "step": 1}}\n{{"kind": "train", "step": {step}, "text": "\\ud800"}}\n')
+    metrics = MetricsFile(path, after_step=2)
+    metrics.write("train", {"step": 2})
+    metrics.close()
+    lines = read_metrics(path)
+    assert (lines[0], lines[-1]) == (line(1), line(2))
 
 
 def test_a_repeated_step_replaces_its_first_attempt_and_later_steps() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +24,14 @@ from dragoman.bundle import Bundle
 from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
+from dragoman.model.transformer import Transformer
 from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
 from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
 from dragoman.training.directory import check_place
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
+from dragoman.training.validator import Validator
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:
@@ -46,8 +52,12 @@ def weights(run: Path) -> str:
     return sha256(run / "bundle" / "model.safetensors")
 
 
+def lines_of(run: Path, kind: str) -> list[dict[str, Any]]:
+    return [line for line in read_metrics(run / "metrics.jsonl") if line.get("kind") == kind]
+
+
 def train_lines(run: Path) -> list[dict[str, Any]]:
-    return [line for line in read_metrics(run / "metrics.jsonl") if line["kind"] == "train"]
+    return lines_of(run, "train")
 
 
 def start(recipe: Path, output: Path, *more: str) -> subprocess.Popen[str]:
@@ -144,7 +154,8 @@ def test_stopped_and_resumed_run_is_as_if_never_stopped(
 def test_second_interrupt_stops_at_once_and_loses_nothing_saved(
     make_recipe: RecipeMaker, digests: Callable[[Path], dict[str, str]], tmp_path: Path
 ) -> None:
-    slow = make_recipe("training.steps=5", "training.validations=5", "training.accumulation=200")
+    large = ("training.batch_tokens=100000", "model.d_ff=8192")  # a step that cannot be stopped between its parts
+    slow = make_recipe("training.steps=5", "training.validations=5", *large)
     save_recipe(slow, tmp_path / "slow.toml")
     run = tmp_path / "run"
     process = start(tmp_path / "slow.toml", run)
@@ -163,6 +174,55 @@ def test_second_interrupt_stops_at_once_and_loses_nothing_saved(
     assert train(slow, run, resume=True)
 
 
+def test_validation_is_interrupted_and_repeated(
+    uninterrupted: Path, make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate_all, validations = Validator.evaluate, []
+
+    def interrupted(validator: Validator, model: Transformer) -> Any:
+        result = evaluate_all(validator, model)
+        validations.append(result)
+        if len(validations) == 3:
+            torch.rand(3)  # as if it had used the random generator
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+        return result
+
+    monkeypatch.setattr(Validator, "evaluate", interrupted)
+    run = tmp_path / "run"
+    assert not train(make_recipe(*LONG), run)
+    stopped = checkpoint_steps(run)[-1]
+    assert [line["step"] for line in lines_of(run, "validation")] == [20, 40]
+    assert stopped == 60
+    assert train(make_recipe(*LONG), run, resume=True)
+    assert_same_run(run, uninterrupted)
+    assert [line["step"] for line in lines_of(run, "validation")] == list(range(20, 201, 20))
+
+
+def test_training_works_in_another_thread(finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(train, make_recipe(), tmp_path / "run").result()
+    assert_same_run(tmp_path / "run", finished_run)
+
+
+def test_resume_auto_starts_continues_and_leaves_a_finished_run(
+    uninterrupted: Path, long_recipe: Path, process: Command, tmp_path: Path, digests: Callable[[Path], dict[str, str]]
+) -> None:
+    run = tmp_path / "run"
+    first = start(long_recipe, run, "--resume=auto")
+    wait_for(lambda: is_past(run, 30), first)
+    first.kill()
+    first.communicate()
+    resume = ("train", long_recipe, "--output", run, "--resume=auto")
+    outcome = process(*resume)
+    assert outcome.code == 0
+    assert "continuing from step" in outcome.error
+    assert_same_run(run, uninterrupted)
+    before = digests(run)
+    assert process(*resume).code == 0
+    assert digests(run) == before
+
+
 def test_full_disk_stops_a_run_that_goes_on_when_there_is_space(
     long_recipe: Path, uninterrupted: Path, make_recipe: RecipeMaker, process: Command, small_disk: SmallDisk
 ) -> None:
@@ -178,6 +238,72 @@ def test_full_disk_stops_a_run_that_goes_on_when_there_is_space(
     small_disk.resize(16_000)
     assert train(make_recipe(*LONG), run, resume=True)
     assert_same_run(run, uninterrupted)
+
+
+@pytest.mark.parametrize("name", ["source.tokenizer.json", "target.tokenizer.json"])
+def test_a_deleted_tokenizer_is_trained_again_or_refused(
+    name: str, finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, digests: Callable[[Path], dict[str, str]]
+) -> None:
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    shutil.rmtree(run / "bundle")
+    tokenizer = (run / name).read_bytes()
+    (run / name).unlink()
+    assert train(make_recipe(), run, resume=True)
+    assert (run / name).read_bytes() == tokenizer
+    assert_same_run(run, finished_run)
+
+    shutil.rmtree(run / "bundle")
+    (run / name).unlink()
+    (other,) = {"source.tokenizer.json", "target.tokenizer.json"} - {name}
+    (run / other).write_text((run / other).read_text().replace("metaspace", "whitespace"))
+    before = digests(run)
+    with pytest.raises(UserError, match=f"{name}: missing; it cannot be made again"):
+        train(make_recipe(), run, resume=True)
+    assert digests(run) == before
+
+
+def test_checkpoints_of_another_version_are_not_overwritten(
+    finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, digests: Callable[[Path], dict[str, str]]
+) -> None:
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    shutil.rmtree(run / "bundle")
+    path = checkpoint_path(run, checkpoint_steps(run)[-1]) / "state.json"
+    about = json.loads(path.read_text()) | {"version": 2}
+    del about["sha256"]
+    checksum = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps(about | {"sha256": checksum}))
+    before = digests(run)
+    with pytest.raises(UserError, match=r"state\.json: .* another version of dragoman \(format 2\)"):
+        train(make_recipe(), run, resume=True)
+    assert digests(run) == before
+
+
+def test_odd_metrics_do_not_prevent_resuming(finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    shutil.rmtree(run / "bundle")
+    odd = [{}, {"kind": "train", "step": "x"}, {"kind": "validation", "step": 1}, {"kind": 3}, {"kind": "test"}]
+    with (run / "metrics.jsonl").open("a") as file:
+        file.writelines(json.dumps(line) + "\n" for line in odd)
+    assert train(make_recipe(), run, resume=True)
+    assert "Validations" in (run / "report.html").read_text()
+
+
+def test_a_bundle_that_was_being_replaced_is_restored(
+    finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    (run / "bundle").rename(run / ".bundle.old-1")
+    assert train(make_recipe(), run, resume=True)
+    assert weights(run) == weights(finished_run)
+
+
+def test_weight_decay_with_adam_is_announced_as_l2_regularization(
+    make_recipe: RecipeMaker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for optimizer in ("adam", "adamw"):
+        short = ("training.steps=1", "training.validations=1", "training.weight_decay=0.1")
+        assert train(make_recipe(*short, f"training.optimizer={optimizer}"), tmp_path / optimizer)
+        assert ("L2 regularization" in capsys.readouterr().err) == (optimizer == "adam")
 
 
 def test_finished_run_is_left_alone_when_resumed(

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
-from tiny_models import SIZE, VARIANTS, padded_source, random_ids, tiny_model
+from tiny_models import PAD, SIZE, VARIANTS, padded_source, random_ids, tiny_model
 
 from dragoman.dataset.batch import Batch
 from dragoman.model.positions import Positions
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
-from dragoman.training.scheduled_sampling import SAMPLED, stepwise, teacher_forcing_probability, two_pass
+from dragoman.training.batch_loss import BatchLoss
+from dragoman.training.progress import Progress
+from dragoman.training.scheduled_sampling import (
+    SAMPLED,
+    draw_teacher_forcing,
+    stepwise,
+    teacher_forcing_probability,
+    two_pass,
+)
 
 close = torch.testing.assert_close
 
@@ -28,14 +37,17 @@ def batch() -> Batch:
 
 @pytest.mark.parametrize("kind", SAMPLED)
 def test_with_probability_one_it_is_teacher_forcing(kind: str, model: Transformer, batch: Batch) -> None:
-    close(SAMPLED[kind](model, batch, 1.0), model.hidden(batch.source, batch.target_input))
+    hidden, inputs = SAMPLED[kind](model, batch, 1.0)
+    close(hidden, model.hidden(batch.source, batch.target_input))
+    assert torch.equal(inputs, batch.target_input)
 
 
 def test_stepwise_with_probability_zero_is_greedy_decoding(model: Transformer, batch: Batch) -> None:
-    hidden = stepwise(model, batch, 0.0)
+    hidden, used = stepwise(model, batch, 0.0)
     own = model.output(hidden).argmax(dim=-1)  # (rows, target)
     inputs = torch.cat((batch.target_input[:, :1], own[:, :-1]), dim=1)
     close(hidden, model.hidden(batch.source, inputs))
+    assert torch.equal(used, inputs)
 
 
 def test_two_pass_with_probability_zero_feeds_the_predictions_of_the_first_pass(
@@ -43,7 +55,9 @@ def test_two_pass_with_probability_zero_feeds_the_predictions_of_the_first_pass(
 ) -> None:
     first = model(batch.source, batch.target_input).argmax(dim=-1)
     inputs = torch.cat((batch.target_input[:, :1], first[:, :-1]), dim=1)
-    close(two_pass(model, batch, 0.0), model.hidden(batch.source, inputs))
+    hidden, used = two_pass(model, batch, 0.0)
+    close(hidden, model.hidden(batch.source, inputs))
+    assert torch.equal(used, inputs)
 
 
 @pytest.mark.parametrize("kind", SAMPLED)
@@ -74,20 +88,46 @@ def test_the_share_of_reference_inputs_is_the_probability(kind: str, monkeypatch
 @pytest.mark.parametrize("kind", SAMPLED)
 def test_gradients_reach_every_parameter(kind: str, model: Transformer, batch: Batch) -> None:
     model.train()
-    model.output(SAMPLED[kind](model, batch, 0.5)).logsumexp(dim=-1).sum().backward()
+    model.output(SAMPLED[kind](model, batch, 0.5)[0]).logsumexp(dim=-1).sum().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().max() > 0, name
 
 
 def test_the_gradient_of_stepwise_is_that_of_one_pass_on_the_same_inputs(model: Transformer, batch: Batch) -> None:
-    stepwise(model, batch, 1.0).square().sum().backward()  # type: ignore[no-untyped-call]
+    stepwise(model, batch, 1.0)[0].square().sum().backward()  # type: ignore[no-untyped-call]
     first = {name: parameter.grad.clone() for name, parameter in model.named_parameters() if parameter.grad is not None}
     model.zero_grad()
     model.hidden(batch.source, batch.target_input).square().sum().backward()  # type: ignore[no-untyped-call]
     for name, parameter in model.named_parameters():
         if parameter.grad is not None:
             close(first[name], parameter.grad, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", SAMPLED)
+def test_r_drop_compares_passes_over_the_same_inputs(kind: str, model: Transformer, batch: Batch) -> None:
+    """Without dropout they agree, although the inputs are drawn at random."""
+    losses = []
+    for weight in (0.0, 1000.0):
+        loss = BatchLoss(model, Training(steps=1, scheduled_sampling=kind, r_drop=weight, precision="float32"), PAD)
+        torch.manual_seed(1)
+        losses.append(loss([batch, batch], 0.5)[0])
+    close(losses[0], losses[1], rtol=1e-4, atol=1e-4)
+
+
+def test_the_draws_of_batches_depend_on_the_seed_and_the_step_only() -> None:
+    """All processes must agree on them, regardless of the random numbers that they used before."""
+    settings = Training(epochs=1, scheduled_sampling="two_pass", teacher_forcing_decay=0.5)
+
+    def draws(step: int) -> list[float]:
+        torch.rand(step + 1)
+        np.random.seed(step)
+        return draw_teacher_forcing(settings, Progress(step=step, epoch=1), 20)
+
+    first = [draws(step) for step in range(5)]
+    torch.manual_seed(7)
+    assert first == [draws(step) for step in range(5)]
+    assert len({tuple(each) for each in first}) == 5
 
 
 def test_the_probability_falls_to_its_minimum() -> None:

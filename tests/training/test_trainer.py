@@ -164,8 +164,8 @@ class SlowerOther(Ranks):
     """One of two processes, the other of which is always a minute behind."""
 
     def largest(self, values: Sequence[float]) -> list[float]:
-        """The time is that of the other."""
-        return [values[0] + 60, *values[1:]]
+        """The time, which comes with whether to stop, is that of the other."""
+        return [values[0] + 60, *values[1:]] if len(values) == 2 else list(values)
 
 
 def test_processes_agree_on_the_time_also_after_a_validation(make_trainer: TrainerMaker) -> None:
@@ -234,10 +234,32 @@ def test_ties_keep_the_best_of_a_checkpoint_without_its_loss() -> None:
 
 def test_stop_ends_after_the_step_with_a_checkpoint(make_trainer: TrainerMaker) -> None:
     trainer = make_trainer("training.steps=10", "training.validations=1")
-    trainer.stop = True
+    trainer.stop.requested = True
     assert not trainer.train()
     assert trainer.state.progress.step == 1
     assert checkpoint_steps(trainer.run) == [1]
+
+
+def test_a_stop_between_microbatches_abandons_the_step(
+    make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = make_trainer("training.steps=10", "training.accumulation=5", "model.dropout=0.3")
+    before = {name: weight.detach().clone() for name, weight in trainer.state.model.named_parameters()}
+    generator, forward, computed = torch.get_rng_state(), trainer.state.loss.forward, []
+
+    def stop_in_the_second(batch: list[Any], teacher_forcing: float) -> Any:
+        computed.append(batch)
+        trainer.stop.requested = len(computed) == 2
+        return forward(batch, teacher_forcing)
+
+    monkeypatch.setattr(trainer.state.loss, "forward", stop_in_the_second)
+    assert not trainer.train()
+    assert len(computed) == 2
+    assert trainer.state.progress.step == 0
+    assert checkpoint_steps(trainer.run) == [0]
+    assert torch.equal(torch.get_rng_state(), generator), "the step will be repeated with the same dropout"
+    for name, weight in trainer.state.model.named_parameters():
+        assert torch.equal(weight, before[name])
 
 
 class Impatient(ProgressLine):

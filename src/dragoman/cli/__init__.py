@@ -20,7 +20,7 @@ from dragoman.cli.importing import import_app
 from dragoman.cli.info import info, settings
 from dragoman.cli.inspect import inspect
 from dragoman.cli.score import score
-from dragoman.cli.train import quickstart, train
+from dragoman.cli.train import TrainCommand, quickstart, train
 from dragoman.cli.translate import translate
 from dragoman.errors import UserError
 
@@ -43,7 +43,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, cls=TrainCommand if name == "train" else None)(command)
 app.add_typer(data_app, name="data")
 app.add_typer(import_app, name="import")
 app.add_typer(doctor_app, name="doctor")

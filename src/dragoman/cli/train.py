@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from dragoman.cli.options import DataDirectory, Overrides
+
+
+class TrainCommand(TyperCommand):
+    """Accepts --resume without a value, because Typer has no options whose value may be left out."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Give --resume the value that stands for none."""
+        return super().parse_args(ctx, ["--resume=run" if argument == "--resume" else argument for argument in args])
 
 
 def quickstart(
@@ -26,7 +35,7 @@ def quickstart(
 
     keep_freed_memory()
     recipe = load_recipe(Path("quickstart"))
-    if not train(recipe, output, resume=(output / "recipe.toml").is_file()):
+    if not train(recipe, output, resume="auto"):
         raise typer.Exit(130)
     import dragoman
 
@@ -41,7 +50,14 @@ def train(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe file, or the name of a built-in recipe.")],
     output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/NAME of the recipe).")] = None,
     overrides: Overrides = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue from the newest checkpoint.")] = False,
+    resume: Annotated[
+        Literal["run", "auto"] | None,
+        typer.Option(
+            metavar="[=auto]",
+            help="Continue from the newest checkpoint; =auto: or start, if there is no run to continue.",
+            show_choices=False,
+        ),
+    ] = None,
     data_dir: DataDirectory = None,
 ) -> None:
     """Train a translator.
@@ -57,5 +73,6 @@ def train(
 
     keep_freed_memory()
     loaded = load_recipe(recipe, overrides or [])
-    if not train(loaded, output or Path("runs") / loaded.name, resume=resume, data_directory=data_dir):
+    run = output or Path("runs") / loaded.name
+    if not train(loaded, run, resume="auto" if resume == "auto" else resume is not None, data_directory=data_dir):
         raise typer.Exit(130)

@@ -78,6 +78,27 @@ def unpad(batch: Batch, source_pad: int, target_pad: int) -> Batch:
     return replace(batch, unpadded=unpadded)
 
 
+def take_rows(batch: Batch, rows: slice, source_pad: int, target_pad: int) -> Batch:
+    """Some sentences of a batch, with no more padding than they need.
+
+    If there are none, a single token whose target is padding: it has no loss, but the same parts of the model compute
+    it, as several processes must do at the same time.
+    """
+    source, target_input, target_output = batch.source[rows], batch.target_input[rows], batch.target_output[rows]
+    if not len(source):
+        target_output = batch.target_output[:1, :1].clone().fill_(target_pad)
+        return Batch(batch.source[:1, :1], batch.target_input[:1, :1], target_output, 0, 0)
+    source_lengths, target_lengths = (source != source_pad).sum(1), (target_output != target_pad).sum(1)  # (rows,) each
+    longest = int(target_lengths.max())
+    return Batch(
+        source[:, : int(source_lengths.max())],
+        target_input[:, :longest],
+        target_output[:, :longest],
+        int(source_lengths.sum()),
+        int(target_lengths.sum()),
+    )
+
+
 def pad(sentences: Sequence[Sentence], *, first: int | None, last: int | None, pad: int) -> Tensor:
     """Stack sentences into one int64 tensor, (sentences, longest), adding a first and a last id to each if given."""
     extra = (first is not None) + (last is not None)

@@ -50,14 +50,13 @@ KERNELS: dict[str, Replace] = {"attention": _attention, "linear": _linear, "drop
 def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS), device_type: str | None = None) -> None:
     """Replace leaf modules of a model, in place, by faster ones that share their parameters.
 
-    Call it when the model is on the device where it will run. A module that occurs several times, as in
-    `TorchTransformer`, is replaced by the same module everywhere.
+    A module that occurs several times, as in `TorchTransformer`, is replaced by the same module everywhere.
 
     Args:
-        model: The model, on the device where it will run.
+        model: The model.
         kernels: Which of `KERNELS` to use.
-        device_type: The type of device to choose modules for, by default the model's. Modules for a GPU also run on a
-            CPU, where only their results are of interest.
+        device_type: The type of the device on which the model will run, by default the one it is on. Modules for a GPU
+            also run on a CPU, where only their results are of interest.
     """
     device = device_type or model.target_embedding.weight.device.type
     for name in (name for name in KERNELS if name in kernels):

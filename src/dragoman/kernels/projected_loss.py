@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 from dragoman.kernels.linear import matmul, matmul_nt, matmul_tn
 
@@ -118,6 +119,8 @@ def _clear(difference: Tensor, ignored: Tensor) -> None:
 
 def _chunks(hidden: Tensor, weight: Tensor) -> Iterator[slice]:
     at_once = LOGITS_AT_ONCE_ON_CPU if hidden.device.type == "cpu" else LOGITS_AT_ONCE
+    if hidden.dtype == torch.float16:
+        at_once //= 4  # which leaves memory for float32 copies
     rows = max(1, at_once // len(weight))
     return (slice(start, start + rows) for start in range(0, len(hidden), rows))
 
@@ -127,7 +130,7 @@ def _softmax_minus_target(logits: Tensor, targets: Tensor, smoothing: float) -> 
 
     Returns:
         The gradient, (rows, vocabulary), and the logarithm of the sum of the exponentials of the logits, (rows,),
-        float32. It is computed from the largest probability, because small ones are zero in float16.
+        float32. It is computed from the largest probability, which is never rounded to zero.
     """
     highest = logits.amax(dim=-1)  # (rows,)
     difference = torch.softmax(logits, dim=-1, out=logits)
@@ -154,10 +157,33 @@ def projected_cross_entropy(
         The loss to minimize, and the negative log-likelihood without smoothing (not differentiable),
         each summed over tokens, in nats.
     """
+    if hidden.dtype == torch.float16:
+        return _float16_cross_entropy(hidden, weight, bias, targets, smoothing, ignore)
     ignored = None if ignore is None else targets == ignore
     apply: Any = _ProjectedCrossEntropy.apply
     loss, nll = apply(hidden, weight, bias, targets, smoothing, ignored)
     return loss, nll
+
+
+def _float16_cross_entropy(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float, ignore: int | None
+) -> tuple[Tensor, Tensor]:
+    """The same for float16, in which most gradients of logits are zero unless the loss is scaled before rounding them.
+
+    The scale is known in the backward pass only. Therefore the logits are computed again there, some tokens at a time,
+    and everything from the logits to their scaled gradients is float32.
+    """
+    chunks: Any = [
+        checkpoint(
+            plain_cross_entropy,
+            *(hidden[chunk], weight, bias, targets[chunk], smoothing, ignore),
+            use_reentrant=False,
+            preserve_rng_state=False,
+        )
+        for chunk in _chunks(hidden, weight)
+    ]
+    losses, nlls = zip(*chunks, strict=True)
+    return torch.stack(losses).sum(), torch.stack(nlls).sum()
 
 
 def plain_cross_entropy(
@@ -165,10 +191,9 @@ def plain_cross_entropy(
 ) -> tuple[Tensor, Tensor]:
     """The same as `projected_cross_entropy`, with all logits in memory."""
     logits = F.linear(hidden, weight, bias).float()  # (tokens, vocabulary)
+    ignored = -100 if ignore is None else ignore  # torch's value for "none", which no id has
     losses = [
-        F.cross_entropy(
-            logits, targets, ignore_index=-100 if ignore is None else ignore, label_smoothing=each, reduction="sum"
-        )
+        F.cross_entropy(logits, targets, ignore_index=ignored, label_smoothing=each, reduction="sum")
         for each in (smoothing, 0.0)
     ]
     return losses[0], losses[1].detach()

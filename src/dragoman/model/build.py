@@ -22,5 +22,5 @@ def build_model(settings: Model, source_size: int, target_size: int, source_pad:
         seed: Seed of the weights; the state of torch's random generators does not change.
     """
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed would also seed those of GPUs
         return IMPLEMENTATIONS[settings.implementation](settings, source_size, target_size, source_pad)

@@ -36,7 +36,8 @@ class Training(Settings):
         4096,
         ge=1,
         le=100_000_000,
-        description="Maximum number of source tokens and of target tokens in a batch, padding included.",
+        description="Maximum number of source tokens and of target tokens in a batch, padding included. A batch that "
+        "becomes longer through BPE-dropout is computed in parts.",
     )
     optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or Adam with decoupled weight decay.")
     learning_rate: float = Field(
@@ -48,7 +49,13 @@ class Training(Settings):
     warmup_steps: int = Field(
         4000, ge=0, le=1_000_000_000, description="Number of steps in which the learning rate rises linearly."
     )
-    weight_decay: float = Field(0.0, ge=0, le=10, description="Weight decay of matrices (adamw).")
+    weight_decay: float = Field(
+        0.0,
+        ge=0,
+        le=10,
+        description="Weight decay of matrices. With adamw it shrinks the weights directly; with adam it is L2 "
+        "regularization, added to the gradient, which has another effect (Loshchilov and Hutter 2019).",
+    )
     label_smoothing: Probability = Field(0.1, description="Probability spread evenly over the vocabulary.")
     clip_norm: float | None = Field(
         None, gt=0, le=1_000_000, description="Maximum norm of the gradient; larger gradients are scaled down."

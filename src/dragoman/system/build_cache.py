@@ -13,7 +13,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from dragoman.errors import UserError
-from dragoman.system.files import atomic_directory, read_json, remove_leftovers, sha256, write_json
+from dragoman.system.files import atomic_directory, read_json, remove_leftovers, restore_replaced, sha256, write_json
 from dragoman.system.progress import Log
 
 ABOUT = "about.json"
@@ -56,6 +56,7 @@ class BuildCache:
             UserError: The disk is full, or the directory cannot be written to.
         """
         path = self.path(kind, identity)
+        restore_replaced(path)
         if path.exists():
             problem = _find_problem(path, identity)
             if problem is None:

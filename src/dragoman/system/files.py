@@ -20,6 +20,8 @@ from dragoman.errors import UserError
 def atomic_directory(path: Path) -> Iterator[Path]:
     """Yield an empty temporary directory; if the block succeeds, it is renamed to `path` and replaces what was there.
 
+    A process that is killed at any moment leaves one complete version, see `restore_replaced`.
+
     Raises:
         UserError: The disk is full or `path` is not writable; what was there is unchanged.
     """
@@ -27,6 +29,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
         raise UserError(f"{path}: could not be saved: choose a directory with a name")
     temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
     try:
+        restore_replaced(path)
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         yield temporary
@@ -51,7 +54,35 @@ def _replace_directory(new: Path, path: Path) -> None:
             old.rename(path)
         raise
     _flush(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    if replaced:
+        old.rename(new)  # for the caller to delete: half deleted, it must not look like a version to restore
+
+
+def restore_replaced(path: Path) -> None:
+    """Bring back a directory if a process was killed while replacing it, after the first of the two renames.
+
+    A directory that another running process is just replacing is left alone.
+
+    Raises:
+        OSError: The old version cannot be renamed.
+    """
+    if not path.exists() and path.parent.is_dir():
+        for old in path.parent.iterdir():
+            if is_leftover(old) and old.name.startswith(f".{path.name}.old-") and not _is_in_use(old):
+                old.rename(path)
+                return
+
+
+def _is_in_use(leftover: Path) -> bool:
+    """Whether the process that made a temporary file is another one that still runs."""
+    process = int(leftover.name.rpartition("-")[2])
+    try:
+        os.kill(process, 0)  # sends nothing
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return process != os.getpid()  # in containers, the successor of a killed process often has the same number
 
 
 @contextmanager
@@ -101,9 +132,16 @@ def is_leftover(path: Path) -> bool:
 
 
 def remove_leftovers(directory: Path, name: str = "") -> None:
-    """Delete the temporary files and directories of killed processes; only those of the file `name`, if given."""
-    for path in filter(is_leftover, directory.glob(f".{glob.escape(name)}*")):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    """Delete the temporary files and directories of killed processes; only those of the file `name`, if given.
+
+    A directory that such a process was replacing is restored first.
+    """
+    for path in [path for path in directory.glob(f".{glob.escape(name)}*") if is_leftover(path)]:
+        restore_replaced(directory / re.sub(r"^\.|\.(tmp|old)-\d+$", "", path.name))
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def read_json(path: Path) -> dict[str, Any]:

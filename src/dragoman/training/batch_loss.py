@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -40,28 +42,38 @@ class BatchLoss(nn.Module):
             teacher_forcing: Probability that an input of the decoder is the reference's token.
         """
         unpadded = UnpaddedBatch.join(batch) if teacher_forcing == 1.0 and supports_unpadded(self.model) else None
-        if unpadded is not None:
-            return self._loss(lambda: unpadded_hidden(self.model, unpadded), unpadded.target_output, None)
-        targets, _ = concatenate([group.target_output for group in batch], self.target_pad)  # (1, tokens)
-        return self._loss(lambda: self._hidden(batch, teacher_forcing), targets[0], self.target_pad)
-
-    def _loss(self, run: Callable[[], Tensor], targets: Tensor, ignore: int | None) -> tuple[Tensor, Tensor]:
-        """The losses, given a function for the decoder's outputs, (tokens, d_model), and the ids to predict."""
-        with autocast(self.settings.precision, targets.device) as dtype:
+        with autocast(self.settings.precision, batch[0].source.device) as dtype:
             output = self.model.output
-            weight, bias = output.weight.to(dtype), None if output.bias is None else output.bias.to(dtype)
-            hidden = run().to(dtype)  # (tokens, d_model)
+            projection = output.weight.to(dtype), None if output.bias is None else output.bias.to(dtype)
+            if unpadded is None:
+                targets, ignore = self._targets(batch), self.target_pad
+                hidden, repeat = self._hidden(batch, teacher_forcing)  # (tokens, d_model)
+            else:
+                targets, ignore = unpadded.target_output, None
+                repeat = partial(unpadded_hidden, self.model, unpadded)
+                hidden = repeat()
+            hidden = hidden.to(dtype)
             if self.settings.r_drop:
-                other = run().to(dtype)  # with different dropout
-                logits = F.linear(hidden, weight, bias), F.linear(other, weight, bias)  # (tokens, vocabulary) each
+                other = repeat().to(dtype)  # the same inputs with different dropout
+                logits = F.linear(hidden, *projection), F.linear(other, *projection)  # (tokens, vocabulary) each
                 return r_drop_loss(logits, targets, self.settings, ignore)
             loss = projected_cross_entropy if self.settings.kernels else plain_cross_entropy
-            return loss(hidden, weight, bias, targets, self.settings.label_smoothing, ignore)
+            return loss(hidden, *projection, targets, self.settings.label_smoothing, ignore)
 
-    def _hidden(self, batch: list[Batch], teacher_forcing: float) -> Tensor:
-        """The decoder's outputs in the order of `concatenate`, (tokens, d_model)."""
+    def _targets(self, batch: list[Batch]) -> Tensor:
+        """The ids to predict in the order of `concatenate`, (tokens,)."""
+        return concatenate([group.target_output for group in batch], self.target_pad)[0][0]
+
+    def _hidden(self, batch: list[Batch], teacher_forcing: float) -> tuple[Tensor, Callable[[], Tensor]]:
+        """The decoder's outputs in the order of `concatenate`, (tokens, d_model); a function for another such pass."""
         if teacher_forcing == 1.0:
-            hidden = varlen_hidden if supports_varlen(self.model) else plain_hidden
-            return hidden(self.model, [group.source for group in batch], [group.target_input for group in batch])
+            return self._teacher_forced(batch), partial(self._teacher_forced, batch)
         sampled = SAMPLED[self.settings.scheduled_sampling]
-        return concatenate_vectors([sampled(self.model, group, teacher_forcing) for group in batch])
+        hidden, inputs = zip(*(sampled(self.model, group, teacher_forcing) for group in batch), strict=True)
+        used = [replace(group, target_input=ids) for group, ids in zip(batch, inputs, strict=True)]
+        return concatenate_vectors(hidden), partial(self._teacher_forced, used)
+
+    def _teacher_forced(self, batch: list[Batch]) -> Tensor:
+        """The decoder's outputs for the inputs in the batch, in the order of `concatenate`, (tokens, d_model)."""
+        hidden = varlen_hidden if supports_varlen(self.model) else plain_hidden
+        return hidden(self.model, [group.source for group in batch], [group.target_input for group in batch])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -9,7 +10,7 @@ from itertools import islice
 import numpy as np
 import torch
 
-from dragoman.dataset.batch import Batch, Transform, make_batch, no_transform, unpad
+from dragoman.dataset.batch import Batch, Transform, make_batch, no_transform, take_rows, unpad
 from dragoman.dataset.buckets import Indices, Plan, plan_epoch
 from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.transfer import StagedBatch
@@ -54,6 +55,7 @@ class BatchStream:
         self.lengths = data.train.source.lengths + 1, data.train.target.lengths + 1  # eos counts
         self.groups_per_step = self.settings.length_groups * self.settings.accumulation
         self.groups_per_epoch = len(self.plan(0))
+        self._shares_groups = self.settings.length_groups % ranks.size == 0
         self._bpe_dropout = [self._segmenter(tokenizer, recipe) for tokenizer in (data.source, data.target)]
         self._prefetcher: Prefetcher[Step] | None = None
         self._steps = self._make_steps()
@@ -61,9 +63,18 @@ class BatchStream:
     def plan(self, epoch: int) -> Plan:
         """Groups of sentences of similar length, in the order of an epoch."""
         settings, groups = self.settings, self.settings.length_groups
-        tokens = max(1, settings.batch_tokens // groups)
         sentences = settings.batch_sentences and max(1, settings.batch_sentences // groups)
-        return plan_epoch(*self.lengths, tokens, settings.seed, epoch, sentences)
+        return plan_epoch(*self.lengths, self._group_tokens, settings.seed, epoch, sentences)
+
+    @property
+    def groups_at_once(self) -> int:
+        """Number of groups, or parts of groups, of a batch that this process computes at once."""
+        groups = self.settings.length_groups
+        return groups // self.ranks.size if self._shares_groups else groups
+
+    @property
+    def _group_tokens(self) -> int:
+        return max(1, self.settings.batch_tokens // self.settings.length_groups)
 
     def next_step(self) -> list[list[Batch]]:
         """This process's share of the batches of a step, each a list of groups of similar length."""
@@ -101,14 +112,52 @@ class BatchStream:
             epoch, group = epoch + 1, 0
 
     def _batch(self, groups: Sequence[Indices], step: int) -> StagedBatch | list[Batch]:
-        source, target = self.data.source.vocabulary, self.data.target.vocabulary
-        batches = [
-            make_batch(self.data.train, indices, source, target, self._resegment(indices, step))
-            for indices in self.ranks.share(groups)
-        ]
+        batches = self._share(groups, step)
         if not self.prefetch:
             return batches
+        source, target = self.data.source.vocabulary, self.data.target.vocabulary
         return StagedBatch([unpad(batch, source.pad, target.pad) for batch in batches], self.device.type == "cuda")
+
+    def _share(self, groups: Sequence[Indices], step: int) -> list[Batch]:
+        """This process's share of a batch: some of its groups, or some sentences of each group."""
+        if any(self._bpe_dropout):
+            return self._segmented(groups, step)
+        if self._shares_groups:
+            return [self._collate(indices, step) for indices in self.ranks.share(list(groups))]
+        return [self._collate_share(indices, step) for indices in groups]
+
+    def _segmented(self, groups: Sequence[Indices], step: int) -> list[Batch]:
+        """The share of a batch with BPE-dropout, which makes sentences longer than planned.
+
+        All groups are cut into the same number of parts, each within the limit of a group: first come the first parts
+        of all groups, then the second parts, and so on. Each process segments the whole batch, so that all of them
+        have the same segmentations and the same number of parts.
+        """
+        whole = [self._collate(indices, step) for indices in groups]
+        parts = max(map(self._parts_needed, whole))
+        if self._shares_groups:
+            mine, first, every = self.ranks.share(whole), 0, 1
+        else:
+            mine, first, every = whole, self.ranks.rank, self.ranks.size
+        rows = [slice(first + every * part, None, every * parts) for part in range(parts)]
+        return [self._take_rows(group, each) for each in rows for group in mine]
+
+    def _parts_needed(self, group: Batch) -> int:
+        """Into how many parts a group must be cut so that each has at most the planned number of tokens."""
+        rows, width = len(group.source), max(group.source.shape[1], group.target_output.shape[1])
+        return math.ceil(rows / max(1, self._group_tokens // width))
+
+    def _collate_share(self, indices: Indices, step: int) -> Batch:
+        """This process's sentences of a group."""
+        own = self.ranks.share(indices)
+        return self._collate(own, step) if len(own) else self._take_rows(self._collate(indices[:1], step), slice(0))
+
+    def _collate(self, indices: Indices, step: int) -> Batch:
+        source, target = self.data.source.vocabulary, self.data.target.vocabulary
+        return make_batch(self.data.train, indices, source, target, self._resegment(indices, step))
+
+    def _take_rows(self, group: Batch, rows: slice) -> Batch:
+        return take_rows(group, rows, self.data.source.vocabulary.pad, self.data.target.vocabulary.pad)
 
     def _segmenter(self, tokenizer: Tokenizer, recipe: Recipe) -> BPEDropout | None:
         if not recipe.text.bpe_dropout:

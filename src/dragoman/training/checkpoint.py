@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from dragoman import __version__
 from dragoman.bundle import write_tensors
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_directory, read_json, sha256
-from dragoman.training.distributed import Ranks, distribute_like, full_tensor
+from dragoman.training.distributed import Ranks, collect, distribute_like
 from dragoman.training.progress import Progress
 from dragoman.training.random_state import random_state, set_random_state
 from dragoman.training.state import TrainingState, load_weights, weights_of
@@ -27,6 +28,16 @@ from dragoman.training.state import TrainingState, load_weights, weights_of
 WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 MOVING_AVERAGE = "moving-average.safetensors"
 """The moving average of the weights, in runs with `training.ema_decay`."""
+
+VERSION = 1
+"""The version of the format, in state.json; a checkpoint without one has version 1.
+
+Later versions must keep the checksum of state.json, which distinguishes another version from damage.
+"""
+
+
+class OtherVersionError(UserError):
+    """A checkpoint is intact but has a format that this version of dragoman cannot read."""
 
 
 def checkpoint_path(run: Path, step: int) -> Path:
@@ -41,16 +52,19 @@ def checkpoint_steps(run: Path) -> list[int]:
 
 
 def snapshot(state: TrainingState, ranks: Ranks) -> dict[str, dict[str, Tensor]]:
-    """All tensors of a checkpoint by file and name. Every process must call this; it returns all of them in each."""
+    """All tensors of a checkpoint by file and name, in the first process; every process must call this."""
     names = _parameter_names(state.model, state.optimizer)
-    moments = {
-        f"{names[index]}|{key}": full_tensor(value).contiguous()
+    moments = (
+        (f"{names[index]}|{key}", value)
         for index, entry in state.optimizer.state_dict()["state"].items()
         for key, value in entry.items()
+    )
+    files = {
+        WEIGHTS: weights_of(state.model, ranks),
+        OPTIMIZER: collect(moments, ranks) | _random_states(state.device, ranks),
     }
-    files = {WEIGHTS: weights_of(state.model), OPTIMIZER: moments | _random_states(state.device, ranks)}
     if state.moving_average is not None:
-        files[MOVING_AVERAGE] = weights_of(state.moving_average)
+        files[MOVING_AVERAGE] = weights_of(state.moving_average, ranks)
     return files
 
 
@@ -63,7 +77,7 @@ def save_checkpoint(run: Path, progress: Progress, files: dict[str, dict[str, Te
     with atomic_directory(checkpoint_path(run, progress.step)) as directory:
         for name, tensors in files.items():
             write_tensors(directory / name, tensors)
-        about = asdict(progress) | {"files": {name: sha256(directory / name) for name in files}}
+        about = asdict(progress) | {"version": VERSION, "files": {name: sha256(directory / name) for name in files}}
         about["sha256"] = _digest(about)
         (directory / STATE).write_text(json.dumps(about, indent=2), encoding="utf-8")
 
@@ -75,11 +89,16 @@ def newest_intact(run: Path, average: int, report: Callable[[str], None]) -> int
         run: The run's directory.
         average: Number of validations whose weights are averaged at the end of the run.
         report: Called with a message for each damaged checkpoint.
+
+    Raises:
+        OtherVersionError: A checkpoint has another version, so it must not be skipped and overwritten.
     """
     intact: dict[int, Progress] = {}
     for step in checkpoint_steps(run):
         try:
             intact[step] = _read_progress(checkpoint_path(run, step))
+        except OtherVersionError:
+            raise
         except UserError as error:
             report(f"{error}; skipped")
     return max((step for step in intact if intact[step].needed(average) <= intact.keys()), default=None)
@@ -158,10 +177,9 @@ def _read_progress(directory: Path) -> Progress:
 
     Raises:
         UserError: A file is missing or damaged.
+        OtherVersionError: The checkpoint has another version.
     """
-    about = read_json(directory / STATE)
-    if about.pop("sha256", None) != _digest(about):
-        raise UserError(f"{directory / STATE}: damaged (its SHA-256 differs from the one stored in it)")
+    about = _read_state(directory)
     for name, expected in about.pop("files").items():
         path = directory / name
         if not path.is_file():
@@ -169,6 +187,36 @@ def _read_progress(directory: Path) -> Progress:
         if sha256(path) != expected:
             raise UserError(f"{path}: damaged (its SHA-256 differs from the one in {STATE})")
     return Progress(**about)
+
+
+def _read_state(directory: Path) -> dict[str, Any]:
+    """The content of state.json, without checksum and version."""
+    about = read_json(directory / STATE)
+    if about.pop("sha256", None) != _digest(about):
+        raise UserError(f"{directory / STATE}: damaged (its SHA-256 differs from the one stored in it)")
+    version, known = about.pop("version", VERSION), {"files", *(field.name for field in fields(Progress))}
+    if version != VERSION or not about.keys() <= known or not isinstance(about.get("files"), dict):
+        reason = f"format {version}" if version != VERSION else "unknown keys"
+        raise OtherVersionError(
+            f"{directory / STATE}: this checkpoint was saved by another version of dragoman ({reason}), which "
+            f"{__version__} cannot read; continue with that version, or choose another --output"
+        )
+    return about
+
+
+def refuse_other_versions(run: Path) -> None:
+    """Check, before anything is written to a run's directory, that its checkpoints have the version of this program.
+
+    Raises:
+        OtherVersionError: A checkpoint has another version.
+    """
+    for step in checkpoint_steps(run):
+        try:
+            _read_state(checkpoint_path(run, step))
+        except OtherVersionError:
+            raise
+        except UserError:  # damaged; `newest_intact` reports it
+            continue
 
 
 def _digest(about: dict[str, Any]) -> str:

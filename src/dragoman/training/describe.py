@@ -17,6 +17,7 @@ from dragoman.recipe import load_recipe
 from dragoman.settings import Recipe
 from dragoman.system.device import choose_device
 from dragoman.training.metrics_file import read_metrics
+from dragoman.training.report.lines import complete_lines
 
 
 def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | None = None) -> dict[str, Any]:
@@ -67,10 +68,10 @@ def _describe_recipe(recipe: Recipe, data_directory: Path | None) -> dict[str, A
 
 def _describe_unfinished(path: Path, data_directory: Path | None) -> dict[str, Any]:
     recipe = load_recipe(path / "recipe.toml")
-    metrics = read_metrics(path / "metrics.jsonl") if (path / "metrics.jsonl").exists() else []
+    metrics = complete_lines(read_metrics(path / "metrics.jsonl")) if (path / "metrics.jsonl").exists() else []
     kept = ("step", "epoch", "seconds", "loss", "perplexity", "bleu", "chrf", "bleu_signature", "decoding")
     validations = [line for line in metrics if line["kind"] == "validation"]
-    scores = {key: validations[-1][key] for key in kept} if validations else {}
+    scores = {key: validations[-1][key] for key in kept if key in validations[-1]} if validations else {}
     return {"kind": "unfinished run", "scores": scores, **_describe_recipe(recipe, data_directory)}
 
 

@@ -13,9 +13,10 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe
-from dragoman.system.files import is_leftover, remove_leftovers
-from dragoman.text.registry import TARGET_FILE, load_tokenizers, save_tokenizers
+from dragoman.system.files import is_leftover, read_json, remove_leftovers
+from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.training.checkpoint import checkpoint_steps
 
 LOCK_FILE = ".lock"
 
@@ -82,6 +83,8 @@ def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -
         remove_leftovers(directory)
     if not resume:
         save_recipe(recipe, output / "recipe.toml")
+    if checkpoint_steps(output) and not _has_tokenizers(output):
+        _refuse_other_tokenizers(output, data)
     save_tokenizers(output, data.source, data.target)
 
 
@@ -108,5 +111,21 @@ def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def saved_tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer] | None:
-    """The source and target tokenizers saved in a run directory, or None if the run has not started."""
-    return load_tokenizers(run) if (run / TARGET_FILE).exists() else None
+    """The source and target tokenizers saved in a run directory, or None unless both are there."""
+    return load_tokenizers(run) if _has_tokenizers(run) else None
+
+
+def _has_tokenizers(run: Path) -> bool:
+    return (run / SOURCE_FILE).exists() and (run / TARGET_FILE).exists()
+
+
+def _refuse_other_tokenizers(run: Path, data: Dataset) -> None:
+    """Check that tokenizers trained again, because a file was deleted, are those that the checkpoints were made for."""
+    for name, tokenizer in ((SOURCE_FILE, data.source), (TARGET_FILE, data.target)):
+        path = run / name
+        if path.exists() and read_json(path) != tokenizer.to_json():
+            missing = TARGET_FILE if name == SOURCE_FILE else SOURCE_FILE
+            raise UserError(
+                f"{run / missing}: missing; it cannot be made again, because the training text has changed since the "
+                "run was started; restore the file"
+            )

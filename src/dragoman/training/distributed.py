@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
+from uuid import uuid4
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch import distributed as dist
+from torch.distributed import PrefixStore, Store  # type: ignore[attr-defined]
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.rendezvous import rendezvous
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from dragoman.system.cpu import usable_cores
 from dragoman.system.device import choose_device
 
-T = TypeVar("T")
+Items = TypeVar("Items", list[Any], NDArray[np.int64])
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 """Environment variables that torchrun sets, in the order of the fields of Ranks."""
@@ -58,8 +65,8 @@ class Ranks:
         """Make torch use this many CPU threads; by default this process's share of the cores."""
         torch.set_num_threads(threads or max(1, usable_cores() // self.local_size))
 
-    def share(self, items: Sequence[T]) -> Sequence[T]:
-        """This process's share of the items of a step."""
+    def share(self, items: Items) -> Items:
+        """This process's share of the items of a step, which are a list or an array."""
         return items[self.rank :: self.size]
 
     def wait(self) -> None:
@@ -126,29 +133,58 @@ def join_ranks() -> Iterator[Ranks]:
         yield SINGLE_PROCESS
         return
     ranks = Ranks(*(int(os.environ[name]) for name in VARIABLES))
-    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=TIMEOUT)
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    store, *_ = next(rendezvous("env://", timeout=TIMEOUT))
+    fresh = fresh_store(store, ranks)
+    dist.init_process_group(backend, store=fresh, rank=ranks.rank, world_size=ranks.size, timeout=TIMEOUT)
     yield ranks
     dist.destroy_process_group()
 
 
-def wrap_distributed(loss: nn.Module, layers: Iterable[nn.Module], ranks: Ranks, *, shard: bool) -> nn.Module:
-    """A module to call instead of `loss`, whose gradients are the mean over all processes.
+def fresh_store(store: Store, ranks: Ranks) -> Store:
+    """A part of torchrun's store that only the processes of this start use; every process must call this.
+
+    When torchrun starts all processes again after a failure, its store still contains the addresses of the failed
+    ones, and their successors would connect to these (pytorch issue 167288). So the first process announces a name and
+    waits until each other one has answered with its identity. A process that reads the name of an earlier start does
+    not find its identity among the answers, so it reads again.
+    """
+    identity = uuid4().hex
+    if ranks.first:
+        store.set("start", identity)
+        answers = [store.get(f"{identity}/{rank}").decode() for rank in range(1, ranks.size)]  # waits for each
+        store.set(f"{identity}/answers", " ".join(answers))
+        return PrefixStore(identity, store)
+    while True:
+        name = store.get("start").decode()
+        store.set(f"{name}/{ranks.rank}", identity)
+        if store.check([f"{name}/answers"]) and identity in store.get(f"{name}/answers").decode():
+            return PrefixStore(name, store)
+        time.sleep(0.05)
+
+
+def wrap_distributed(
+    loss: nn.Module, layers: Iterable[nn.Module], device: torch.device, ranks: Ranks, *, shard: bool
+) -> nn.Module:
+    """A module to call instead of `loss`, on a device, whose gradients are the mean over all processes.
 
     Args:
-        loss: The model and its loss.
-        layers: Consecutive parts of it; when sharded, their weights are gathered one part at a time.
+        loss: The model and its loss, on the CPU.
+        layers: Consecutive parts of it; when sharded, they are moved to the device, and their weights are gathered
+            there, one part at a time.
+        device: Where to compute.
         ranks: The processes.
         shard: Whether each process keeps only its share of weights, gradients and moments.
     """
     if ranks.size == 1:
-        return loss
+        return loss.to(device)
     if not shard:
-        wrapped = DistributedDataParallel(loss, gradient_as_bucket_view=True)
+        wrapped = DistributedDataParallel(loss.to(device), gradient_as_bucket_view=True)
         wrapped.broadcast_buffers = False  # tables of positions never change; torch 2.13 renamed the argument
         return wrapped
-    for layer in layers:
-        fully_shard(layer)
-    fully_shard(loss)
+    mesh = init_device_mesh(device.type, (ranks.size,))
+    for part in (*layers, loss):
+        fully_shard(part, mesh=mesh)
     return loss
 
 
@@ -167,6 +203,24 @@ def gradient_exchange(module: nn.Module, enabled: bool) -> Iterator[None]:
 def full_tensor(tensor: Tensor) -> Tensor:
     """The whole tensor, gathered from all processes if it is sharded; in that case every process must call this."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def local_tensor(tensor: Tensor) -> Tensor:
+    """This process's share of a tensor, which is the whole tensor unless it is sharded."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
+def collect(tensors: Iterable[tuple[str, Tensor]], ranks: Ranks) -> dict[str, Tensor]:
+    """Whole tensors by name in the first process, nothing in the others; every process must call this.
+
+    Sharded tensors are gathered one at a time and moved to the CPU, so that they never fill the memory of a GPU.
+    """
+    collected: dict[str, Tensor] = {}
+    for name, tensor in tensors:
+        whole = full_tensor(tensor).contiguous()
+        if ranks.first:
+            collected[name] = whole.cpu() if isinstance(tensor, DTensor) else whole
+    return collected
 
 
 def distribute_like(tensor: Tensor, parameter: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from dragoman.errors import UserError
 from dragoman.training.distributed import Ranks, gradient_exchange
 from dragoman.training.random_state import random_state, set_random_state
 from dragoman.training.state import TrainingState
+from dragoman.training.stop import StopFlag, StopRequested
 
 Losses = list[tuple[list[Batch], Tensor]]
 """Each microbatch, and its loss with and without label smoothing, summed over its target tokens, (2,)."""
@@ -22,13 +23,16 @@ class GradientComputer:
 
     Args:
         state: The model, its loss and its loss scaling.
-        groups: Groups of similar length that make up a batch.
+        groups: Groups of similar length that this process computes at once.
         ranks: The processes that share each batch.
         log: Called with a message when memory runs out.
+        stop: Checked between microbatches.
     """
 
-    def __init__(self, state: TrainingState, groups: int, ranks: Ranks, log: Callable[[str], None]) -> None:
-        self.state, self.groups, self.ranks, self.log = state, groups, ranks, log
+    def __init__(
+        self, state: TrainingState, groups: int, ranks: Ranks, log: Callable[[str], None], stop: StopFlag
+    ) -> None:
+        self.state, self.groups, self.ranks, self.log, self.stop = state, groups, ranks, log, stop
         self.groups_at_once = groups
 
     def compute(self, batches: Sequence[list[Batch]], teacher_forcing: Sequence[float]) -> Losses:
@@ -43,11 +47,16 @@ class GradientComputer:
 
         Raises:
             UserError: Not even a single group fits into memory.
+            StopRequested: A process must stop; the random generators are as before the step.
         """
         generators = random_state(self.state.device)
-        while (losses := self._attempt(batches, teacher_forcing)) is None:
-            torch.cuda.empty_cache()
+        try:
+            while (losses := self._attempt(batches, teacher_forcing)) is None:
+                torch.cuda.empty_cache()
+                set_random_state(generators, self.state.device)
+        except StopRequested:
             set_random_state(generators, self.state.device)
+            raise
         return losses
 
     def _attempt(self, batches: Sequence[list[Batch]], teacher_forcing: Sequence[float]) -> Losses | None:
@@ -62,6 +71,8 @@ class GradientComputer:
         self.state.optimizer.zero_grad()
         try:
             for number, (part, probability) in enumerate(microbatches, start=1):
+                if number > 1:
+                    self._check_stop()
                 with gradient_exchange(self.state.loss, number == len(microbatches)):
                     loss, nll = self.state.loss(part, probability)
                     mean = loss / tokens * self.ranks.size  # the gradients of the processes are averaged
@@ -71,6 +82,12 @@ class GradientComputer:
             self._shrink(error)
             return None
         return losses
+
+    def _check_stop(self) -> None:
+        """A step of many microbatches may take longer than a scheduler waits before it kills the processes."""
+        (requested,) = self.ranks.largest((self.stop.requested,))
+        if requested:
+            raise StopRequested
 
     def _split(self, batch: list[Batch]) -> list[list[Batch]]:
         size = self.groups_at_once

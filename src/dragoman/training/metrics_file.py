@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.errors import UserError
-from dragoman.system.files import write_text
+from dragoman.system.files import atomic_file
 
 RecordKind = Literal["train", "validation", "test", "event"]
 Metrics = Sequence[dict[str, Any]]
@@ -21,8 +21,9 @@ class MetricsFile:
 
     def __init__(self, path: Path, after_step: int) -> None:
         """Open the file and remove the lines of steps after `after_step`, because those steps are repeated."""
-        kept = [line for line in read_metrics(path) if line.get("step", 0) <= after_step] if path.exists() else []
-        write_text(path, "".join(map(_encode, kept)))
+        kept = [text for text, line in _read_lines(path) if _step(line) <= after_step] if path.exists() else []
+        with atomic_file(path, "wb") as file:
+            file.writelines(text + b"\n" for text in kept)
         self._path = path
         self._file = path.open("a", encoding="utf-8")
 
@@ -53,22 +54,31 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     An incomplete last line is skipped: the run was interrupted while writing it. A damaged line elsewhere is skipped
     with a warning.
     """
-    lines = path.read_bytes().splitlines()
-    metrics: list[dict[str, Any]] = []
-    for number, line in enumerate(lines, start=1):
+    return [line for _, line in _read_lines(path)]
+
+
+def _read_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """The lines that are JSON objects, as text and as data."""
+    texts = path.read_bytes().splitlines()
+    for number, text in enumerate(texts, start=1):
         try:
-            metric = json.loads(line)
-        except ValueError:
-            metric = None
-        if isinstance(metric, dict):
-            metrics.append(metric)
-        elif number < len(lines):
-            warnings.warn(f"{path} line {number}: skipped, because it is not a JSON object", stacklevel=2)
-    return metrics
+            line = json.loads(text)
+        except (ValueError, RecursionError):  # invalid JSON or UTF-8, or thousands of nested brackets
+            line = None
+        if isinstance(line, dict):
+            yield text, line
+        elif number < len(texts):
+            warnings.warn(f"{path} line {number}: skipped, because it is not a JSON object", stacklevel=3)
+
+
+def _step(line: dict[str, Any]) -> float:
+    """The step of a line, or 0 if it has none."""
+    step = line.get("step")
+    return step if isinstance(step, int | float) else 0
 
 
 def current_lines(metrics: Metrics, kind: RecordKind) -> list[dict[str, Any]]:
-    """The lines of one kind in order of their steps; a step repeated after a resume replaces its first attempt."""
+    """The lines of one kind, all with a step, in order; a step repeated after a resume replaces its first attempt."""
     current: list[dict[str, Any]] = []
     for line in metrics:
         if line["kind"] == kind:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 import platform
-import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Literal
 
 import torch
 
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.prepare import Dataset, prepare
 from dragoman.doctor.training_checks import check_start
-from dragoman.errors import UserError
 from dragoman.model.transformer import parameter_counts
-from dragoman.settings import Recipe, Training
+from dragoman.settings import Recipe
 from dragoman.system.device import compute_dtype
-from dragoman.system.files import write_text
+from dragoman.system.files import restore_replaced, write_text
 from dragoman.system.progress import ProgressLine, format_seconds
-from dragoman.training.checkpoint import load_checkpoint, newest_intact
+from dragoman.training.checkpoint import load_checkpoint, newest_intact, refuse_other_versions
 from dragoman.training.directory import LOCK_FILE, check_place, lock_directory, saved_tokenizers, start_directory
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks, join_ranks
 from dragoman.training.finish import finish, read_tests
@@ -28,16 +27,20 @@ from dragoman.training.log import RunLog
 from dragoman.training.metrics_file import MetricsFile, read_metrics
 from dragoman.training.report.report import render_report
 from dragoman.training.state import build_state, unsharded_model
+from dragoman.training.stop import stop_on_signals
 from dragoman.training.trainer import Trainer
 
+Resume = bool | Literal["auto"]
+"""Whether to continue a run: yes, no, or if the run directory contains one."""
 
-def train(recipe: Recipe, output: Path, *, resume: bool = False, data_directory: Path | None = None) -> bool:
+
+def train(recipe: Recipe, output: Path, *, resume: Resume = False, data_directory: Path | None = None) -> bool:
     """Train a translator in a run directory.
 
     Args:
         recipe: What to train.
         output: The run directory; it must be new or empty, or contain this run when resuming.
-        resume: Continue from the newest checkpoint.
+        resume: Continue from the newest checkpoint; 'auto' continues if there is a run, and starts one otherwise.
         data_directory: Mirror of the dataset catalog to read before downloading.
 
     Returns:
@@ -59,19 +62,20 @@ class _Run:
         self.recipe, self.output, self.data_directory = recipe, output, data_directory
         self.ranks, self.line = ranks, line
 
-    def train(self, resume: bool) -> bool:
+    def train(self, resume: Resume) -> bool:
         """Prepare the data, train, and finish; see `train`."""
-        _check_ranks(self.recipe.training, self.ranks)
+        if isinstance(resume, str):
+            resume = bool(self.ranks.broadcast((self.output / "recipe.toml").exists()))
         self.ranks.use_threads(self.recipe.training.threads)
         device = self.ranks.device(self.recipe.training.device)
         with ExitStack() as locks:
             with self.ranks.first_before_others():
                 made = self.ranks.first and check_place(self.recipe, self.output, resume)
-                if resume and (self.output / "bundle" / "bundle.json").exists():
-                    self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
+                if resume and self._is_finished():
                     return True
                 if self.ranks.first:
                     locks.enter_context(lock_directory(self.output))
+                    refuse_other_versions(self.output)
                 with _removed_after_error(self.output if made else None):
                     tokenizers = saved_tokenizers(self.output)
                     data = prepare(self.recipe, self.data_directory, tokenizers, self.line.log, self.line.update)
@@ -80,17 +84,24 @@ class _Run:
                     start_directory(self.recipe, self.output, data, resume)
             return self._train(data, tests, device, resume)
 
+    def _is_finished(self) -> bool:
+        bundle = self.output / "bundle"
+        restore_replaced(bundle)
+        if finished := (bundle / "bundle.json").exists():
+            self.line.log(f"{self.output}: this run is finished; its bundle is {bundle}")
+        return finished
+
     def _train(self, data: Dataset, tests: dict[str, list[Pair]], device: torch.device, resume: bool) -> bool:
         torch.manual_seed(self.recipe.training.seed + self.ranks.rank)
         trainer = self._build_trainer(data, device)
         with closing(trainer.log.metrics), closing(trainer.batches):
             if self.ranks == SINGLE_PROCESS and not resume:
                 self._check_start(trainer)
-            with _stop_on_signals(trainer):
+            with stop_on_signals(trainer.stop, trainer.log.message):
                 finished = trainer.train()
             if finished:
                 model = unsharded_model(trainer.state, self.recipe, data, self.ranks)
-                if self.ranks.first:
+                if model:
                     finish(trainer, model, tests)
         if self.ranks.first:
             self._write_report(trainer)
@@ -113,6 +124,10 @@ class _Run:
             f"{trainer.batches.groups_per_epoch:,} groups of similar length; {precision} on {device}"
             f"{f', {ranks.size} processes' if ranks.size > 1 else ''}"
         )
+        if recipe.training.optimizer == "adam" and recipe.training.weight_decay:
+            self.line.log(
+                "training.weight_decay is L2 regularization with optimizer = 'adam'; use 'adamw' to decouple it"
+            )
         if step is not None:
             self.line.log(f"continuing from step {state.progress.step:,}")
             trainer.log.event(trainer.position, "resumed")
@@ -147,14 +162,6 @@ class _Run:
         self.line.log(f"report: {path}")
 
 
-def _check_ranks(training: Training, ranks: Ranks) -> None:
-    if training.length_groups % ranks.size:
-        raise UserError(
-            f"training.length_groups = {training.length_groups} must be a multiple of the {ranks.size} processes, "
-            "which share the groups of a batch"
-        )
-
-
 @contextmanager
 def _removed_after_error(directory: Path | None) -> Iterator[None]:
     """Remove an empty directory if the block fails, so that the same command can be run again."""
@@ -165,21 +172,3 @@ def _removed_after_error(directory: Path | None) -> Iterator[None]:
             (directory / LOCK_FILE).unlink(missing_ok=True)
             directory.rmdir()
         raise
-
-
-@contextmanager
-def _stop_on_signals(trainer: Trainer) -> Iterator[None]:
-    """Ctrl-C and SIGTERM stop after the current step, with a checkpoint; a second signal stops immediately."""
-
-    def stop(number: int, frame: object) -> None:
-        if trainer.stop:
-            raise KeyboardInterrupt
-        trainer.stop = True
-        trainer.log.message("stopping after this step and saving a checkpoint; interrupt again to stop immediately")
-
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

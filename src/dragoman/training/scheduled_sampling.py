@@ -38,7 +38,7 @@ def draw_teacher_forcing(settings: Training, progress: Progress, batches: int) -
     return [1.0 if draw < probability else probability for draw in draws]
 
 
-def stepwise(model: Transformer, batch: Batch, probability: float) -> Tensor:
+def stepwise(model: Transformer, batch: Batch, probability: float) -> tuple[Tensor, Tensor]:
     """Decoder outputs of a batch, computed token by token; each chosen token is the input of the next step.
 
     Args:
@@ -47,17 +47,17 @@ def stepwise(model: Transformer, batch: Batch, probability: float) -> Tensor:
         probability: Probability that an input is taken from the reference.
 
     Returns:
-        Decoder outputs before the projection to logits, (rows, target, d_model).
+        Decoder outputs before the projection to logits, (rows, target, d_model), and the inputs, (rows, target).
     """
-    cache, tokens, hidden = model.start(batch.source), batch.target_input[:, 0], []
+    cache, inputs, hidden = model.start(batch.source), [batch.target_input[:, 0]], []
     for position in range(1, batch.target_input.shape[1] + 1):
-        hidden.append(model.step_hidden(tokens, cache))  # (rows, d_model)
+        hidden.append(model.step_hidden(inputs[-1], cache))  # (rows, d_model)
         if position < batch.target_input.shape[1]:
-            tokens = _mix(batch.target_input[:, position], _likeliest(model, hidden[-1]), probability)
-    return torch.stack(hidden, dim=1)
+            inputs.append(_mix(batch.target_input[:, position], _likeliest(model, hidden[-1]), probability))
+    return torch.stack(hidden, dim=1), torch.stack(inputs, dim=1)
 
 
-def two_pass(model: Transformer, batch: Batch, probability: float) -> Tensor:
+def two_pass(model: Transformer, batch: Batch, probability: float) -> tuple[Tensor, Tensor]:
     """Decoder outputs of a batch for inputs mixed from the reference and the predictions of a teacher-forced pass.
 
     Two parallel passes instead of one step per token (Mihaylova and Martins 2019): the predictions of the first pass
@@ -69,12 +69,13 @@ def two_pass(model: Transformer, batch: Batch, probability: float) -> Tensor:
         probability: Probability that an input is taken from the reference.
 
     Returns:
-        Decoder outputs before the projection to logits, (rows, target, d_model).
+        Decoder outputs before the projection to logits, (rows, target, d_model), and the inputs, (rows, target).
     """
     with torch.no_grad():
         predictions = _likeliest(model, model.hidden(batch.source, batch.target_input))  # (rows, target)
     mixed = _mix(batch.target_input[:, 1:], predictions[:, :-1], probability)
-    return model.hidden(batch.source, torch.cat((batch.target_input[:, :1], mixed), dim=1))
+    inputs = torch.cat((batch.target_input[:, :1], mixed), dim=1)  # (rows, target)
+    return model.hidden(batch.source, inputs), inputs
 
 
 @torch.no_grad()
@@ -87,5 +88,6 @@ def _mix(reference: Tensor, own: Tensor, probability: float) -> Tensor:
     return torch.where(torch.rand(reference.shape, device=reference.device) < probability, reference, own)
 
 
-SAMPLED: dict[str, Callable[[Transformer, Batch, float], Tensor]] = {"stepwise": stepwise, "two_pass": two_pass}
-"""Functions for the decoder outputs of a batch that is not teacher-forced, by `training.scheduled_sampling`."""
+Sampled = Callable[[Transformer, Batch, float], tuple[Tensor, Tensor]]
+SAMPLED: dict[str, Sampled] = {"stepwise": stepwise, "two_pass": two_pass}
+"""Functions for the decoder's outputs and inputs in batches that are not teacher-forced, by their names in recipes."""

@@ -12,11 +12,12 @@ from torch import Tensor, nn
 from dragoman.dataset.prepare import Dataset
 from dragoman.kernels import accelerate
 from dragoman.model.build import build_model
+from dragoman.model.torch_transformer import TorchTransformer
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe, Training
 from dragoman.system.device import compute_dtype
 from dragoman.training.batch_loss import BatchLoss
-from dragoman.training.distributed import SINGLE_PROCESS, Ranks, distribute_like, full_tensor, wrap_distributed
+from dragoman.training.distributed import SINGLE_PROCESS, Ranks, collect, distribute_like, wrap_distributed
 from dragoman.training.progress import Progress
 
 
@@ -52,11 +53,11 @@ def build_state(recipe: Recipe, data: Dataset, device: torch.device, ranks: Rank
         ranks: The processes that train together.
     """
     settings = recipe.training
-    model = _build_model(recipe, data).to(device)
+    model = _build_model(recipe, data)
     if settings.kernels:
-        accelerate(model)
+        accelerate(model, device_type=device.type)
     loss = BatchLoss(model, settings, data.target.vocabulary.pad)
-    wrapped = wrap_distributed(loss, (*model.encoder, *model.decoder), ranks, shard=settings.shard)
+    wrapped = wrap_distributed(loss, _layers(model), device, ranks, shard=settings.shard)
     float16 = compute_dtype(settings.precision, device) == torch.float16
     return TrainingState(
         model=model,
@@ -70,6 +71,14 @@ def build_state(recipe: Recipe, data: Dataset, device: torch.device, ranks: Rank
 def _build_model(recipe: Recipe, data: Dataset) -> Transformer:
     source, target = data.source.vocabulary, data.target.vocabulary
     return build_model(recipe.model, len(source), len(target), source.pad, recipe.training.seed)
+
+
+def _layers(model: Transformer) -> list[nn.Module]:
+    """The parts of a model whose weights can be sharded separately.
+
+    There are none in a `TorchTransformer`: the layers of torch, which compute, share their parameters with ours.
+    """
+    return [] if isinstance(model, TorchTransformer) else [*model.encoder, *model.decoder]
 
 
 def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optimizer:
@@ -104,19 +113,21 @@ def update_moving_average(average: Transformer, model: Transformer, decay: float
         mean.lerp_(parameter, 1 - decay)
 
 
-def unsharded_model(state: TrainingState, recipe: Recipe, data: Dataset, ranks: Ranks) -> Transformer:
-    """The model to validate or deploy, with unsharded weights; every process must call this."""
+def unsharded_model(state: TrainingState, recipe: Recipe, data: Dataset, ranks: Ranks) -> Transformer | None:
+    """The model to validate or deploy, with unsharded weights, in the first process; every process must call this."""
     if not recipe.training.shard or ranks.size == 1:
-        return state.deployed
-    weights = weights_of(state.deployed)
+        return state.deployed if ranks.first else None
+    weights = weights_of(state.deployed, ranks)
+    if not ranks.first:
+        return None
     model = _build_model(recipe, data)
     load_weights(model, weights)
     return model.to(state.device)
 
 
-def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """The weights by name, gathered from all processes if sharded; in that case every process must call this."""
-    return {name: full_tensor(value.detach()) for name, value in model.named_parameters()}
+def weights_of(model: nn.Module, ranks: Ranks) -> dict[str, Tensor]:
+    """The weights by name, in the first process; every process must call this."""
+    return collect(((name, value.detach()) for name, value in model.named_parameters()), ranks)
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:

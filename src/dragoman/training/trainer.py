@@ -8,22 +8,27 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from dragoman.dataset.batch import Batch
 from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
+from dragoman.evaluation.evaluate import Report
+from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.training.batches import BatchStream
 from dragoman.training.budget import Budget, Stopwatch
-from dragoman.training.checkpoint import WEIGHTS, prune, save_checkpoint, snapshot
-from dragoman.training.distributed import SINGLE_PROCESS, Ranks, full_tensor
+from dragoman.training.checkpoint import prune, save_checkpoint, snapshot
+from dragoman.training.distributed import SINGLE_PROCESS, Ranks, full_tensor, local_tensor
 from dragoman.training.gradients import GradientComputer
 from dragoman.training.log import LogPosition, RunLog
+from dragoman.training.random_state import random_state, set_random_state
 from dragoman.training.scheduled_sampling import draw_teacher_forcing
 from dragoman.training.schedules import learning_rate
 from dragoman.training.state import TrainingState, unsharded_model, update_moving_average
 from dragoman.training.step_statistics import StepStatistics
+from dragoman.training.stop import StopFlag, StopRequested
 from dragoman.training.validator import Validator
 
 SAMPLES = 10
@@ -49,28 +54,28 @@ class Trainer:
         self.state, self.log, self.ranks = state, log, ranks
         self.batches = BatchStream(recipe, data, state.progress, ranks, state.device)
         self.budget = Budget(self.settings, self.batches.groups_per_epoch, self.batches.groups_per_step)
-        self.gradients = GradientComputer(state, self.settings.length_groups, ranks, log.message)
+        self.stop = StopFlag()
+        self.gradients = GradientComputer(state, self.batches.groups_at_once, ranks, log.message, self.stop)
         self.validator = Validator(recipe, data, state.device)
-        self.stop = False  # set to stop after the current step, with a checkpoint
         self._statistics = StepStatistics()
 
     def train(self) -> bool:
-        """Train until the budget is spent or `stop` is set; returns whether training is finished."""
+        """Train until the budget is spent or a stop is requested; returns whether training is finished."""
         progress, stopwatch = self.state.progress, Stopwatch(self.state.progress.seconds)
-        saved = progress.seconds
-        while not self.budget.is_finished(progress):
-            self.take_step(self.batches.next_step())
-            progress.seconds, stop = self.ranks.largest((stopwatch.seconds, self.stop))
-            if progress.step % self.settings.log_every == 0:
+        saved, stop = progress.seconds, 0.0
+        while not stop and not self.budget.is_finished(progress):
+            step, validating = progress.step, self._validation_is_due
+            try:
+                self.validate() if validating else self.take_step(self.batches.next_step())
+            except StopRequested:
+                self.stop.requested = True  # in all processes
+            progress.seconds, stop = self.ranks.largest((stopwatch.seconds, self.stop.requested))
+            if progress.step > step and progress.step % self.settings.log_every == 0:
                 self._log_steps()
-            if validate := self.budget.validations_due(progress) > progress.validations:
-                self.validate()
-                (progress.seconds,) = self.ranks.largest((stopwatch.seconds,))
-            if validate or stop or progress.seconds - saved > 60 * self.settings.checkpoint_minutes:
+            elapsed = progress.seconds - saved > 60 * self.settings.checkpoint_minutes
+            if stop or validating or (elapsed and not self._validation_is_due):
                 self.save()
                 saved = progress.seconds
-            if stop:
-                break
         return self.budget.is_finished(progress)
 
     def take_step(self, batches: Sequence[list[Batch]]) -> None:
@@ -86,7 +91,8 @@ class Trainer:
         norm = full_tensor(nn.utils.clip_grad_norm_(state.model.parameters(), self.settings.clip_norm or math.inf))
         if state.device.type == "cpu":  # on a GPU, this would wait for the step; `save` and `validate` check there
             overflow = state.scaler.is_enabled()  # of float16, in which case the scaler skips the step
-            self._require_finite(*(sums for _, sums in losses), *([] if overflow else [norm]))
+            if not all_finite(*(sums for _, sums in losses), *([] if overflow else [norm])):
+                raise self._diverged()
         state.scaler.step(state.optimizer)
         state.scaler.update()
         if state.moving_average is not None and self.settings.ema_decay is not None:
@@ -97,17 +103,28 @@ class Trainer:
         progress.batches += len(teacher_forcing)
         progress.forced += teacher_forcing.count(1.0)
 
+    @property
+    def _validation_is_due(self) -> bool:
+        """Whether to validate before the next step. The weights of a step are validated once."""
+        progress = self.state.progress
+        done = progress.step in progress.validated[-1:]
+        return not done and self.budget.validations_due(progress) > progress.validations
+
     def validate(self) -> None:
-        """Score the model, log the scores, and record whether it is the best so far and whether to stop early."""
+        """Score the model, log the scores, and record whether it is the best so far and whether to stop early.
+
+        Raises:
+            StopRequested: The run must stop; nothing has changed.
+        """
         progress, spent = self.state.progress, self.budget.spent(self.state.progress)
-        model = unsharded_model(self.state, self.recipe, self.data, self.ranks)
         self.log.validating(self.position, spent)
-        self._require_finite(*model.parameters())
-        report, translations = self.validator.evaluate(model) if self.ranks.first else (None, [])
+        self._require_finite_weights(self.state.deployed)
+        model = unsharded_model(self.state, self.recipe, self.data, self.ranks)
+        report, translations = self._evaluate(model) if model else (None, [])
         score = self.ranks.broadcast(self.validator.score(report) if report else None)
         loss = self.ranks.broadcast(report.loss if report else None)
-        assert score is not None
-        assert loss is not None
+        if score is None or loss is None:
+            raise StopRequested
         progress.validations = self.budget.validations_due(progress)
         best = progress.record_validation(score, loss, self.settings.early_stopping)
         if report:
@@ -121,24 +138,39 @@ class Trainer:
         progress.batches = progress.forced = 0
         self._statistics = StepStatistics()
 
+    def _evaluate(self, model: Transformer) -> tuple[Report | None, list[str]]:
+        """The scores of the model, or None if a stop is requested meanwhile, and translations."""
+        generators = random_state(self.state.device)
+        try:
+            with self.stop.interruptible():
+                return self.validator.evaluate(model)
+        except StopRequested:
+            set_random_state(generators, self.state.device)
+            return None, []
+
     def save(self) -> None:
         """Save a checkpoint, and delete those that are no longer needed; every process must call this."""
         progress = self.state.progress
         progress.scaler = self.state.scaler.state_dict()
+        self._require_finite_weights(self.state.model)
         files = snapshot(self.state, self.ranks)
-        self._require_finite(*files[WEIGHTS].values())
         with self.ranks.first_before_others():
             if self.ranks.first:
                 save_checkpoint(self.run, progress, files)
                 prune(self.run, progress.needed(self.settings.average) | {progress.step})
 
-    def _require_finite(self, *values: Tensor) -> None:
-        """Stop if training has diverged, before a checkpoint is saved."""
-        if not all(bool(value.isfinite().all()) for value in values):
-            raise UserError(
-                f"training diverged after step {self.state.progress.step:,}: the loss or the weights are NaN or "
-                "infinite; earlier checkpoints are kept; train again with a lower training.learning_rate or clip_norm"
-            )
+    def _require_finite_weights(self, model: Transformer) -> None:
+        """Stop all processes if the weights of one have diverged, before they are used or saved."""
+        finite = all_finite(*map(local_tensor, model.parameters()))
+        (diverged,) = self.ranks.largest((not finite,))
+        if diverged:
+            raise self._diverged()
+
+    def _diverged(self) -> UserError:
+        return UserError(
+            f"training diverged after step {self.state.progress.step:,}: the loss or the weights are NaN or infinite; "
+            "earlier checkpoints are kept; train again with a lower training.learning_rate or clip_norm"
+        )
 
     @property
     def position(self) -> LogPosition:
@@ -151,3 +183,8 @@ class Trainer:
         values = self._statistics.summary(self.ranks)
         self.log.step(self.position, values, self.budget.spent(self.state.progress))
         self._statistics = StepStatistics()
+
+
+def all_finite(*values: Tensor) -> bool:
+    """Whether no value is NaN or infinite; waits for a GPU once."""
+    return bool(torch.stack([value.isfinite().all() for value in values]).all())

@@ -97,6 +97,34 @@ def test_metrics_may_be_incomplete(metrics: list[dict[str, Any]], charts: int, r
     assert "learning_rate = 0.001" in page.text, "the recipe is included"
 
 
+ODD: list[dict[str, Any]] = [
+    {},
+    {"kind": ["train"]},
+    {"kind": "note", "step": 3},
+    {"kind": "train"},
+    *({**line, "step": step} for line in FINISHED_RUN[:2] for step in (None, "ten", True, -1, 10**400)),
+    *({**line, "seconds": seconds} for line in FINISHED_RUN[:2] for seconds in ("1", float("nan"), float("inf"))),
+    validation_line(100, samples=[{"source": "x"}]),
+    validation_line(100, samples="x"),
+    validation_line(100, bleu="high"),
+    event_line("\ud800"),
+    {"kind": "event", "step": 1, "seconds": 1.0},
+    scores_line("x", best=7),
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda line: str(line)[:60])
+def test_odd_lines_change_nothing(odd: dict[str, Any]) -> None:
+    lines = [line for line in FINISHED_RUN if line is not odd]
+    assert render_report(RECIPE, FACTS, [*lines, odd]) == render_report(RECIPE, FACTS, lines)
+
+
+@pytest.mark.parametrize("value", ["fast", None, 10**400, True])
+def test_odd_values_are_not_drawn(value: object) -> None:
+    odd = train_line(100) | {"loss": value, "speed": value}
+    assert render([odd, train_line(200)]).count("svg") == render([train_line(200)]).count("svg")
+
+
 def test_steps_repeated_after_a_resume_replace_the_first_attempt() -> None:
     uninterrupted = [line for step in STEPS for line in (train_line(step), validation_line(step))]
     crashed = [train_line(step, loss=9.9) if step > 400 else train_line(step) for step in STEPS if step < 700]

@@ -75,6 +75,10 @@ def draw_charts(train: Metrics, validations: Metrics) -> list[DrawnChart]:
 
 
 def _series(curve: Curve, lines: Metrics) -> Series:
-    present = [line for line in lines if line.get(curve.key) is not None]
+    present = [line for line in lines if _is_number(line.get(curve.key))]
     steps, values = [line["step"] for line in present], [line[curve.key] for line in present]
     return Series(curve.name, steps, values, marked=curve.kind == "validation")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or (type(value) is int and abs(value) < 2**53)

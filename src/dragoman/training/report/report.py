@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from dragoman.settings import Recipe
 from dragoman.training.metrics_file import Metrics, current_lines
 from dragoman.training.report.charts import draw_charts
+from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.usage import usages
 from dragoman.training.report.verdict import Verdict, judge_scores, judge_training
 
@@ -38,9 +39,10 @@ def render_report(
     Args:
         recipe: The recipe of the run.
         facts: Labels and values, such as ("Parameters", "7,612,416"), in the order in which they are shown.
-        metrics: The lines of metrics.jsonl so far; any kind of line may be missing.
+        metrics: The lines of metrics.jsonl so far; any kind of line may be missing, and incomplete lines are not shown.
         finished_run: The run directory, if it contains a bundle.
     """
+    metrics = complete_lines(metrics)
     train, validations = current_lines(metrics, "train"), current_lines(metrics, "validation")
     tests = list({line["name"]: NO_ERROR_ANALYSIS | line for line in metrics if line["kind"] == "test"}.values())
     best = next((line for line in reversed(validations) if line["best"]), None)

@@ -1,0 +1,65 @@
+"""Stopping a run between two parts of its work, with a checkpoint."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class StopRequested(Exception):  # noqa: N818 - not an error
+    """A step or a validation was abandoned because the run must stop; the run continues by repeating it."""
+
+
+class StopFlag:
+    """Whether a run must stop soon. Steps check it between their microbatches; validations are interrupted."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._interruptible = False
+
+    def interrupt(self) -> None:
+        """End an `interruptible` block; a signal handler calls this in the thread that trains.
+
+        Raises:
+            StopRequested: This thread is in such a block.
+        """
+        if self._interruptible:
+            raise StopRequested
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """A block that `interrupt` ends at any point; it must not change anything that a checkpoint contains."""
+        self._interruptible = True
+        try:
+            if self.requested:
+                raise StopRequested
+            yield
+        finally:
+            self._interruptible = False
+
+
+@contextmanager
+def stop_on_signals(flag: StopFlag, log: Callable[[str], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM stop the run with a checkpoint; a second signal stops it immediately.
+
+    In a thread other than the main one, which is the only one that can handle signals, nothing is changed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        if flag.requested:
+            raise KeyboardInterrupt
+        flag.requested = True
+        log("stopping and saving a checkpoint; interrupt again to stop immediately")
+        flag.interrupt()
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
