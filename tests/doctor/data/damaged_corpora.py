@@ -73,10 +73,25 @@ def write_in_cyrillic(sources: Lines, targets: Lines) -> list[int]:
     return [40]
 
 
+def keep_language(sources: Lines, targets: Lines) -> list[int]:
+    targets[44] = sources[2000]
+    sources[45] = b"Une femme est dans le jardin avec des enfants."
+    return [44, 45]
+
+
+def add_markup(sources: Lines, targets: Lines) -> list[int]:
+    sources[70] = b"<p>" + sources[70] + b"</p>"
+    targets[71] += b"&nbsp;"
+    sources[72], targets[72] = (b"<b>" + side[72] + b"</b>" for side in (sources, targets))
+    return [70, 71]
+
+
 def copy_source(sources: Lines, targets: Lines) -> list[int]:
     targets[12] = sources[12]
+    targets[13] = sources[13].upper()
+    sources[14] = targets[14].replace(b".", b" !").replace(b" ", b"  ")
     targets[2999] = sources[2999]
-    return [12, 2999]
+    return [12, 13, 14, 2999]
 
 
 def shorten_and_join(sources: Lines, targets: Lines) -> list[int]:
@@ -111,7 +126,8 @@ def empty_sides(sources: Lines, targets: Lines) -> list[int]:
     sources[60] = b" \t"
     targets[61] = b""
     sources[62] = targets[62] = b""
-    return [60, 61, 62]
+    targets[63] = "\u200b\u00a0\ufeff".encode()
+    return [60, 61, 62, 63]
 
 
 STRETCHES: list[Damage] = [shift_stretch, shuffle_stretch]
@@ -119,6 +135,8 @@ PAIRS: dict[str, Damage] = {
     "swapped-sides": swap_sides,
     "duplicates": repeat_pair,
     "wrong-script": write_in_cyrillic,
+    "wrong-language": keep_language,
+    "markup": add_markup,
     "copied-source": copy_source,
     "length-ratio": shorten_and_join,
     "encoding-damage": decode_wrongly,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,13 @@ def test_unrelated_files_are_misaligned_as_a_whole(tmp_path: Path) -> None:
     sources, targets = clean_lines()
     finding = only_finding(check_lines(tmp_path, sources, targets[1500:] + targets[:1500]), "misaligned")
     assert finding.measured["share"] == 1.0
+    assert finding.measured["stretches"][0]["shift"] is None
+
+
+def test_the_shift_of_a_whole_corpus_is_found(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    finding = only_finding(check_lines(tmp_path, sources, [*targets[3:], *targets[:3]]), "misaligned")
+    assert finding.measured["stretches"] == [{"first": 1, "last": SIZE, "shift": -3}]
 
 
 def test_swapped_files_are_an_error(tmp_path: Path) -> None:
@@ -72,6 +81,17 @@ def test_a_whole_side_in_the_wrong_script_is_an_error(tmp_path: Path) -> None:
     finding = only_finding(check_corpora(corpora_of_files(tmp_path / "train.ru", paths[1], None)), "wrong-script")
     assert finding.severity == "error"
     assert finding.measured["share"] == 1.0
+
+
+def test_a_whole_side_in_another_language_is_an_error(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    for language in ("fr", "xx"):
+        write_files(tmp_path, sources, targets)
+        (tmp_path / "train.de").rename(tmp_path / f"one.{language}")
+        (tmp_path / "train.en").rename(tmp_path / "two.en")
+        findings = check_corpora(corpora_of_files(tmp_path / f"one.{language}", tmp_path / "two.en", None))
+        assert [finding.code for finding in findings] == (["wrong-language"] if language == "fr" else []), findings
+        assert all(finding.severity == "error" for finding in findings)
 
 
 def test_test_pairs_in_the_training_text_are_found(tmp_path: Path) -> None:
@@ -92,14 +112,90 @@ def test_duplicates_in_several_corpora_are_found(tmp_path: Path) -> None:
     assert "two" in finding.measured["corpus"]
 
 
-def test_copies_are_no_problem_if_copying_is_the_task(tmp_path: Path) -> None:
+@pytest.mark.parametrize("write", [bytes, bytes.upper, lambda line: line.replace(b".", b" !")])
+def test_a_corpus_of_copies_is_an_error(write: Callable[[bytes], bytes], tmp_path: Path) -> None:
     sources, _ = clean_lines()
-    codes = {finding.code for finding in check_lines(tmp_path, sources, sources)}
-    assert "copied-source" not in codes
+    finding = only_finding(check_lines(tmp_path, sources, [write(line) for line in sources]), "copied-source")
+    assert finding.severity == "error"
+    assert finding.measured["share"] == 1.0
+
+
+def test_files_of_unknown_languages_must_not_be_copies(tmp_path: Path) -> None:
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_bytes(b"".join(line + b"\n" for line in clean_lines()[0]))
+    finding = only_finding(
+        check_corpora(corpora_of_files(tmp_path / "one.txt", tmp_path / "two.txt", None)), "copied-source"
+    )
+    assert finding.severity == "error"
+
+
+def test_copies_are_no_problem_if_copying_is_the_task() -> None:
+    assert not check_corpora(Corpora("given", "copied", ["copy:train"], ["copy:test"]))
+    assert not check_corpora(Corpora("de", "de", ["captions:train"]))
+
+
+def test_copies_of_names_are_no_problem(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    sources[8] = targets[8] = b"Johann Sebastian Bach"
+    sources[9] = targets[9] = b"dragoman translate runs/quickstart 42"
+    assert not check_lines(tmp_path, sources, targets)
+
+
+def test_a_list_of_short_lines_is_not_misaligned(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    generator = random.Random(1)
+    for index in range(1000, 1150):
+        sources[index], targets[index] = (
+            "".join(generator.choices("abcdefghij", k=generator.randint(4, 24))).encode() for _ in range(2)
+        )
+    assert not check_lines(tmp_path, sources, targets)
+
+
+def test_a_corpus_of_short_lines_in_random_lengths_is_not_misaligned(tmp_path: Path) -> None:
+    generator = random.Random(1)
+    words = ["".join(generator.choices("abcdefghij", k=generator.randint(4, 24))) for _ in range(400)]
+    pairs = [(words[generator.randrange(200)], generator.random()) for _ in range(SIZE)]
+    sources = [f"{word} {number}".encode() for word, number in pairs]
+    targets = [f"{words[words.index(word) + 200]} {number}".encode() for word, number in pairs]
+    assert not check_lines(tmp_path, sources, targets)
+
+
+def test_a_short_stretch_of_short_lines_is_found(tmp_path: Path) -> None:
+    sources, targets = ([b" ".join(line.split()[:5]) for line in side] for side in clean_lines())
+    targets[500:525] = targets[501:525] + targets[500:501]
+    findings = {finding.code: finding for finding in check_lines(tmp_path, sources, targets)}
+    assert findings.keys() == {"misaligned", "duplicates"}, findings
+    (stretch,) = findings["misaligned"].measured["stretches"]
+    assert abs(stretch["first"] - 501) <= 3
+    assert abs(stretch["last"] - 525) <= 3
+    assert stretch["shift"] == -1
+
+
+def test_short_lines_may_have_any_length_ratio(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    sources[4:7] = [b"Ja.", b"Vereinte Nationen in New York", b"Ach so!"]
+    targets[4:7] = [b"Yes, of course, it is so.", b"UN", b"Oh, that is what you mean, is it?"]
+    assert "length-ratio" not in [finding.code for finding in check_lines(tmp_path, sources, targets)]
+
+
+def test_a_swapped_pair_is_not_in_the_wrong_script(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    cyrillic = str.maketrans("abcdefghijklmnopqrstuvwxyz", "абцдефгхийклмнопкрстуввхуз")
+    targets = [line.decode().lower().translate(cyrillic).encode() for line in targets]
+    sources[7], targets[7] = targets[7], sources[7]
+    paths = write_files(tmp_path, sources, targets)
+    paths[1].rename(tmp_path / "train.ru")
+    finding = only_finding(check_corpora(corpora_of_files(paths[0], tmp_path / "train.ru", None)), "swapped-sides")
+    assert finding.measured["lines"] == [8]
 
 
 def test_every_code_is_tested() -> None:
     assert PAIRS.keys() | {"misaligned", "line-counts-differ", "test-overlap"} == DATA_FINDINGS.keys()
+
+
+def test_lists_in_the_messages_of_libreoffice_are_not_misaligned(data_directory: Path) -> None:
+    findings = check_corpora(Corpora("de", "en", ["libreoffice-de-en:train"], data_directory=data_directory))
+    assert "misaligned" not in [finding.code for finding in findings], findings
 
 
 @pytest.mark.parametrize("name", ["multi30k:train", "tatoeba-hi-en:train", "wmt-news-de-en:train"])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
 
+import numpy as np
 import pytest
 
+from dragoman.corpus.synthetic.captions import captions
+from dragoman.doctor.data.character_model import CharacterModel
+from dragoman.doctor.data.foreign_language import ForeignLanguageDetector
 from dragoman.doctor.data.language_classifier import LanguageClassifier
 from dragoman.doctor.data.languages import stopword_share, usual_script
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
+from dragoman.doctor.data.words import HASHES, find_words
 
 TEXTS = {
     "en": "A small boy is playing in the park.",
@@ -60,7 +64,7 @@ def test_other_languages_have_no_known_script() -> None:
 
 
 def test_a_text_has_most_stopwords_of_its_language() -> None:
-    words = Counter("der Hund und die Katze sind mit dem Kind auf der Wiese".lower().split())
+    words = np.bincount(find_words(["der Hund und die Katze sind mit dem Kind auf der Wiese"]).hashes, minlength=HASHES)
     german, english = stopword_share(words, "de"), stopword_share(words, "en")
     assert german is not None
     assert english is not None
@@ -68,9 +72,38 @@ def test_a_text_has_most_stopwords_of_its_language() -> None:
     assert stopword_share(words, "ru") is None
 
 
+def count_words(counts: dict[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.bincount(
+        find_words([word for word, count in counts.items() for _ in range(count)]).hashes, minlength=HASHES
+    )
+
+
 def test_the_classifier_learns_the_languages_from_the_corpus() -> None:
-    sources, targets = Counter(der=10, hund=5, park=9), Counter(the=10, dog=5, park=9)
-    classifier = LanguageClassifier(sources, targets)
-    assert classifier.score("Der Hund") > 0 > classifier.score("the dog")
-    assert classifier.score("park") == pytest.approx(0, abs=0.1)
-    assert classifier.flag_swapped(["the dog", "der Hund"], ["der Hund", "the dog"]).tolist() == [True, False]
+    classifier = LanguageClassifier(
+        count_words({"der": 10, "hund": 5, "park": 9}), count_words({"the": 10, "dog": 5, "park": 9})
+    )
+    german, english, both = classifier.score(find_words(["Der Hund", "the dog", "park"]))
+    assert german > 0 > english
+    assert both == pytest.approx(0, abs=0.1)
+
+
+def test_a_third_language_is_recognized_by_its_stopwords() -> None:
+    counts = count_words({"der": 500, "und": 400, "die": 300, "Paris": 20, "de": 2})
+    german = [german for german, _ in captions("train")[:1000]]
+    detector = ForeignLanguageDetector(counts, CharacterModel(german), ("de", "en"))
+    texts = [
+        "Une femme est dans le jardin avec des enfants.",
+        "Die Avenue de Paris und der Louvre",
+        "the dog and the cat",
+    ]
+    assert detector.flag(texts, find_words(texts), np.array([0.0, 0.0, 5.0])).tolist() == [True, False, False]
+
+
+def test_letters_of_another_language_are_unusual() -> None:
+    german, english = zip(*captions("train")[:1000], strict=True)
+    model = CharacterModel(german)
+    assert abs(np.mean([model.compare(text)[1] for text in german])) < 0.5
+    assert max(model.compare(text)[1] for text in english) < np.quantile(
+        [model.compare(text)[1] for text in german], 0.01
+    )
+    assert np.isfinite(model.compare("")).all()

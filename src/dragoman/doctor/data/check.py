@@ -1,4 +1,4 @@
-"""All checks of parallel text. Each corpus is read twice; a few dozen bytes per pair are kept in memory."""
+"""All checks of parallel text. Each corpus is read up to three times; a few dozen bytes per pair stay in memory."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.doctor.data.alignment import Stretch, find_misaligned
+from dragoman.doctor.data.alignment import find_misaligned
 from dragoman.doctor.data.chunked_reader import ChunkedReader
 from dragoman.doctor.data.cleaned_copy import CleanedCopy, write_cleaned_copy
 from dragoman.doctor.data.corpora import Corpora
 from dragoman.doctor.data.corpus_checks import (
     check_languages,
+    flag_copies,
     flag_duplicates,
     flag_length_ratios,
     flag_overlap,
     flag_scripts,
-    is_copy_task,
+    flag_swapped,
 )
 from dragoman.doctor.data.corpus_statistics import CorpusStatistics, collect_statistics
-from dragoman.doctor.data.language_classifier import LanguageClassifier
+from dragoman.doctor.data.length_model import LengthModel
 from dragoman.doctor.data.line_statistics import Digests, Flags
+from dragoman.doctor.data.pair_scores import PairScores, score_pairs
 from dragoman.doctor.data.report import (
     Examples,
     report_flags,
@@ -30,6 +32,7 @@ from dragoman.doctor.data.report import (
     report_line_counts,
     report_overlap,
 )
+from dragoman.doctor.data.stretches import Stretch
 from dragoman.doctor.findings.finding import Finding, errors_first
 
 NO_DIGESTS: Digests = np.zeros(0, np.int64)
@@ -67,7 +70,7 @@ def _check_corpus(
     held_out: Digests = NO_DIGESTS,
     copy: CleanedCopy | None = None,
 ) -> Iterator[Finding]:
-    """Check one corpus. It is read again to find swapped sides, to take examples and to write the cleaned copy.
+    """Check one corpus. It is read again to compare the sides, and to take examples and write the cleaned copy.
 
     Args:
         reader: Reads the corpus.
@@ -77,32 +80,49 @@ def _check_corpus(
         copy: Where to write the pairs without problems.
     """
     yield from report_line_counts(reader)
-    yield from report_languages(reader, check_languages(statistics, reader.source_language, reader.target_language))
-    stretches = find_misaligned(statistics.source.lengths, statistics.target.lengths)
-    flags = _flag_pairs(statistics, stretches, earlier)
-    if reader.source_language == reader.target_language or is_copy_task(statistics):
+    problem = check_languages(statistics, reader.source_language, reader.target_language)
+    yield from report_languages(reader, problem)
+    scores = score_pairs(reader, statistics)
+    stretches = find_misaligned(reader, LengthModel(statistics.source.lengths, statistics.target.lengths), scores)
+    flags = _flag_pairs(statistics, scores, stretches, earlier)
+    if _is_copy_task(reader):
         del flags["copied-source"]
     overlap = flag_overlap(statistics, held_out)
-    classifier = LanguageClassifier(statistics.source.word_counts, statistics.target.word_counts)
     examples = Examples()
-    for chunk in reader.chunks():
-        flags["swapped-sides"][chunk.indices] = classifier.flag_swapped(chunk.sources, chunk.targets)
-        chunk_flags = {code: values[chunk.indices] for code, values in flags.items()}
-        examples.add(chunk, chunk_flags)
-        if copy is not None:
-            copy.add(reader.name, chunk, chunk_flags | {"test-overlap": overlap[chunk.indices]})
+    if copy is not None or any(values.any() for values in flags.values()):
+        for chunk in reader.chunks():
+            chunk_flags = {code: values[chunk.indices] for code, values in flags.items()}
+            examples.add(chunk, chunk_flags)
+            if copy is not None:
+                copy.add(reader.name, chunk, chunk_flags | {"test-overlap": overlap[chunk.indices]})
     yield from report_flags(reader, flags, stretches, examples)
 
 
-def _flag_pairs(statistics: CorpusStatistics, stretches: Sequence[Stretch], earlier: Digests) -> dict[str, Flags]:
-    """For each code, the pairs that have the problem; swapped sides are not known yet."""
+def _is_copy_task(reader: ChunkedReader) -> bool:
+    """Whether the target is meant to be a copy of the source."""
+    return reader.source_language == reader.target_language or reader.name.startswith("copy:")
+
+
+def _flag_pairs(
+    statistics: CorpusStatistics, scores: PairScores, stretches: Sequence[Stretch], earlier: Digests
+) -> dict[str, Flags]:
+    """For each code, the pairs that have the problem. Where one problem explains another, only the first is flagged."""
     misaligned = np.zeros(len(statistics), np.bool_)
     for stretch in stretches:
         misaligned[stretch.first - 1 : stretch.last] = True
+    damaged = statistics.flags["encoding-damage"] | statistics.flags["invalid-utf8"]
+    copied = flag_copies(statistics, scores)
+    swapped = flag_swapped(statistics, scores) & ~copied
+    explained = damaged | copied | swapped
+    wrong_script = flag_scripts(statistics, scores) & ~explained
+    wrong_language = scores.wrong_language & ~misaligned & ~explained & ~wrong_script
+    explained |= wrong_script | wrong_language | misaligned
     return statistics.flags | {
+        "copied-source": copied,
         "duplicates": flag_duplicates(statistics, earlier),
-        "length-ratio": flag_length_ratios(statistics) & ~misaligned,
-        "wrong-script": flag_scripts(statistics),
+        "length-ratio": flag_length_ratios(statistics) & ~explained,
+        "wrong-script": wrong_script,
+        "wrong-language": wrong_language,
         "misaligned": misaligned,
-        "swapped-sides": np.zeros(len(statistics), np.bool_),
+        "swapped-sides": swapped,
     }

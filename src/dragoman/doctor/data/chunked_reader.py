@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -80,6 +81,20 @@ class ChunkedReader:
             data_directory=self.data_directory,
         )
         return self._read_aligned(*files) if files else self._read_pairs()
+
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[list[str], list[str]]]:
+        """The sources and targets of ranges [first, stop) of pairs, counted from 0, in ascending order."""
+        pending = deque(ranges)
+        start, sources, targets = 0, list[str](), list[str]()
+        for chunk in self.chunks() if pending else ():
+            sources, targets = sources + chunk.sources, targets + chunk.targets
+            while pending and pending[0][1] <= start + len(sources):
+                first, stop = pending.popleft()
+                yield sources[first - start : stop - start], targets[first - start : stop - start]
+            if not pending:
+                return
+            done = min(pending[0][0] - start, len(sources))
+            start, sources, targets = start + done, sources[done:], targets[done:]
 
     def _read_pairs(self) -> Iterator[Chunk]:
         pairs = read_corpus(

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.doctor.data.corpus_statistics import CorpusStatistics
-from dragoman.doctor.data.languages import stopword_share, usual_script
+from dragoman.doctor.data.languages import LANGUAGES_WITH_STOPWORDS, stopword_share, usual_script
 from dragoman.doctor.data.line_statistics import Digests, Flags
-from dragoman.doctor.data.scripts import SCRIPTS
+from dragoman.doctor.data.pair_scores import MIN_LANGUAGE_EVIDENCE, PairScores
+from dragoman.doctor.data.scripts import SCRIPTS, most_common_script
 
 MIN_LOG_RATIO = math.log(3)  # a length ratio this far from the usual one is suspicious …
 MIN_DEVIATIONS = 5.0  # … if it is also this many standard deviations away
-MIN_CHARACTERS = 20  # pairs of shorter texts may have any length ratio
+ADDED_CHARACTERS = 5  # to both lengths, because the ratio of short lengths means little
+MIN_CHARACTERS = 40  # of the longer side; pairs of shorter texts may have any length ratio
+MIN_COPY_EVIDENCE = 3.0  # nats that show that the words of a copy are usually translated
 STOPWORD_FACTOR = 3.0  # swapped sides have this many times as many stopwords of the other language
 MIN_STOPWORD_SHARE = 0.03  # of the words in the other language
-COPY_TASK_SHARE = 0.9  # of pairs with equal sides; above it, copying is the task
+MIN_FOREIGN_STOPWORD_SHARE = 0.1  # of the words of a side that is in another language as a whole
+MIN_FOREIGN_WORDS = 500  # of such a side
+COPIED_SHARE = 0.5  # of pairs with equal sides; above it, the corpus shows nothing about its languages
 
 
 def flag_duplicates(statistics: CorpusStatistics, earlier: Digests) -> Flags:
@@ -41,7 +45,7 @@ def flag_overlap(statistics: CorpusStatistics, others: Digests) -> Flags:
 def flag_length_ratios(statistics: CorpusStatistics) -> Flags:
     """Pairs whose ratio of lengths is far from the median of the corpus."""
     source, target = statistics.source.lengths.astype(float), statistics.target.lengths.astype(float)
-    log_ratio = np.log(target + 5) - np.log(source + 5)
+    log_ratio = np.log(target + ADDED_CHARACTERS) - np.log(source + ADDED_CHARACTERS)
     distance = np.abs(log_ratio - (np.median(log_ratio) if len(log_ratio) else 0.0))
     # 1.4826 times the median absolute deviation is the standard deviation of a normal distribution.
     deviation = 1.4826 * np.median(distance) if len(distance) else 0.0
@@ -50,47 +54,68 @@ def flag_length_ratios(statistics: CorpusStatistics) -> Flags:
     return flags
 
 
-def flag_scripts(statistics: CorpusStatistics) -> Flags:
-    """Pairs with a side in a different script from most of that side."""
-    flags = np.zeros(len(statistics), np.bool_)
-    for side in (statistics.source, statistics.target):
-        flags |= (side.scripts > 0) & (side.scripts != _most_common_script(side.scripts))
+def flag_copies(statistics: CorpusStatistics, scores: PairScores) -> Flags:
+    """Pairs whose sides are equal although they have words that are usually translated."""
+    if not len(statistics) or statistics.equal.mean() > COPIED_SHARE:
+        return statistics.equal
+    flags: Flags = statistics.equal & statistics.translatable & (np.abs(scores.source_language) >= MIN_COPY_EVIDENCE)
     return flags
 
 
-def _most_common_script(scripts: NDArray[np.uint8]) -> int:
-    """The index of the most common script; 0 if no line has a predominant script."""
-    counts = np.bincount(scripts[scripts > 0], minlength=1)
-    return int(counts.argmax())
+def flag_swapped(statistics: CorpusStatistics, scores: PairScores) -> Flags:
+    """Pairs whose source is in the target language and whose target is in the source language."""
+    evidence = -scores.source_language, scores.target_language
+    by_words = np.minimum(*evidence) >= 0.5 * MIN_LANGUAGE_EVIDENCE
+    by_words &= evidence[0] + evidence[1] >= 2 * MIN_LANGUAGE_EVIDENCE
+    source, target = statistics.source.scripts, statistics.target.scripts
+    usual = most_common_script(source), most_common_script(target)
+    by_script = (source == usual[1]) & (target == usual[0]) & (usual[0] != usual[1])
+    flags: Flags = by_words | by_script
+    return flags
 
 
-def is_copy_task(statistics: CorpusStatistics) -> bool:
-    """Whether nearly all targets are copies of their sources."""
-    copied = statistics.source.digests == statistics.target.digests
-    return len(copied) > 0 and bool(copied.mean() > COPY_TASK_SHARE)
+def flag_scripts(statistics: CorpusStatistics, scores: PairScores) -> Flags:
+    """Pairs with a side in a different script from most of that side, except names and commands."""
+    usual = [most_common_script(side.scripts) for side in (statistics.source, statistics.target)]
+    name = scores.name & (np.abs(scores.source_language + scores.target_language) < 2 * MIN_LANGUAGE_EVIDENCE)
+    flags = np.zeros(len(statistics), np.bool_)
+    for side, own, other in zip((statistics.source, statistics.target), usual, usual[::-1], strict=True):
+        different = (side.scripts > 0) & (side.scripts != own)
+        flags |= different & ~(name & (side.scripts == other))
+    return flags
 
 
 def check_languages(
     statistics: CorpusStatistics, source_language: str, target_language: str
-) -> Literal["swapped-sides", "wrong-script"] | None:
+) -> Literal["swapped-sides", "wrong-script", "wrong-language"] | None:
     """The code of the problem that the languages of the whole corpus have, if any."""
     expected = [usual_script(language) for language in (source_language, target_language)]
-    actual = [SCRIPTS[_most_common_script(side.scripts)] for side in (statistics.source, statistics.target)]
+    actual = [SCRIPTS[most_common_script(side.scripts)] for side in (statistics.source, statistics.target)]
     if None in expected or "none" in actual:
         return None
     if actual != expected:
         return "swapped-sides" if actual == expected[::-1] else "wrong-script"
-    if expected[0] != expected[1]:
-        return None
-    swapped = _has_stopwords_of(statistics.source.word_counts, target_language, source_language) and (
-        _has_stopwords_of(statistics.target.word_counts, source_language, target_language)
-    )
-    return "swapped-sides" if swapped else None
+    source, target = statistics.source.word_counts, statistics.target.word_counts
+    if _has_stopwords_of(source, target_language, source_language) and (
+        _has_stopwords_of(target, source_language, target_language)
+    ):
+        return "swapped-sides"
+    foreign = _is_foreign(source, source_language) or _is_foreign(target, target_language)
+    return "wrong-language" if foreign else None
 
 
-def _has_stopwords_of(word_counts: Counter[str], other: str, language: str) -> bool:
+def _has_stopwords_of(word_counts: NDArray[np.int64], other: str, language: str) -> bool:
     """Whether words have far more stopwords of another language than of the expected one."""
     own_share, other_share = stopword_share(word_counts, language), stopword_share(word_counts, other)
     if own_share is None or other_share is None:
         return False
     return other_share > max(STOPWORD_FACTOR * own_share, MIN_STOPWORD_SHARE)
+
+
+def _is_foreign(word_counts: NDArray[np.int64], language: str) -> bool:
+    """Whether all words of a side seem to be in another language than the expected one."""
+    own_share = stopword_share(word_counts, language)
+    if own_share is None or word_counts.sum() < MIN_FOREIGN_WORDS:
+        return False
+    shares = [stopword_share(word_counts, other) or 0.0 for other in LANGUAGES_WITH_STOPWORDS]
+    return max(shares) > max(STOPWORD_FACTOR * own_share, MIN_FOREIGN_STOPWORD_SHARE)

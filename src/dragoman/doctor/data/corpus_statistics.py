@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.doctor.data.chunked_reader import ChunkedReader
+from dragoman.doctor.data.character_model import CharacterModel
+from dragoman.doctor.data.chunked_reader import Chunk, ChunkedReader
 from dragoman.doctor.data.line_statistics import (
     Digests,
     Flags,
@@ -18,9 +17,11 @@ from dragoman.doctor.data.line_statistics import (
     join_statistics,
     normalize,
 )
+from dragoman.doctor.data.words import HASHES, Words, concatenate_words, find_words
 
-COUNTED_LINES = 24_000  # lines at the start of a corpus whose words are all counted
-COUNTED_CHUNK_LINES = 200  # lines at the start of each later chunk whose words are counted
+SAMPLE_LINES = 24_000  # lines at the start of a corpus that are all in the sample
+SAMPLE_CHUNK_LINES = 200  # lines at the start of each later chunk that are in the sample
+FIRST_TEXTS, TEXTS_PER_CHUNK = 4_000, 20  # lines of the first and of each later chunk whose letters are counted
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,17 @@ class SideStatistics:
         lengths: Characters of each line.
         digests: A hash of each line that ignores case and spacing.
         scripts: The index in `SCRIPTS` of each line's script; 0 if no script is predominant.
-        word_counts: Frequencies of the words in a sample of the lines, in lower case.
+        word_counts: How often each word occurs, by its hash; pairs with equal sides do not count.
+        sample: The words of a sample of the lines; pairs with equal sides are left out.
+        characters: The letters of a smaller sample of the lines.
     """
 
     lengths: NDArray[np.uint32]
     digests: Digests
     scripts: NDArray[np.uint8]
-    word_counts: Counter[str]
+    word_counts: NDArray[np.int64]
+    sample: Words
+    characters: CharacterModel
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,15 @@ class CorpusStatistics:
         source: Statistics of the source.
         target: Statistics of the target.
         flags: For each code of a finding, the pairs that have the problem.
+        equal: Pairs whose sides have the same letters and digits, and at least one letter.
+        translatable: Pairs whose source is so long that a translation must differ from it.
     """
 
     source: SideStatistics
     target: SideStatistics
     flags: dict[str, Flags]
+    equal: Flags
+    translatable: Flags
 
     def __len__(self) -> int:
         return len(self.source.lengths)
@@ -64,30 +73,59 @@ class CorpusStatistics:
         return digests
 
 
+class _Side:
+    """Collects the statistics of one side."""
+
+    def __init__(self) -> None:
+        self.lines: list[LineStatistics] = []
+        self.word_counts = np.zeros(HASHES, np.int64)
+        self.sample: list[Words] = []
+        self.texts: list[str] = []
+
+    def add(self, texts: list[str], words: Words, different: NDArray[np.int64], in_sample: int) -> None:
+        """Add a chunk of lines.
+
+        Args:
+            texts: The lines.
+            words: Their words.
+            different: Indices of the lines that are not copies of the other side.
+            in_sample: How many lines at the start of the chunk are in the sample.
+        """
+        self.lines.append(compute_line_statistics(texts, [normalize(text) for text in texts]))
+        np.add.at(self.word_counts, words.select(different).hashes, 1)
+        self.sample.append(words.select(different[different < in_sample]))
+        self.texts += [texts[index] for index in different[: TEXTS_PER_CHUNK if self.texts else FIRST_TEXTS]]
+
+    def join(self) -> tuple[SideStatistics, LineStatistics]:
+        """The statistics of the side, and those of its lines."""
+        lines = join_statistics(self.lines)
+        sample = concatenate_words(self.sample)
+        characters = CharacterModel(self.texts)
+        return SideStatistics(lines.lengths, lines.digests, lines.scripts, self.word_counts, sample, characters), lines
+
+
 def collect_statistics(reader: ChunkedReader) -> CorpusStatistics:
     """Read a corpus once and collect its statistics."""
-    source_parts: list[LineStatistics] = []
-    target_parts: list[LineStatistics] = []
-    source_words, target_words = Counter[str](), Counter[str]()
-    invalid_parts = [np.zeros(0, np.bool_)]
+    source, target = _Side(), _Side()
+    invalid_parts, equal_parts = [np.zeros(0, np.bool_)], [np.zeros(0, np.bool_)]
     for chunk in reader.chunks():
-        counted = len(chunk) if chunk.first_line <= COUNTED_LINES else COUNTED_CHUNK_LINES
-        source_parts.append(_add_lines(chunk.sources, source_words, counted))
-        target_parts.append(_add_lines(chunk.targets, target_words, counted))
+        equal_parts.append(_add_chunk(chunk, source, target))
         invalid_parts.append(np.isin(np.arange(len(chunk)), list(chunk.invalid_utf8)))
-    source, target = join_statistics(source_parts), join_statistics(target_parts)
-    return CorpusStatistics(
-        SideStatistics(source.lengths, source.digests, source.scripts, source_words),
-        SideStatistics(target.lengths, target.digests, target.scripts, target_words),
-        _flag_pairs(source, target, np.concatenate(invalid_parts)),
-    )
+    (source_side, source_lines), (target_side, target_lines) = source.join(), target.join()
+    flags = _flag_pairs(source_lines, target_lines, np.concatenate(invalid_parts))
+    equal = np.concatenate(equal_parts) & source_lines.lettered
+    return CorpusStatistics(source_side, target_side, flags, equal, source_lines.translatable)
 
 
-def _add_lines(texts: Sequence[str], word_counts: Counter[str], counted: int) -> LineStatistics:
-    """The statistics of lines; the words of the first `counted` lines are added to `word_counts`."""
-    normalized = [normalize(text) for text in texts]
-    word_counts.update(word for text in normalized[:counted] for word in text.split())
-    return compute_line_statistics(texts, normalized)
+def _add_chunk(chunk: Chunk, source: _Side, target: _Side) -> Flags:
+    """Add a chunk to the statistics of both sides, and return which pairs have equal sides."""
+    source_words, target_words = find_words(chunk.sources), find_words(chunk.targets)
+    equal: Flags = source_words.letters == target_words.letters
+    different = (~equal).nonzero()[0]
+    in_sample = len(chunk) if chunk.first_line <= SAMPLE_LINES else SAMPLE_CHUNK_LINES
+    source.add(chunk.sources, source_words, different, in_sample)
+    target.add(chunk.targets, target_words, different, in_sample)
+    return equal
 
 
 def _flag_pairs(source: LineStatistics, target: LineStatistics, invalid_utf8: Flags) -> dict[str, Flags]:
@@ -95,7 +133,8 @@ def _flag_pairs(source: LineStatistics, target: LineStatistics, invalid_utf8: Fl
         "empty-side": source.blank | target.blank,
         "invalid-utf8": invalid_utf8,
         "encoding-damage": (source.encoding_damage | target.encoding_damage) & ~invalid_utf8,
+        # Tags on both sides may be text to translate, such as messages of a program.
+        "markup": source.entities | target.entities | (source.tags ^ target.tags),
         "control-characters": source.control_characters | target.control_characters,
         "over-long": source.over_long | target.over_long,
-        "copied-source": (source.digests == target.digests) & source.translatable,
     }

@@ -41,10 +41,11 @@ class LengthModel:
     def __len__(self) -> int:
         return len(self.source)
 
-    def log_likelihood(self, shift: int) -> Floats:
-        """Log-likelihood of the length of the target that is `shift` lines below each source, (pairs,)."""
-        indices = np.clip(np.arange(len(self)) + shift, 0, len(self) - 1)
-        return _normal_log_density(self.target[indices] - self.source, self._mean, self.deviation)
+    def log_likelihood(self, shift: int, lines: slice = slice(None)) -> Floats:
+        """Log-likelihood of the length of the target that is `shift` lines below each source of `lines`, (lines,)."""
+        first, last, _ = lines.indices(len(self))
+        indices = np.clip(np.arange(first, last) + shift, 0, len(self) - 1)
+        return _normal_log_density(self.target[indices] - self.source[lines], self._mean[lines], self.deviation[lines])
 
     def unpaired_log_likelihood(self) -> Floats:
         """Log-likelihood of the length of each target given only the lengths of the targets around it, (pairs,)."""

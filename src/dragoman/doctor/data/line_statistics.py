@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.doctor.data.scripts import count_letters
+from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.text.normalization import find_forbidden
 
 Flags = NDArray[np.bool_]
@@ -18,12 +18,20 @@ Flags = NDArray[np.bool_]
 Digests = NDArray[np.int64]
 
 MAX_SENTENCE_CHARACTERS, MAX_SENTENCE_WORDS = 2000, 250  # a longer line is not a sentence
-MIN_SCRIPT_LETTERS = 8  # texts with fewer letters have no script
-MIN_SCRIPT_SHARE = 0.9  # of the letters
-MIN_COPIED_WORDS = 3  # shorter texts, such as names, may be the same in both languages
+MIN_SCRIPT_LETTERS, MIN_SCRIPT_SHARE = 3, 0.6  # of a text that has a script
+MIN_LATIN_LETTERS, MIN_LATIN_SHARE = 8, 0.9  # the same for Latin: names and commands are Latin in all languages
+MIN_COPIED_WORDS, MIN_COPIED_LETTERS = 3, 8  # shorter texts, such as names, may be the same in both languages
+INVISIBLE = " \u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"  # of these, only U+0020 is white space
 
 # A replacement character; or the first byte of a UTF-8 sequence and the next byte, read as Windows-1252 or Latin-1.
 _POSSIBLE_DAMAGE = re.compile("\ufffd|[Â-ô][\x80-¿€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]")
+
+_ENTITY = re.compile(r"&(?:amp|apos|gt|lt|nbsp|quot|[aeiouAEIOU](?:acute|circ|grave|uml)|szlig|#\d+|#x[\da-fA-F]+);")
+_TAG = re.compile(
+    r"</?(?:a|b|big|body|br|center|code|div|em|font|h[1-6]|hr|html|i|img|li|ol|p|pre|s|script|small|span|strong|sub|sup|table|"
+    r"tbody|td|th|tr|tt|u|ul)\b[^<>]*>",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -34,10 +42,13 @@ class LineStatistics:
         lengths: Characters.
         digests: Hashes that ignore case and spacing.
         scripts: Indices in `SCRIPTS`; 0 if there is no predominant script.
-        blank: Lines without text.
+        blank: Lines without visible characters.
         control_characters: Lines with control characters.
         encoding_damage: Lines that were decoded with the wrong encoding.
+        entities: Lines with HTML entities.
+        tags: Lines with HTML tags.
         over_long: Lines that are too long for a sentence.
+        lettered: Lines with letters.
         translatable: Lines with enough words and letters that a translation must differ from them.
     """
 
@@ -47,13 +58,16 @@ class LineStatistics:
     blank: Flags
     control_characters: Flags
     encoding_damage: Flags
+    entities: Flags
+    tags: Flags
     over_long: Flags
+    lettered: Flags
     translatable: Flags
 
 
 def normalize(text: str) -> str:
-    """The text in lower case with single spaces."""
-    return " ".join(text.lower().split())
+    """The text without differences of case and with single spaces."""
+    return " ".join(text.casefold().split())
 
 
 def compute_line_statistics(texts: Sequence[str], normalized: Sequence[str]) -> LineStatistics:
@@ -61,19 +75,30 @@ def compute_line_statistics(texts: Sequence[str], normalized: Sequence[str]) -> 
     count = len(texts)
     letters = count_letters(texts)[:, 1:]  # (texts, scripts)
     total_letters = letters.sum(axis=1)
-    predominant = (total_letters >= MIN_SCRIPT_LETTERS) & (letters.max(axis=1) > MIN_SCRIPT_SHARE * total_letters)
     lengths = np.fromiter(map(len, texts), np.uint32, count)
     words = np.fromiter((text.count(" ") + 1 for text in normalized), np.uint32, count)
     return LineStatistics(
         lengths=lengths,
         digests=np.fromiter(map(hash, normalized), np.int64, count),
-        scripts=np.where(predominant, letters.argmax(axis=1) + 1, 0).astype(np.uint8),
-        blank=np.fromiter((not text for text in normalized), np.bool_, count),
+        scripts=_find_scripts(letters),
+        blank=np.fromiter((not text.strip(INVISIBLE) for text in normalized), np.bool_, count),
         control_characters=np.fromiter((find_forbidden(text) is not None for text in texts), np.bool_, count),
         encoding_damage=_flag_matches(texts, _POSSIBLE_DAMAGE, _is_damaged),
+        entities=_flag_matches(texts, _ENTITY),
+        tags=_flag_matches(texts, _TAG),
         over_long=(lengths > MAX_SENTENCE_CHARACTERS) | (words > MAX_SENTENCE_WORDS),
-        translatable=(words >= MIN_COPIED_WORDS) & (total_letters >= MIN_SCRIPT_LETTERS),
+        lettered=total_letters > 0,
+        translatable=(words >= MIN_COPIED_WORDS) & (total_letters >= MIN_COPIED_LETTERS),
     )
+
+
+def _find_scripts(letters: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The predominant script of each text, given how many letters of each script it has; 0 if there is none."""
+    total, most, script = letters.sum(axis=1), letters.max(axis=1), letters.argmax(axis=1) + 1
+    latin = script == SCRIPTS.index("Latin")
+    enough = most >= np.where(latin, MIN_LATIN_LETTERS, MIN_SCRIPT_LETTERS)
+    predominant = enough & (most > np.where(latin, MIN_LATIN_SHARE, MIN_SCRIPT_SHARE) * total)
+    return np.where(predominant, script, 0).astype(np.uint8)
 
 
 def join_statistics(parts: Sequence[LineStatistics]) -> LineStatistics:
@@ -83,7 +108,9 @@ def join_statistics(parts: Sequence[LineStatistics]) -> LineStatistics:
     return LineStatistics(*columns)
 
 
-def _flag_matches(texts: Sequence[str], pattern: re.Pattern[str], confirm: Callable[[str], bool]) -> Flags:
+def _flag_matches(
+    texts: Sequence[str], pattern: re.Pattern[str], confirm: Callable[[str], bool] = lambda _: True
+) -> Flags:
     """Which texts contain the pattern and are confirmed. Texts are searched one by one only if any of them matches."""
     flags = np.zeros(len(texts), np.bool_)
     if pattern.search(" ".join(texts)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from dragoman.doctor.data.alignment import Stretch
 from dragoman.doctor.data.chunked_reader import Chunk, ChunkedReader
 from dragoman.doctor.data.line_statistics import Flags
+from dragoman.doctor.data.stretches import Stretch
 from dragoman.doctor.findings.data import DATA_FINDINGS
 from dragoman.doctor.findings.finding import Finding, Severity
 from dragoman.doctor.findings.finding_types import make_finding
@@ -19,17 +19,20 @@ MAX_EXAMPLES = 3  # pairs
 MAX_EXAMPLE_CHARACTERS = 160
 WARNING_SHARE = 0.01  # of the pairs; fewer are only a note
 MISALIGNED_ERROR_SHARE = 0.05  # of the pairs
+COPIED_ERROR_SHARE = 0.5  # of the pairs
 
 PROBLEMS = {
     "empty-side": "with an empty side",
     "invalid-utf8": "with invalid UTF-8, which training rejects",
     "encoding-damage": "decoded with the wrong encoding",
+    "markup": "with HTML entities, or with HTML tags on only one side",
     "control-characters": "with control characters, which training rejects",
     "over-long": "too long for a sentence",
     "copied-source": "with a copy of the source as the target",
     "duplicates": "that occurred before",
     "length-ratio": "with one side much longer than the other suggests",
     "wrong-script": "with a side in a different script from the rest",
+    "wrong-language": "with a side in a different language from the rest",
     "misaligned": "in stretches where source and target are misaligned",
     "swapped-sides": "with source and target swapped",
     "test-overlap": "also found in the training corpora",
@@ -64,7 +67,9 @@ def report_line_counts(reader: ChunkedReader) -> Iterator[Finding]:
         )
 
 
-def report_languages(reader: ChunkedReader, code: Literal["swapped-sides", "wrong-script"] | None) -> Iterator[Finding]:
+def report_languages(
+    reader: ChunkedReader, code: Literal["swapped-sides", "wrong-script", "wrong-language"] | None
+) -> Iterator[Finding]:
     """Report the problem that `check_languages` found with the languages of the whole corpus."""
     if code is None:
         return
@@ -72,6 +77,7 @@ def report_languages(reader: ChunkedReader, code: Literal["swapped-sides", "wron
     messages = {
         "swapped-sides": f"the whole corpus is swapped: the source is in {target} and the target is in {source}",
         "wrong-script": f"a side of the whole corpus is not in the usual script of its language ({source}, {target})",
+        "wrong-language": f"a side of the whole corpus is not in its language ({source}, {target})",
     }
     measured = {"corpus": reader.name, "share": 1.0}
     yield make_finding(code, f"{reader.name}: {messages[code]}", measured, severity="error")
@@ -115,6 +121,8 @@ def _severity(code: str, share: float, stretches: Sequence[Stretch]) -> Severity
     if code == "misaligned":
         shifted = any(stretch.shift for stretch in stretches)
         return "error" if shifted or share >= MISALIGNED_ERROR_SHARE else "warning"
+    if code == "copied-source" and share >= COPIED_ERROR_SHARE:
+        return "error"
     return "note" if usual == "warning" and share < WARNING_SHARE else usual
 
 

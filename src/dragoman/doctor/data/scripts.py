@@ -51,3 +51,9 @@ def count_letters(texts: Sequence[str]) -> NDArray[np.int64]:
     text_index = np.cumsum(code_points == ord("\n"))
     bins = text_index * len(SCRIPTS) + _script_of_code_points()[code_points]
     return np.bincount(bins, minlength=len(texts) * len(SCRIPTS)).reshape(len(texts), len(SCRIPTS))
+
+
+def most_common_script(scripts: NDArray[np.uint8]) -> int:
+    """The index of the most common script; 0 if no line has a predominant script."""
+    counts = np.bincount(scripts[scripts > 0], minlength=1)
+    return int(counts.argmax())

@@ -42,10 +42,18 @@ DATA_FINDINGS: dict[str, FindingType] = {
         "look at the examples and remove whole sentences "
         "(dragoman doctor data --write DIR does this); names and commands may stay",
     ),
+    "wrong-language": FindingType(
+        "warning",
+        "one side is in the language of the other side or in a third language: it was not translated, or it is a "
+        "quotation",
+        "look at the examples and remove whole sentences "
+        "(dragoman doctor data --write DIR does this); titles and quotations may stay",
+    ),
     "copied-source": FindingType(
         "warning",
         "these sentences were not translated; a model that trains on them learns to copy",
-        "remove these pairs (dragoman doctor data --write DIR does this)",
+        "remove these pairs (dragoman doctor data --write DIR does this); if copying is the task, give both sides the "
+        "same language code",
     ),
     "length-ratio": FindingType(
         "warning",
@@ -58,6 +66,11 @@ DATA_FINDINGS: dict[str, FindingType] = {
         "UTF-8 was read as Windows-1252 or Latin-1 and saved again ('Ã¤' instead of 'ä'), or characters were replaced "
         "by U+FFFD",
         "use the undamaged original file; ftfy can repair text that contains no U+FFFD",
+    ),
+    "markup": FindingType(
+        "warning",
+        "the text comes from web pages or from the messages of a program, and its HTML was not removed or not decoded",
+        "remove the tags and decode the entities in the same way on both sides, for example with html.unescape",
     ),
     "invalid-utf8": FindingType(
         "error",
