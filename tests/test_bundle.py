@@ -102,7 +102,7 @@ def test_save_replaces_an_existing_bundle(bundle: Path, translator: Translator) 
 
 def test_a_bundle_that_was_being_replaced_is_found(bundle: Path, translator: Translator) -> None:
     """Its process was killed between the two renames."""
-    bundle.rename(bundle.with_name(f".{bundle.name}.old-1"))
+    bundle.rename(bundle.with_name(f".{bundle.name}.old-999999999"))
     loaded = Bundle.load(bundle)
     for name, weight in translator.bundle.model.named_parameters():
         assert torch.equal(weight, dict(loaded.model.named_parameters())[name])

@@ -225,7 +225,7 @@ def run(directory: Path, *command: str) -> str:
     """The standard output of a command that must succeed, with this environment's dragoman, on one core."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"}
-    completed = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=100)
+    completed = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=300)
     assert completed.returncode == 0, completed.stderr
     return completed.stdout
 

@@ -91,7 +91,7 @@ def test_leftovers_of_a_killed_process_are_deleted(builder: Builder, tmp_path: P
 
 def test_an_entry_that_was_being_replaced_is_not_built_again(builder: Builder, tmp_path: Path) -> None:
     entry = builder.get()
-    builder.path.rename(tmp_path / f".{builder.path.name}.old-1")
+    builder.path.rename(tmp_path / f".{builder.path.name}.old-999999999")
     (tmp_path / f".{builder.path.name}.tmp-1").mkdir()
     assert builder.get() == entry
     assert builder.calls == 1

@@ -246,3 +246,13 @@ def test_only_temporary_files_and_directories_are_removed(tmp_path: Path) -> Non
     assert sum(map(is_leftover, tmp_path.iterdir())) == 2
     remove_leftovers(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".hidden", "x", "x-directory", "y", "y-directory"]
+
+
+def test_a_directory_that_another_process_is_replacing_is_left_alone(tmp_path: Path) -> None:
+    running, ended = (tmp_path / f".bundle.old-{process}" for process in (os.getppid(), 999_999_999))
+    running.mkdir()
+    restore_replaced(tmp_path / "bundle")
+    assert not (tmp_path / "bundle").exists()
+    running.rename(ended)
+    restore_replaced(tmp_path / "bundle")
+    assert (tmp_path / "bundle").exists()

@@ -232,7 +232,7 @@ def test_a_run_goes_back_to_before_a_damaged_checkpoint_that_its_end_needs(saved
 def test_a_replacement_that_was_killed_is_undone(saved: Trainer) -> None:
     """Killed between the two renames that replace a checkpoint, and resumed."""
     path = checkpoint_path(saved.run, 1)
-    path.rename(path.with_name(f".{path.name}.old-1"))
+    path.rename(path.with_name(f".{path.name}.old-999999999"))
     path.with_name(f".{path.name}.tmp-1").mkdir()
     start_directory(saved.recipe, saved.run, saved.data, resume=True)
     assert newest_intact(saved.run, 1, lambda text: None) == 1

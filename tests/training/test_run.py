@@ -292,7 +292,7 @@ def test_a_bundle_that_was_being_replaced_is_restored(
     finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
     run = Path(shutil.copytree(finished_run, tmp_path / "run"))
-    (run / "bundle").rename(run / ".bundle.old-1")
+    (run / "bundle").rename(run / ".bundle.old-999999999")
     assert train(make_recipe(), run, resume=True)
     assert weights(run) == weights(finished_run)
 

@@ -36,10 +36,10 @@ def test_files_in_the_right_languages_have_no_findings() -> None:
     [
         (("de", "en"), (ENGLISH, GERMAN), [("exchanged-sides", "")]),
         (("hi", "en"), (ENGLISH, HINDI), [("exchanged-sides", "")]),
-        (("de", "en"), (FRENCH, ENGLISH), [("wrong-language", "sources")]),
-        (("de", "en"), (GERMAN, HINDI), [("wrong-language", "references")]),
-        (("de", "en"), (ENGLISH, ENGLISH), [("wrong-language", "sources")]),
-        (("de", "en"), (FRENCH, GERMAN), [("wrong-language", "sources"), ("wrong-language", "references")]),
+        (("de", "en"), (FRENCH, ENGLISH), [("unexpected-language", "sources")]),
+        (("de", "en"), (GERMAN, HINDI), [("unexpected-language", "references")]),
+        (("de", "en"), (ENGLISH, ENGLISH), [("unexpected-language", "sources")]),
+        (("de", "en"), (FRENCH, GERMAN), [("unexpected-language", "sources"), ("unexpected-language", "references")]),
     ],
 )
 def test_other_languages_and_exchanged_sides_are_named(

@@ -66,7 +66,7 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
         "source and reference were exchanged, or the model translates in the other direction",
         "exchange --source and --reference, or use a model of the other direction",
     ),
-    "wrong-language": FindingType(
+    "unexpected-language": FindingType(
         "error",
         "the file is in another language or script than the training text of that side",
         "use a file in the right language, or a model that was trained with this language",

@@ -56,7 +56,7 @@ def check_languages_of_files(data: Data, sources: Sequence[str], references: Seq
     for side, wanted, found in zip(("sources", "references"), expected, actual, strict=True):
         if found:
             yield make_finding(
-                "wrong-language",
+                "unexpected-language",
                 f"the {side} look like {found}, but the model was trained with {wanted}",
                 {"side": side, "expected": wanted, "found": found},
             )
