@@ -124,7 +124,8 @@ def find_bundle(path: str | Path) -> Path:
     if not os.path.isdir(path):
         raise UserError(f"{path}: not a dragoman bundle, which is a directory with a bundle.json; this is a file")
     if os.path.isfile(path / "recipe.toml"):
-        raise UserError(f"{path}: this run has no bundle yet; finish it with dragoman train --resume")
+        again = f"dragoman train {path / 'recipe.toml'} --output {path} --resume"
+        raise UserError(f"{path}: this run has no bundle yet; finish it with: {again}")
     raise UserError(f"{path}: not a dragoman bundle (it contains no bundle.json)")
 
 

@@ -256,3 +256,8 @@ def test_a_directory_that_another_process_is_replacing_is_left_alone(tmp_path: P
     running.rename(ended)
     restore_replaced(tmp_path / "bundle")
     assert (tmp_path / "bundle").exists()
+
+
+def test_a_missing_directory_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"page\.html: could not be saved: there is no directory .*missing"):
+        write_text(tmp_path / "missing" / "page.html", "")

@@ -18,8 +18,9 @@ from torch import distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from dragoman.recipe import save_recipe
+from dragoman.system.cpu import usable_cores
 from dragoman.training.checkpoint import checkpoint_steps
-from dragoman.training.distributed import Ranks, wrap_distributed
+from dragoman.training.distributed import SINGLE_PROCESS, Ranks, wrap_distributed
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
 
@@ -243,3 +244,17 @@ def test_whole_weights_are_in_the_first_process_only(make_recipe: RecipeMaker, t
     assert first["moments"] == 2 * first["parameters"]
     assert first["deployed"] == first["parameters"]
     assert second["saved"] == second["moments"] == second["deployed"] == 0
+
+
+def test_number_of_threads_can_be_limited_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.get_num_threads()
+    try:
+        for variable, setting, expected in (("1", None, 1), ("1", 2, 2), ("", None, usable_cores())):
+            monkeypatch.setenv("OMP_NUM_THREADS", variable)
+            SINGLE_PROCESS.use_threads(setting)
+            assert torch.get_num_threads() == expected
+        monkeypatch.setenv("OMP_NUM_THREADS", "1")
+        Ranks(0, 2, 0, 2).use_threads(None)
+        assert torch.get_num_threads() == max(1, usable_cores() // 2), "torchrun sets the variable itself"
+    finally:
+        torch.set_num_threads(before)

@@ -168,7 +168,8 @@ class Training(Settings):
         None,
         ge=1,
         le=4096,
-        description="Number of CPU threads, and of processes that prepare a large corpus; by default one per core.",
+        description="Number of CPU threads, and of processes that prepare a large corpus; by default one per core, or "
+        "OMP_NUM_THREADS threads if that environment variable is set. Fewer are faster if other programs are busy.",
     )
     shard: bool = advanced(
         False,

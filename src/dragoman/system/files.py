@@ -37,7 +37,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
             _flush(file)
         _replace_directory(temporary, path)
     except OSError as error:
-        raise UserError(f"{path}: could not be saved: {error.strerror or error}") from error
+        raise UserError(f"{path}: could not be saved: {_describe(error, path)}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -104,7 +104,7 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
             temporary.rename(path)
             _flush(path.parent)
     except OSError as error:
-        raise UserError(f"{path}: could not be saved: {error.strerror or error}") from error
+        raise UserError(f"{path}: could not be saved: {_describe(error, path)}") from error
     finally:
         if not special:
             with suppress(OSError):  # the file does not exist (renamed, or never created)
@@ -167,6 +167,12 @@ def sha256(path: Path) -> str:
     """The SHA-256 digest of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _describe(error: OSError, path: Path) -> str:
+    if isinstance(error, FileNotFoundError) and not path.parent.exists():
+        return f"there is no directory {path.parent}"
+    return error.strerror or str(error)
 
 
 def _flush(path: Path) -> None:

@@ -100,7 +100,8 @@ def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
         if before.get(key) != after.get(key) and not key.startswith(CHANGEABLE)
     ]
     if changed:
-        raise UserError("\n  ".join([f"{path}: these settings cannot change when a run is resumed", *changed]))
+        reason = f"{path}: these settings cannot change when a run is resumed; use this file as the recipe to keep them"
+        raise UserError("\n  ".join([reason, *changed]))
 
 
 def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -62,8 +62,11 @@ class Ranks:
         return torch.device("cuda", self.local_rank) if device.type == "cuda" and self.size > 1 else device
 
     def use_threads(self, threads: int | None) -> None:
-        """Make torch use this many CPU threads; by default this process's share of the cores."""
-        torch.set_num_threads(threads or max(1, usable_cores() // self.local_size))
+        """Make torch use this many CPU threads; by default OMP_NUM_THREADS, or this process's share of the cores."""
+        # torchrun sets the variable to 1 by itself.
+        requested = os.environ.get("OMP_NUM_THREADS", "") if self.size == 1 else ""
+        default = int(requested) if requested.isdecimal() else usable_cores() // self.local_size
+        torch.set_num_threads(threads or max(1, default))
 
     def share(self, items: Items) -> Items:
         """This process's share of the items of a step, which are a list or an array."""

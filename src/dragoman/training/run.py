@@ -106,7 +106,8 @@ class _Run:
         if self.ranks.first:
             self._write_report(trainer)
         if not finished:
-            self.line.log(f"stopped after step {trainer.state.progress.step:,}; continue with --resume")
+            again = f"dragoman train {self.output / 'recipe.toml'} --output {self.output} --resume"
+            self.line.log(f"stopped after step {trainer.state.progress.step:,}; continue with: {again}")
         return finished
 
     def _build_trainer(self, data: Dataset, device: torch.device) -> Trainer:
