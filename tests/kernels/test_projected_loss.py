@@ -195,3 +195,10 @@ def test_second_derivatives_are_refused() -> None:
     (gradient,) = torch.autograd.grad(loss, leaves[:1], create_graph=True)
     with pytest.raises(RuntimeError, match="does not require grad"):
         gradient.square().sum().backward()  # type: ignore[no-untyped-call]
+
+
+def test_float16_without_tokens_has_no_loss() -> None:
+    hidden, weight = (torch.zeros(rows, D_MODEL, dtype=torch.float16, requires_grad=True) for rows in (0, VOCABULARY))
+    loss, nll = ours([hidden, weight], torch.zeros(0, dtype=torch.int64), 0.1)
+    assert loss.item() == nll.item() == 0.0
+    assert not torch.autograd.grad(loss, weight)[0].any()

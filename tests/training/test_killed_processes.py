@@ -93,10 +93,10 @@ def _running(command: tuple[str, ...], recipe: Path, run: Path) -> Iterator[subp
 def _kill_one(parent: int, generator: random.Random) -> None:
     """Kill a process or one of its descendants."""
     family = [parent]
-    for process in family:
-        for children in Path(f"/proc/{process}/task").glob("*/children"):
-            family += map(int, children.read_text().split())
-    with suppress(ProcessLookupError):  # it may have just ended
+    with suppress(FileNotFoundError, ProcessLookupError):  # one may have just ended
+        for process in family:
+            for children in Path(f"/proc/{process}/task").glob("*/children"):
+                family += map(int, children.read_text().split())
         os.kill(generator.choice(family), signal.SIGKILL)
 
 

@@ -157,3 +157,14 @@ def test_prefetched_batches_have_pairs_without_padding(streams: Streams) -> None
         assert group.unpadded is not None
         assert group.unpadded.target.shape[1] == group.target_tokens
         assert group.source.device == torch.device("cpu")
+
+
+def test_a_share_without_sentences_has_no_loss_on_a_gpu(make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer("training.batch_sentences=1", "training.accumulation=4", "model.dropout=0")
+    stream = BatchStream(trainer.recipe, trainer.data, Progress(), Ranks(1, 2))
+    stream.prefetch = True
+    (batch, *_) = stream.next_step()
+    stream.close()
+    loss, nll = gpu_loss(trainer)(batch)
+    assert loss.item() == nll.item() == 0.0
+    loss.backward()

@@ -180,7 +180,7 @@ def _float16_cross_entropy(
             use_reentrant=False,
             preserve_rng_state=False,
         )
-        for chunk in _chunks(hidden, weight)
+        for chunk in (*_chunks(hidden, weight), slice(0, 0))  # the last one is there if there are no tokens
     ]
     losses, nlls = zip(*chunks, strict=True)
     return torch.stack(losses).sum(), torch.stack(nlls).sum()

@@ -55,9 +55,9 @@ class UnpaddedBatch:
 
     @classmethod
     def join(cls, groups: Sequence[Batch]) -> UnpaddedBatch | None:
-        """The groups of a batch, or None if they are available with padding only."""
+        """The groups of a batch, or None if they are available with padding only or have no target tokens."""
         pairs = [group.unpadded for group in groups if group.unpadded is not None]
-        if len(pairs) < len(groups):
+        if len(pairs) < len(groups) or not any(group.target_tokens for group in groups):
             return None
         source, longest_source = _offsets(pairs, "source_lengths"), max(group.source.shape[1] for group in groups)
         target, longest_target = _offsets(pairs, "target_lengths"), max(group.target_input.shape[1] for group in groups)

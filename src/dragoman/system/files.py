@@ -46,6 +46,7 @@ def _replace_directory(new: Path, path: Path) -> None:
     old = path.with_name(f".{path.name}.old-{os.getpid()}")
     replaced = path.exists()
     if replaced:  # a directory cannot be renamed to one that is not empty
+        shutil.rmtree(old, ignore_errors=True)  # of a killed process with the same number
         path.rename(old)
     try:
         new.rename(path)

@@ -88,7 +88,7 @@ def newest_intact(run: Path, average: int, report: Callable[[str], None]) -> int
     Args:
         run: The run's directory.
         average: Number of validations whose weights are averaged at the end of the run.
-        report: Called with a message for each damaged checkpoint.
+        report: Called with a message for each checkpoint that is skipped.
 
     Raises:
         OtherVersionError: A checkpoint has another version, so it must not be skipped and overwritten.
@@ -101,7 +101,13 @@ def newest_intact(run: Path, average: int, report: Callable[[str], None]) -> int
             raise
         except UserError as error:
             report(f"{error}; skipped")
-    return max((step for step in intact if intact[step].needed(average) <= intact.keys()), default=None)
+    for step in sorted(intact, reverse=True):
+        missing = intact[step].needed(average) - intact.keys()
+        if not missing:
+            return step
+        names = ", ".join(f"{each:,}" for each in sorted(missing))
+        report(f"{checkpoint_path(run, step)}: needs the checkpoint of step {names}, which is missing; skipped")
+    return None
 
 
 def load_checkpoint(run: Path, step: int, state: TrainingState, rank: int = 0) -> None:

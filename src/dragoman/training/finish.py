@@ -11,6 +11,8 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.pairs import read_pairs
 from dragoman.doctor.output.check import check_translations
+from dragoman.engines.choose import open_engine
+from dragoman.engines.protocol import EngineRequest
 from dragoman.errors import UserError
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
@@ -52,7 +54,9 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
     log.message(f"weights of step{'s' if len(steps) > 1 else ''} {', '.join(f'{step:,}' for step in steps)}")
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
     scores: dict[str, Any] = {}
-    translator = Translator(bundle, device=str(trainer.state.device))
+    device = trainer.state.device
+    engine = open_engine(EngineRequest(bundle, recipe.decoding, device, compute_type="float32"))
+    translator = Translator(bundle, device=str(device), engine=engine)
     for name, pairs in tests.items():
         log.line.update(1.0, f"scoring {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)

@@ -94,6 +94,8 @@ class _Run:
     def _train(self, data: Dataset, tests: dict[str, list[Pair]], device: torch.device, resume: bool) -> bool:
         torch.manual_seed(self.recipe.training.seed + self.ranks.rank)
         trainer = self._build_trainer(data, device)
+        if resume and not trainer.state.progress.step:
+            self.line.log(f"{self.output}: no intact checkpoint; starting again from step 0")
         with closing(trainer.log.metrics), closing(trainer.batches):
             if self.ranks == SINGLE_PROCESS and not resume:
                 self._check_start(trainer)

@@ -10,6 +10,8 @@ from dragoman.bundle import Bundle
 from dragoman.dataset.prepare import Dataset
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.training_checks import check_validation
+from dragoman.engines.choose import open_engine
+from dragoman.engines.protocol import EngineRequest
 from dragoman.evaluation.baseline import Baseline, trivial_baseline
 from dragoman.evaluation.evaluate import Report, evaluate
 from dragoman.model.transformer import Transformer
@@ -34,7 +36,10 @@ class Validator:
         settings, pairs = self.recipe.training, self.data.validation
         bundle = Bundle(self.recipe, model.eval(), self.data.source, self.data.target)
         quick = {"beam_size": settings.validation_beam_size, "n_best": 1}
-        translator = Translator(bundle, self.recipe.decoding.model_copy(update=quick), str(self.device))
+        decoding = self.recipe.decoding.model_copy(update=quick)
+        # In float32 on every device, so that scores and the best checkpoint do not depend on it.
+        engine = open_engine(EngineRequest(bundle, decoding, self.device, compute_type="float32"))
+        translator = Translator(bundle, decoding, str(self.device), engine=engine)
         return evaluate(
             translator,
             [pair.source for pair in pairs],

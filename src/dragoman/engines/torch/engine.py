@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import torch
 
@@ -31,9 +32,12 @@ def open_engine(request: EngineRequest) -> StepEngine:
     bundle, dtype = request.bundle, torch.bfloat16 if request.weight_type == "bfloat16" else None
     model = accelerated(bundle.model, request.device, dtype)
 
+    @cache
+    def exact() -> Transformer:
+        return model if dtype is None else accelerated(bundle.model, request.device)
+
     def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        exact = model if dtype is None else accelerated(bundle.model, request.device)
-        return [each.log_probabilities for each in score_targets(exact, bundle, sources, targets)]
+        return [each.log_probabilities for each in score_targets(exact(), bundle, sources, targets)]
 
     return StepEngine("torch", _decoder(model, request), request, request.max_length, score)
 
