@@ -85,7 +85,7 @@ def test_closing_leaves_only_complete_shards(encoder: PairEncoder, tmp_path: Pat
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_shard_that_cannot_be_written_is_an_error(processes: int, encoder: PairEncoder, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"absent/0\d0.npz: could not be saved: No such file"):
+    with pytest.raises(UserError, match=r"absent/0\d0.npz: could not be saved: there is no directory"):
         list(encode_shards(shards(tmp_path / "absent"), encoder, processes))
 
 
