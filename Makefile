@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench bench-decoding bench-training crash-test robustness docs browser clean
+.PHONY: quickstart test check bench bench-decoding bench-training crash-test robustness mutation docs browser clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -32,6 +32,12 @@ crash-test: .venv/installed
 # Loads 5,000 mutated bundles, translates 20,000 strange texts, and trains 1,000 mutated recipes.
 robustness: .venv/extras
 	$(BIN)/python -m pytest -s tests/robustness --bundles=5000 --strings=20000 --recipes=1000 --case-seed=$$(date +%s)
+
+# Changes the search, the kernels, batches, checkpoints and so on in thousands of ways; the tests must notice. Takes hours.
+mutation: .venv/extras
+	$(BIN)/python -m pip install --quiet -c constraints.txt mutmut
+	OMP_NUM_THREADS=1 $(BIN)/mutmut run
+	$(BIN)/mutmut results
 
 # Compares the engines and Hugging Face on one bundle: make bench-decoding BUNDLE=runs/mine CORPUS=multi30k:val
 BUNDLE ?= runs/quickstart

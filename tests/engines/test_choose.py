@@ -61,7 +61,7 @@ def test_only_our_model_has_prepacked_weights(variant: str) -> None:
 def test_requested_engine_without_support_is_rejected(bundle: Bundle) -> None:
     with pytest.raises(UserError, match=r"the engine cpu does not support decoding.cache = false"):
         choose(request_for(bundle, decoding={"cache": False}), "cpu")
-    with pytest.raises(UserError, match=r"--engine torhc: no such engine; choose from .*did you mean 'torch'"):
+    with pytest.raises(UserError, match=r"engine 'torhc': no such engine; choose from .*did you mean 'torch'"):
         choose(request_for(bundle), "torhc")
     with pytest.raises(UserError, match="no engine can translate with these settings:\n  ctranslate2 does not"):
         choose(request_for(bundle, compute_type="int8", decoding={"min_length": 2}))

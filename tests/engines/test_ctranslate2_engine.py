@@ -205,7 +205,7 @@ def test_where_nothing_can_be_written_another_engine_translates(saved: Path, mon
 def test_a_full_disk_is_reported(saved: Path, small_disk: SmallDisk) -> None:
     small_disk.resize(16 + sum(file.stat().st_size for file in saved.iterdir()) // 1000)
     shutil.copytree(saved, small_disk.path / "bundle")
-    with pytest.raises(UserError, match=r"could not be saved: .*; --engine cpu and --engine torch need no converted"):
+    with pytest.raises(UserError, match=r"could not be saved: .*; the engines cpu and torch need no converted"):
         open_saved(small_disk.path / "bundle")
 
 

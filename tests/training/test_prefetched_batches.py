@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -91,10 +92,15 @@ def test_few_steps_are_made_in_advance(streams: Streams, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(batches, "make_batch", counted)
     stream = streams(True)
-    for _ in range(3):
+    for step in range(1, 4):
         stream.next_step()
+        deadline = time.monotonic() + 20
+        while len(made) < (step + STEPS_AHEAD) * stream.groups_per_step:
+            assert time.monotonic() < deadline, "the next steps are not made while this one is computed"
+            time.sleep(0.01)
+    time.sleep(0.1)  # a thread that makes too many would go on
+    assert len(made) == (3 + STEPS_AHEAD) * stream.groups_per_step
     stream.close()
-    assert len(made) <= (3 + STEPS_AHEAD) * stream.groups_per_step
 
 
 def test_errors_reach_the_training_loop(streams: Streams, monkeypatch: pytest.MonkeyPatch) -> None:

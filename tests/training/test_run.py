@@ -22,11 +22,13 @@ from safetensors.torch import load_file
 
 from dragoman.bundle import Bundle
 from dragoman.dataset.pairs import read_pairs
+from dragoman.dataset.prepare import prepare
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.model.transformer import Transformer
 from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
+from dragoman.text.registry import save_tokenizers
 from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
 from dragoman.training.directory import check_place
 from dragoman.training.metrics_file import read_metrics
@@ -199,6 +201,22 @@ def test_validation_is_interrupted_and_repeated(
     assert [line["step"] for line in lines_of(run, "validation")] == list(range(20, 201, 20))
 
 
+def test_scoring_is_interrupted_and_repeated(
+    finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: Any) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.training.finish.evaluate", interrupted)
+        assert not train(make_recipe(), run)
+    assert not (run / "bundle").exists()
+    assert train(make_recipe(), run, resume=True)
+    assert_same_run(run, finished_run)
+
+
 def test_training_works_in_another_thread(finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(train, make_recipe(), tmp_path / "run").result()
@@ -241,8 +259,8 @@ def test_full_disk_stops_a_run_that_goes_on_when_there_is_space(
 
 
 @pytest.mark.parametrize("name", ["source.tokenizer.json", "target.tokenizer.json"])
-def test_a_deleted_tokenizer_is_trained_again_or_refused(
-    name: str, finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, digests: Callable[[Path], dict[str, str]]
+def test_a_deleted_tokenizer_is_trained_again(
+    name: str, finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
     run = Path(shutil.copytree(finished_run, tmp_path / "run"))
     shutil.rmtree(run / "bundle")
@@ -252,14 +270,30 @@ def test_a_deleted_tokenizer_is_trained_again_or_refused(
     assert (run / name).read_bytes() == tokenizer
     assert_same_run(run, finished_run)
 
+
+@pytest.mark.parametrize("size", [400, 300])
+def test_tokenizers_of_another_run_are_refused(
+    size: int, finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, digests: Callable[[Path], dict[str, str]]
+) -> None:
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
     shutil.rmtree(run / "bundle")
-    (run / name).unlink()
-    (other,) = {"source.tokenizer.json", "target.tokenizer.json"} - {name}
-    (run / other).write_text((run / other).read_text().replace("metaspace", "whitespace"))
+    recipe = make_recipe("data.train=['captions:train']", f"text.vocabulary_size={size}")
+    other = prepare(recipe, None, None, print)
+    save_tokenizers(run, other.source, other.target)
     before = digests(run)
-    with pytest.raises(UserError, match=f"{name}: missing; it cannot be made again"):
+    with pytest.raises(UserError, match="the tokenizers are not those of the checkpoints"):
         train(make_recipe(), run, resume=True)
     assert digests(run) == before
+
+
+def test_a_run_killed_before_its_report_is_finished_with_a_report(
+    finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    (run / "report.html").unlink()
+    assert train(make_recipe(), run, resume=True)
+    assert (run / "report.html").exists()
+    assert_same_run(run, finished_run)
 
 
 def test_checkpoints_of_another_version_are_not_overwritten(

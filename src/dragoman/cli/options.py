@@ -71,9 +71,10 @@ def open_translator(
     from dragoman.bundle import Bundle, find_bundle
     from dragoman.engines import EngineRequest, open_engine
     from dragoman.engines.choose import Choice, open_with_ensemble
-    from dragoman.system.device import choose_device
+    from dragoman.system.device import avoid_cudnn_attention, choose_device
     from dragoman.translator import Translator
 
+    avoid_cudnn_attention()
     directory = find_bundle(bundle)
     loaded = Bundle.load(directory)
     request = EngineRequest(

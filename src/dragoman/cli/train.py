@@ -30,10 +30,12 @@ def quickstart(
     Example: dragoman quickstart --output runs/quickstart
     """
     from dragoman.recipe import load_recipe
+    from dragoman.system.device import avoid_cudnn_attention
     from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run import train
 
     keep_freed_memory()
+    avoid_cudnn_attention()
     recipe = load_recipe(Path("quickstart"))
     if not train(recipe, output, resume="auto"):
         raise typer.Exit(130)
@@ -68,10 +70,12 @@ def train(
     Example: dragoman train recipes/multi30k-de-en.toml --set training.minutes=10
     """
     from dragoman.recipe import load_recipe
+    from dragoman.system.device import avoid_cudnn_attention
     from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run import train
 
     keep_freed_memory()
+    avoid_cudnn_attention()
     loaded = load_recipe(recipe, overrides or [])
     run = output or Path("runs") / loaded.name
     if not train(loaded, run, resume="auto" if resume == "auto" else resume is not None, data_directory=data_dir):

@@ -45,7 +45,7 @@ def choose(request: EngineRequest, name: str | None = None) -> Choice:
     """
     if name is not None and (not isinstance(name, str) or name not in ENGINES):
         hint = nearest(str(name), ENGINES)
-        raise UserError(f"--engine {name}: no such engine; choose from {', '.join(ENGINES)}{hint}")
+        raise UserError(f"engine {str(name)!r}: no such engine; choose from {', '.join(ENGINES)}{hint}")
     rejected: dict[str, list[str]] = {}
     for candidate in ENGINES if name is None else (name,):
         reasons = _module(candidate).unsupported(request)

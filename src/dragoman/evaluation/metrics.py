@@ -24,7 +24,7 @@ class CorpusScores(TypedDict):
 CHRF_OFFSET = 20.0  # chrF minus BLEU, approximately, of the same translations
 USELESS = 10.0  # overall score below which translations are useless
 
-MAX_LOSS = 700.0  # the exponential of a higher loss overflows
+MAX_LOSS = 20.0  # nats per token; a model with a higher loss has diverged, and its perplexity would have many digits
 
 
 def overall_score(bleu: float, chrf: float) -> float:
@@ -36,7 +36,7 @@ def overall_score(bleu: float, chrf: float) -> float:
 
 
 def perplexity(loss: float) -> float:
-    """The exponential of a mean loss in nats per token, rounded to four decimal places."""
+    """The exponential of a mean loss in nats per token, at most of MAX_LOSS, rounded to four decimal places."""
     return round(math.exp(min(loss, MAX_LOSS)), 4)
 
 

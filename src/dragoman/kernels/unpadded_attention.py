@@ -5,8 +5,6 @@ torch.nn.attention.varlen calls the same kernel, but cannot drop attention weigh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -18,8 +16,11 @@ from dragoman.kernels.unpadded import UnpaddedMask
 from dragoman.model.attention import FusedAttention
 from dragoman.model.masks import causal_mask
 
-FLASH_TYPES, FLASH_D_HEAD, FLASH_MULTIPLE = (torch.bfloat16, torch.float16), 256, 8
-"""Data types, and the largest d_head and its divisor, of FlashAttention (Dao 2023)."""
+FLASH_TYPES, FLASH_D_HEAD = (torch.bfloat16, torch.float16), 192
+"""Data types and the largest d_head of FlashAttention (Dao 2023); with larger ones, some GPUs have no gradient."""
+
+ALIGNMENT = 8
+"""The kernels require that d_head is a multiple of this; others are filled up with zeros."""
 
 
 class UnpaddedAttention(FusedAttention):
@@ -28,25 +29,13 @@ class UnpaddedAttention(FusedAttention):
     def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Any = None, rotation: Tensor | None = None) -> Tensor:
         """As `ScaledDotProductAttention.forward`; the mask may be an `UnpaddedMask`, with tensors of batch size 1."""
         if not isinstance(mask, UnpaddedMask):
-            with _without_cudnn():
-                return super().forward(q, k, v, mask, rotation)
+            return super().forward(q, k, v, mask, rotation)
         assert self.record is None, "attention of batches without padding is not recorded"
         q, k, v = (each.squeeze(0).transpose(0, 1) for each in (q, k, v))  # (tokens, heads, d_head)
         if rotation is not None:
             q, k = _rotate(q, rotation), _rotate(k, rotation)
         dropout = self.dropout.p if self.training else 0.0
         return unpadded_attention(q, k, v, mask, dropout).transpose(0, 1)[None]
-
-
-@contextmanager
-def _without_cudnn() -> Iterator[None]:
-    """Let torch choose among its other kernels: cuDNN prepares an execution plan for every new shape."""
-    enabled = torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
-    torch.backends.cuda.enable_cudnn_sdp(False)
-    try:
-        yield
-    finally:
-        torch.backends.cuda.enable_cudnn_sdp(enabled)
 
 
 def unpadded_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dropout: float = 0.0) -> Tensor:
@@ -64,16 +53,31 @@ def unpadded_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, drop
     """
     if q.device.type == "cpu":
         return plain_unpadded_attention(q, k, v, mask, dropout)
-    offsets = mask.query_offsets, mask.key_offsets, mask.longest_query, mask.longest_key
     d_head = q.shape[-1]
-    fits = q.dtype in FLASH_TYPES and d_head <= FLASH_D_HEAD and d_head % FLASH_MULTIPLE == 0
-    if fits and has_flash_attention(q.device):
-        mixed: Tensor = torch.ops.aten._flash_attention_forward(q, k, v, *offsets, dropout, mask.causal, False)[0]
-        return mixed
-    save = torch.is_grad_enabled()  # the logarithms of the sums, for the backward pass
+    if missing := -d_head % ALIGNMENT:
+        q, k, v = (F.pad(each, (0, missing)) for each in (q, k, v))
+    scale = d_head**-0.5
+    if q.dtype in FLASH_TYPES and d_head <= FLASH_D_HEAD and has_flash_attention(q.device):
+        mixed = _flash_attention(q, k, v, mask, dropout, scale)
+    else:
+        mixed = _efficient_attention(q, k, v, mask, dropout, scale)
+    return mixed[..., :d_head] if missing else mixed
+
+
+def _flash_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dropout: float, scale: float) -> Tensor:
+    offsets = mask.query_offsets, mask.key_offsets, mask.longest_query, mask.longest_key
+    attend = torch.ops.aten._flash_attention_forward
+    mixed: Tensor = attend(q, k, v, *offsets, dropout, mask.causal, False, scale=scale)[0]
+    return mixed
+
+
+def _efficient_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dropout: float, scale: float) -> Tensor:
+    offsets = mask.query_offsets, mask.key_offsets, mask.longest_query, mask.longest_key
     rows = q[None], k[None], v[None]  # (1, tokens, heads, d_head) each
     causal = int(mask.causal)  # of the types of masks, 0 is none and 1 is causal
-    mixed = torch.ops.aten._efficient_attention_forward(*rows, None, *offsets, dropout, causal, save)[0]
+    save = torch.is_grad_enabled()  # the logarithms of the sums, for the backward pass
+    attend = torch.ops.aten._efficient_attention_forward
+    mixed: Tensor = attend(*rows, None, *offsets, dropout, causal, save, scale=scale)[0]
     return mixed.squeeze(0)  # the gradient of mixed[0] would be copied
 
 

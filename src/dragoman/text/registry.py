@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -96,6 +97,12 @@ def save_tokenizers(directory: Path, source: Tokenizer, target: Tokenizer) -> No
     """
     for name, tokenizer in ((SOURCE_FILE, source), (TARGET_FILE, target)):
         write_text(directory / name, json.dumps(tokenizer.to_json(), ensure_ascii=False))
+
+
+def tokenizers_digest(source: Tokenizer, target: Tokenizer) -> str:
+    """SHA-256 of the content of both tokenizers."""
+    content = json.dumps([source.to_json(), target.to_json()], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def load_tokenizers(directory: Path) -> tuple[Tokenizer, Tokenizer]:

@@ -20,6 +20,7 @@ from dragoman import __version__
 from dragoman.bundle import write_tensors
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_directory, read_json, sha256
+from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
 from dragoman.training.distributed import Ranks, collect, distribute_like
 from dragoman.training.progress import Progress
 from dragoman.training.random_state import random_state, set_random_state
@@ -223,6 +224,24 @@ def refuse_other_versions(run: Path) -> None:
             raise
         except UserError:  # damaged; `newest_intact` reports it
             continue
+
+
+def refuse_other_tokenizers(run: Path, digest: str) -> None:
+    """Check that a run's checkpoints were made with the tokenizers that have this `tokenizers_digest`.
+
+    Raises:
+        UserError: A checkpoint was made with others; its embeddings would belong to other tokens.
+    """
+    for step in checkpoint_steps(run):
+        try:
+            made_with = _read_state(checkpoint_path(run, step)).get("tokenizers")
+        except UserError:  # damaged; `newest_intact` reports it
+            continue
+        if made_with not in (None, digest):
+            raise UserError(
+                f"{run}: the tokenizers are not those of the checkpoints: {SOURCE_FILE} or {TARGET_FILE} was changed, or "
+                "was deleted and cannot be made again from today's training text; restore the file"
+            )
 
 
 def _digest(about: dict[str, Any]) -> str:

@@ -13,10 +13,10 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe
-from dragoman.system.files import is_leftover, read_json, remove_leftovers
-from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
+from dragoman.system.files import is_leftover, remove_leftovers
+from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.checkpoint import checkpoint_steps
+from dragoman.training.checkpoint import refuse_other_tokenizers
 
 LOCK_FILE = ".lock"
 
@@ -78,13 +78,16 @@ def lock_directory(run: Path) -> Iterator[None]:
 
 
 def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -> None:
-    """Delete incomplete files of a killed run, and save the recipe and the tokenizers."""
+    """Delete incomplete files of a killed run, and save the recipe and the tokenizers.
+
+    Raises:
+        UserError: The directory has checkpoints that were made with other tokenizers.
+    """
     for directory in (output, output / "checkpoints"):
         remove_leftovers(directory)
     if not resume:
         save_recipe(recipe, output / "recipe.toml")
-    if checkpoint_steps(output) and not _has_tokenizers(output):
-        _refuse_other_tokenizers(output, data)
+    refuse_other_tokenizers(output, tokenizers_digest(data.source, data.target))
     save_tokenizers(output, data.source, data.target)
 
 
@@ -118,15 +121,3 @@ def saved_tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer] | None:
 
 def _has_tokenizers(run: Path) -> bool:
     return (run / SOURCE_FILE).exists() and (run / TARGET_FILE).exists()
-
-
-def _refuse_other_tokenizers(run: Path, data: Dataset) -> None:
-    """Check that tokenizers trained again, because a file was deleted, are those that the checkpoints were made for."""
-    for name, tokenizer in ((SOURCE_FILE, data.source), (TARGET_FILE, data.target)):
-        path = run / name
-        if path.exists() and read_json(path) != tokenizer.to_json():
-            missing = TARGET_FILE if name == SOURCE_FILE else SOURCE_FILE
-            raise UserError(
-                f"{run / missing}: missing; it cannot be made again, because the training text has changed since the "
-                "run was started; restore the file"
-            )

@@ -25,6 +25,7 @@ class Progress:
     batches: int = 0  # batches since the last validation, with scheduled sampling
     forced: int = 0  # how many of these batches were teacher-forced
     scaler: dict[str, Any] = field(default_factory=dict)  # state of float16's loss scaling
+    tokenizers: str | None = None  # the run's `tokenizers_digest`; None: stored by an earlier version
 
     def averaged(self, average: int) -> list[int]:
         """Steps of the last `average` validations, whose weights are averaged at the end."""

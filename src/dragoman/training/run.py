@@ -19,7 +19,7 @@ from dragoman.settings import Recipe
 from dragoman.system.device import compute_dtype
 from dragoman.system.files import restore_replaced, write_text
 from dragoman.system.progress import ProgressLine, format_seconds
-from dragoman.training.checkpoint import load_checkpoint, newest_intact, refuse_other_versions
+from dragoman.training.checkpoint import checkpoint_steps, load_checkpoint, newest_intact, refuse_other_versions
 from dragoman.training.directory import LOCK_FILE, check_place, lock_directory, saved_tokenizers, start_directory
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks, join_ranks
 from dragoman.training.finish import finish, read_tests
@@ -27,7 +27,7 @@ from dragoman.training.log import RunLog
 from dragoman.training.metrics_file import MetricsFile, read_metrics
 from dragoman.training.report.report import render_report
 from dragoman.training.state import build_state, unsharded_model
-from dragoman.training.stop import stop_on_signals
+from dragoman.training.stop import StopRequested, stop_on_signals
 from dragoman.training.trainer import Trainer
 
 Resume = bool | Literal["auto"]
@@ -85,9 +85,11 @@ class _Run:
             return self._train(data, tests, device, resume)
 
     def _is_finished(self) -> bool:
+        """Whether nothing is left to do: a run killed between its bundle and its report finishes once more."""
         bundle = self.output / "bundle"
         restore_replaced(bundle)
-        if finished := (bundle / "bundle.json").exists():
+        has_report = (self.output / "report.html").exists() or not checkpoint_steps(self.output)
+        if finished := has_report and (bundle / "bundle.json").exists():
             self.line.log(f"{self.output}: this run is finished; its bundle is {bundle}")
         return finished
 
@@ -100,17 +102,24 @@ class _Run:
             if self.ranks == SINGLE_PROCESS and not resume:
                 self._check_start(trainer)
             with stop_on_signals(trainer.stop, trainer.log.message):
-                finished = trainer.train()
-            if finished:
-                model = unsharded_model(trainer.state, self.recipe, data, self.ranks)
-                if model:
-                    finish(trainer, model, tests)
+                finished = trainer.train() and self._finish(trainer, tests)
         if self.ranks.first:
             self._write_report(trainer)
         if not finished:
             again = f"dragoman train {self.output / 'recipe.toml'} --output {self.output} --resume"
             self.line.log(f"stopped after step {trainer.state.progress.step:,}; continue with: {again}")
         return finished
+
+    def _finish(self, trainer: Trainer, tests: dict[str, list[Pair]]) -> bool:
+        """Score and save the model; returns False if a stop was requested meanwhile."""
+        model = unsharded_model(trainer.state, self.recipe, trainer.data, self.ranks)
+        try:
+            with trainer.stop.interruptible():
+                if model:
+                    finish(trainer, model, tests)
+        except StopRequested:
+            return False
+        return True
 
     def _build_trainer(self, data: Dataset, device: torch.device) -> Trainer:
         """The trainer, at the newest intact checkpoint if there is one."""

@@ -16,6 +16,7 @@ from dragoman.model.torch_transformer import TorchTransformer
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe, Training
 from dragoman.system.device import compute_dtype
+from dragoman.text.registry import tokenizers_digest
 from dragoman.training.batch_loss import BatchLoss
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks, collect, distribute_like, wrap_distributed
 from dragoman.training.progress import Progress
@@ -65,6 +66,7 @@ def build_state(recipe: Recipe, data: Dataset, device: torch.device, ranks: Rank
         optimizer=build_optimizer(model, settings),
         scaler=torch.amp.GradScaler(device.type, enabled=float16),
         moving_average=None if settings.ema_decay is None else deepcopy(model),
+        progress=Progress(tokenizers=tokenizers_digest(data.source, data.target)),
     )
 
 

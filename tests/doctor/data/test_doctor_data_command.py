@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import tomli_w
 
 if TYPE_CHECKING:
@@ -26,6 +27,14 @@ def test_files_and_recipes_are_checked(
     refused = command("doctor", "data", recipe, "--test", *files)
     assert refused.code == 2
     assert "data.test" in refused.error
+
+
+@pytest.mark.parametrize("content", ["", "\n"])
+def test_files_without_text_are_refused(content: str, command: Command, tmp_path: Path, corpus: Path) -> None:
+    (tmp_path / "train.de").write_text(content)
+    outcome = command("doctor", "data", tmp_path / "train.de", corpus / "train.en")
+    assert outcome.code in (1, 2)
+    assert "Traceback" not in outcome.error
 
 
 def test_wrong_paths_are_refused(command: Command, tmp_path: Path, corpus: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -199,6 +201,20 @@ def test_functions_that_are_not_such_models_are_refused() -> None:
         examine(_fail, **IDS)
     with pytest.raises(UserError, match="vocabulary_size = 6: too small"):
         examine(_fail, **{**IDS, "vocabulary_size": 6})
+    with pytest.raises(UserError, match="max_length = 9: too small"):
+        examine(_fail, **IDS, max_length=9)
+    with pytest.raises(UserError, match="SystemExit: no GPU"):
+        examine(lambda source, target: sys.exit("no GPU"), **IDS)
+
+
+def test_a_model_without_values_is_refused() -> None:
+    with pytest.raises(UserError, match="device 'meta'"):
+        examine(lambda source, target: torch.zeros(*target.shape, SIZE, device="meta"), **IDS)
+
+
+@pytest.mark.parametrize("value", [-math.inf, math.inf, math.nan])
+def test_a_model_without_finite_logits_overflows(value: float) -> None:
+    assert codes(examine(lambda source, target: torch.full((*target.shape, SIZE), value), **IDS)) == {"overflow"}
 
 
 def _fail(source: Tensor, target: Tensor) -> Tensor:

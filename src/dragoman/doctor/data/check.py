@@ -1,4 +1,4 @@
-"""All checks of parallel text. Each corpus is read up to three times; a few dozen bytes per pair stay in memory."""
+"""All checks of parallel text. Each corpus is read up to four times; a few dozen bytes per pair stay in memory."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from dragoman.doctor.data.report import (
 )
 from dragoman.doctor.data.stretches import Stretch
 from dragoman.doctor.findings.finding import Finding, errors_first
+from dragoman.errors import UserError
 
 NO_DIGESTS: Digests = np.zeros(0, np.int64)
 
@@ -46,7 +47,7 @@ def check_corpora(corpora: Corpora, write_to: Path | None = None) -> list[Findin
         write_to: A new directory for a copy of the training pairs without those that have problems.
 
     Raises:
-        UserError: A corpus is missing or cannot be read at all, or the directory is not empty.
+        UserError: A corpus is missing, empty or cannot be read at all, or the directory is not empty.
     """
     held_out = [(reader, collect_statistics(reader)) for reader in corpora.readers(corpora.held_out)]
     held_out_digests = np.concatenate([NO_DIGESTS, *(statistics.pair_digests for _, statistics in held_out)])
@@ -80,6 +81,8 @@ def _check_corpus(
         copy: Where to write the pairs without problems.
     """
     yield from report_line_counts(reader)
+    if not len(statistics):
+        raise UserError(f"{reader.name}: no sentence pairs")
     problem = check_languages(statistics, reader.source_language, reader.target_language)
     yield from report_languages(reader, problem)
     scores = score_pairs(reader, statistics)

@@ -59,8 +59,8 @@ def examine(
         eos_id: Id at the end of a source.
         parameters: ``model.named_parameters()``, to check gradients; inputs are moved to the device of the first one.
         source_vocabulary_size: Size of the source vocabulary, if it is different.
-        max_length: The longest sentence, in ids, that the model should support. If not given, 128 ids are tried, and
-            a lower limit is only a warning.
+        max_length: The longest sentence, in ids, that the model should support, at least 10. If not given, 128 ids are
+            tried, and a lower limit is only a warning.
         fresh: Whether the model is untrained, so that its loss should be that of guessing. If not given, it is
             considered untrained if most gains of norms are exactly 1, or most gains and biases have equal elements.
         overfit: Also train on a small batch, which takes some seconds; the parameters are restored afterwards.
@@ -70,7 +70,7 @@ def examine(
 
     Raises:
         UserError: The model fails for ordinary sentences, or returns something other than logits of this shape, or
-            `parameters` are not pairs of names and tensors.
+            `parameters` are not pairs of names and tensors, or `vocabulary_size` or `max_length` are too small.
     """
     model = ExaminedModel(
         forward=forward,

@@ -27,6 +27,8 @@ def first_output(probe: Probe, source: Tensor, target: Tensor) -> Tensor:
     if isinstance(output, Tensor) and tuple(output.shape) == expected:
         if not output.is_floating_point():
             raise UserError(f"the model returns numbers of type {output.dtype}, not logits")
+        if output.is_meta:
+            raise UserError("the model is on the device 'meta', where tensors have no values; load its weights first")
         return output
     if not isinstance(output, Tensor):
         raise UserError(

@@ -20,7 +20,7 @@ MAX_LOSS_FACTOR = 2.5  # times the loss of guessing; good initializations have a
 def is_finite(output: Tensor) -> bool:
     """Whether logits have neither NaN nor infinity, except that a token may be ruled out with -inf everywhere."""
     ruled_out = (output == -math.inf).flatten(0, -2).all(dim=0)
-    return bool((torch.isfinite(output) | ruled_out).all())
+    return bool((torch.isfinite(output) | ruled_out & ~ruled_out.all()).all())
 
 
 def check_not_deterministic(probe: Probe, source: Tensor, target: Tensor) -> Iterator[Finding]:

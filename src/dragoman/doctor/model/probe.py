@@ -61,6 +61,10 @@ class Probe:
         self.generator = torch.Generator().manual_seed(1)
         self.words = self._words(model.vocabulary_size)
         self.source_words = self._words(model.source_vocabulary_size)
+        if model.max_length < TARGET_LENGTH:
+            raise UserError(
+                f"max_length = {model.max_length}: too small to examine the model, which is called with {TARGET_LENGTH} ids"
+            )
         self.max_lengths: dict[Side, int] = {"source": model.max_length, "target": model.max_length}
         self.without_dropout = False
         self.fixed_seed = False
@@ -116,7 +120,7 @@ class Probe:
                 torch.manual_seed(1)
             try:
                 return self.model.forward(source.to(self.device), target.to(self.device))
-            except Exception as error:  # a black box may raise anything
+            except (Exception, SystemExit) as error:  # a black box may raise anything
                 shapes = f"source ids {tuple(source.shape)} and target ids {tuple(target.shape)}"
                 raise UserError(f"the model fails for {shapes}: {type(error).__name__}: {error}") from error
 

@@ -23,7 +23,7 @@ def check_few_sentences(sources: Sequence[str]) -> Iterator[Finding]:
     if len(sources) < MIN_SENTENCES:
         yield make_finding(
             "few-sentences",
-            f"only {len(sources)} sentences: average lengths, losses and BLEU were not checked",
+            f"only {len(sources)} sentence{'' if len(sources) == 1 else 's'}: average lengths, losses and BLEU were not checked",
             {"count": len(sources), "minimum": MIN_SENTENCES},
         )
 

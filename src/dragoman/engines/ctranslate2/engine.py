@@ -96,7 +96,7 @@ class CTranslate2Engine:
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, see `Engine.translate`."""
         if trace is not None:
-            raise UserError("the engine ctranslate2 cannot record its search; use --engine cpu or torch")
+            raise UserError("the engine ctranslate2 cannot record its search; use the engine cpu or torch")
         if prefixes and any(map(len, prefixes)):
             return self._other.translate(sources, prefixes)
         found: list[list[Hypothesis]] = [[] for _ in sources]

@@ -7,12 +7,11 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from dragoman.evaluation.comparison import Comparison
 from dragoman.evaluation.comparison_verdict import ALPHA, describe_comparison
 from dragoman.evaluation.significance import Significance
 from dragoman.settings import Recipe
+from dragoman.system.templates import template_environment
 
 SENTENCES = 100  # sentences that differ most; more make the page slow
 
@@ -40,13 +39,7 @@ def render_comparison(comparison: Comparison, first: ComparedTranslator, second:
         first: The translator A.
         second: The translator B.
     """
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = template_environment(Path(__file__).parent)
     verdict, *details = describe_comparison(comparison)
     return environment.get_template("page.html.j2").render(
         comparison=comparison,

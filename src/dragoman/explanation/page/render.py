@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dragoman.bundle import Bundle
@@ -12,6 +11,7 @@ from dragoman.explanation.explain import Explanation
 from dragoman.explanation.page.data import page_data
 from dragoman.search.description import describe_decoding
 from dragoman.settings import Decoding
+from dragoman.system.templates import template_environment
 
 HERE = Path(__file__).parent
 SCRIPTS = ("shared.js", "output_tokens.js", "attention.js", "heat_map.js", "beam_search.js", "start.js")
@@ -28,7 +28,7 @@ def render_page(bundle: Bundle, decoding: Decoding, text: str, explanation: Expl
         explanation: The explanation of its translation.
     """
     data = page_data(bundle, explanation)
-    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
+    environment = template_environment(HERE)
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment.get_template("page.html.j2").render(
         recipe=bundle.recipe,

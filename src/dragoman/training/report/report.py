@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tomli_w
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dragoman.settings import Recipe
+from dragoman.system.templates import template_environment
 from dragoman.training.metrics_file import Metrics, current_lines
 from dragoman.training.report.charts import draw_charts
 from dragoman.training.report.lines import complete_lines
@@ -47,37 +47,23 @@ def render_report(
     tests = list({line["name"]: NO_ERROR_ANALYSIS | line for line in metrics if line["kind"] == "test"}.values())
     best = next((line for line in reversed(validations) if line["best"]), None)
     texts = [sample["source"] for line in [*tests, *validations[-1:]] for sample in line["samples"]]
-    return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            recipe=recipe,
-            recipe_text=tomli_w.dumps(recipe.to_dict()),
-            facts=facts,
-            latest=max([*train, *validations], key=lambda line: (line["step"], line["seconds"]), default=None),
-            tests=tests,
-            validations=validations,
-            best=best,
-            verdicts=_verdicts(tests, best),
-            training_verdict=judge_training(validations, recipe.training),
-            usages=usages(finished_run, recipe, texts) if finished_run else [],
-            charts=draw_charts(train, _shown(validations, recipe)),
-            histories=_histories(validations),
-            events=[line for line in metrics if line["kind"] == "event"],
-        )
-    )
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = template_environment(Path(__file__).parent)
     environment.filters["duration"] = _format_duration
-    return environment
+    return environment.get_template("page.html.j2").render(
+        recipe=recipe,
+        recipe_text=tomli_w.dumps(recipe.to_dict()),
+        facts=facts,
+        latest=max([*train, *validations], key=lambda line: (line["step"], line["seconds"]), default=None),
+        tests=tests,
+        validations=validations,
+        best=best,
+        verdicts=_verdicts(tests, best),
+        training_verdict=judge_training(validations, recipe.training),
+        usages=usages(finished_run, recipe, texts) if finished_run else [],
+        charts=draw_charts(train, _shown(validations, recipe)),
+        histories=_histories(validations),
+        events=[line for line in metrics if line["kind"] == "event"],
+    )
 
 
 def _verdicts(tests: Metrics, best: dict[str, Any] | None) -> list[Verdict]:

@@ -1,0 +1,24 @@
+"""The Jinja environment of pages and README files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+
+def template_environment(directory: Path, *, html: bool = True) -> Environment:
+    """The environment for the templates of a directory; a name that a template does not know is an error.
+
+    Args:
+        directory: The directory that contains the templates.
+        html: Whether values are escaped for HTML.
+    """
+    return Environment(
+        loader=FileSystemLoader(directory),
+        autoescape=html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=not html,
+    )
