@@ -239,8 +239,8 @@ def refuse_other_tokenizers(run: Path, digest: str) -> None:
             continue
         if made_with not in (None, digest):
             raise UserError(
-                f"{run}: the tokenizers are not those of the checkpoints: {SOURCE_FILE} or {TARGET_FILE} was changed, or "
-                "was deleted and cannot be made again from today's training text; restore the file"
+                f"{run}: the tokenizers are not those of the checkpoints: {SOURCE_FILE} or {TARGET_FILE} was changed, "
+                "or was deleted and cannot be made again from today's training text; restore the file"
             )
 
 

@@ -63,7 +63,7 @@ class Probe:
         self.source_words = self._words(model.source_vocabulary_size)
         if model.max_length < TARGET_LENGTH:
             raise UserError(
-                f"max_length = {model.max_length}: too small to examine the model, which is called with {TARGET_LENGTH} ids"
+                f"max_length = {model.max_length}: at least {TARGET_LENGTH} ids are needed to examine a model"
             )
         self.max_lengths: dict[Side, int] = {"source": model.max_length, "target": model.max_length}
         self.without_dropout = False

@@ -21,9 +21,10 @@ SHOWN_LINES = 5
 def check_few_sentences(sources: Sequence[str]) -> Iterator[Finding]:
     """Find files that are too short for checks of averages."""
     if len(sources) < MIN_SENTENCES:
+        count = "1 sentence" if len(sources) == 1 else f"{len(sources)} sentences"
         yield make_finding(
             "few-sentences",
-            f"only {len(sources)} sentence{'' if len(sources) == 1 else 's'}: average lengths, losses and BLEU were not checked",
+            f"only {count}: average lengths, losses and BLEU were not checked",
             {"count": len(sources), "minimum": MIN_SENTENCES},
         )
 
