@@ -41,7 +41,7 @@ def attention_html(attention: AttentionMap) -> str:
         rows.append(f'<tr><th scope="row" style="{_ROW}">{escape(label)}</th>{boxes}</tr>')
     caption = "Cross-attention of the last layer, mean over its heads: from the translation (rows) to the source"
     return (
-        '<div style="overflow-x:auto"><table style="border-collapse:collapse">'
-        f'<caption style="text-align:left;white-space:nowrap">{caption}</caption>'
+        f'<div style="overflow-x:auto"><p>{caption}</p>'
+        f'<table style="border-collapse:collapse;width:auto;margin:0" aria-label="{caption}">'
         f"<thead><tr><td></td>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )

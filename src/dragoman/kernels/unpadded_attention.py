@@ -55,29 +55,26 @@ def unpadded_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, drop
         return plain_unpadded_attention(q, k, v, mask, dropout)
     d_head = q.shape[-1]
     if missing := -d_head % ALIGNMENT:
+        q = q * ((d_head + missing) / d_head) ** 0.5  # the kernels divide the scores by the root of the larger d_head
         q, k, v = (F.pad(each, (0, missing)) for each in (q, k, v))
-    scale = d_head**-0.5
-    if q.dtype in FLASH_TYPES and d_head <= FLASH_D_HEAD and has_flash_attention(q.device):
-        mixed = _flash_attention(q, k, v, mask, dropout, scale)
-    else:
-        mixed = _efficient_attention(q, k, v, mask, dropout, scale)
+    fits = q.dtype in FLASH_TYPES and d_head <= FLASH_D_HEAD
+    attend = _flash_attention if fits and has_flash_attention(q.device) else _efficient_attention
+    mixed = attend(q, k, v, mask, dropout)
     return mixed[..., :d_head] if missing else mixed
 
 
-def _flash_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dropout: float, scale: float) -> Tensor:
+def _flash_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dropout: float) -> Tensor:
     offsets = mask.query_offsets, mask.key_offsets, mask.longest_query, mask.longest_key
-    attend = torch.ops.aten._flash_attention_forward
-    mixed: Tensor = attend(q, k, v, *offsets, dropout, mask.causal, False, scale=scale)[0]
+    mixed: Tensor = torch.ops.aten._flash_attention_forward(q, k, v, *offsets, dropout, mask.causal, False)[0]
     return mixed
 
 
-def _efficient_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dropout: float, scale: float) -> Tensor:
+def _efficient_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dropout: float) -> Tensor:
     offsets = mask.query_offsets, mask.key_offsets, mask.longest_query, mask.longest_key
     rows = q[None], k[None], v[None]  # (1, tokens, heads, d_head) each
     causal = int(mask.causal)  # of the types of masks, 0 is none and 1 is causal
     save = torch.is_grad_enabled()  # the logarithms of the sums, for the backward pass
-    attend = torch.ops.aten._efficient_attention_forward
-    mixed: Tensor = attend(*rows, None, *offsets, dropout, causal, save, scale=scale)[0]
+    mixed = torch.ops.aten._efficient_attention_forward(*rows, None, *offsets, dropout, causal, save)[0]
     return mixed.squeeze(0)  # the gradient of mixed[0] would be copied
 
 
