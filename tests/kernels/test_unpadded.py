@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dragoman.dataset.batch import Batch, unpad
 from dragoman.kernels import accelerate, supports_unpadded, supports_varlen
+from dragoman.kernels import unpadded_attention as unpadded_attention_module
 from dragoman.kernels.projected_loss import plain_cross_entropy, projected_cross_entropy
 from dragoman.kernels.unpadded import UnpaddedBatch, UnpaddedMask, unpadded_hidden
 from dragoman.kernels.unpadded_attention import UnpaddedAttention, plain_unpadded_attention, unpadded_attention
@@ -114,6 +115,18 @@ def test_attention_weights_are_dropped_in_training_only() -> None:
 def test_other_masks_give_plain_attention(mask: Tensor | None) -> None:
     batched = [each.transpose(0, 1)[None] for each in heads(OWN)]
     close(UnpaddedAttention()(*batched, mask), ScaledDotProductAttention()(*batched, mask))
+
+
+@pytest.mark.parametrize("d_head", [8, 12, 200])
+@pytest.mark.parametrize("flash", [False, True])
+def test_heads_of_any_size_fit_the_kernels(flash: bool, d_head: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpadded_attention_module, "has_flash_attention", lambda device: flash)
+    tensors = heads(MEMORY, torch.bfloat16, "meta", d_head)  # shapes without numbers
+    mask = UnpaddedMask(MEMORY.query_offsets.to("meta"), MEMORY.key_offsets.to("meta"), 4, 4, causal=False)
+    mixed = unpadded_attention(*tensors, mask)
+    assert mixed.shape == tensors[0].shape
+    gradients = torch.autograd.grad(mixed.sum(), tensors)
+    assert [each.shape for each in gradients] == [each.shape for each in tensors]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
