@@ -102,6 +102,9 @@ def test_attention_and_gradients_are_those_of_a_dense_mask(mask: UnpaddedMask, r
     close(ours, theirs)
     weights = torch.randn(ours.shape, dtype=torch.float64)
     close(*(torch.autograd.grad((each * weights).sum(), tensors) for each in (ours, theirs)))
+    half = UnpaddedAttention()(*(each.bfloat16() for each in batched), mask, rotation)
+    assert half.dtype == torch.bfloat16, "rotated in the type of the rotation, but returned in that of the queries"
+    close(half.double(), ours, rtol=0.1, atol=0.1)
 
 
 def test_attention_weights_are_dropped_in_training_only() -> None:

@@ -79,7 +79,9 @@ def test_without_torchs_private_operator_gradients_are_the_same(monkeypatch: pyt
 @pytest.mark.parametrize("mask", [None, causal_mask(TOKENS, torch.device("cpu"))], ids=["all", "causal"])
 def test_other_masks_give_plain_attention(mask: Tensor | None) -> None:
     tensors = heads()
-    close(VarlenAttention()(*tensors, mask), ScaledDotProductAttention()(*tensors, mask))
+    for kind in (VarlenAttention, FusedVarlenAttention):
+        for rotation in (None, rotary()):
+            close(kind()(*tensors, mask, rotation), ScaledDotProductAttention()(*tensors, mask, rotation))
     wide = ScaledDotProductAttention()(*(each.bfloat16().float() for each in tensors), mask)
     narrow = VarlenAttention()(*(each.bfloat16() for each in tensors), mask)
     assert narrow.dtype == torch.bfloat16

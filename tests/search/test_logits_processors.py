@@ -54,6 +54,11 @@ def test_top_p_keeps_the_smallest_set(logits: Tensor, p: float) -> None:
     assert torch.equal(processed[processed.isfinite()], logits[processed.isfinite()])
 
 
+def test_top_p_ends_as_soon_as_it_is_reached() -> None:
+    (ids,) = kept(top_p(0.5)(torch.zeros(1, 4), NOTHING[:1]))
+    assert len(ids) == 2, "two ids of probability 1/4 reach 1/2"
+
+
 @pytest.mark.parametrize("k", [1, 3, 6, 50])
 def test_top_k_keeps_the_likeliest(logits: Tensor, k: int) -> None:
     processed = top_k(k)(logits, NOTHING)
