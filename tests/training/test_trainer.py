@@ -182,10 +182,26 @@ def test_early_stopping_counts_validations_without_a_better_score(make_trainer: 
     assert trainer.train()
     assert trainer.budget.is_finished(trainer.state.progress)
     assert trainer.state.progress.stopped_early
+    assert "3 validations in a row were not better than that at step 2" in trainer.budget.reason_to_end(
+        trainer.state.progress
+    )
     assert [line["best"] for line in lines(trainer, "validation")] == [True, False, False, False]
     patient = make_trainer(*frozen, "training.best_by=loss")
     assert patient.train()
     assert patient.state.progress.step == 20
+    assert patient.budget.reason_to_end(patient.state.progress) == "training.steps = 20 reached"
+    assert patient.budget.reason_to_end(Progress(step=3)) == "interrupted"
+
+
+def test_every_step_is_shown(make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = make_trainer("training.steps=6", "training.log_every=4", "training.validations=1")
+    shown: list[str] = []
+    monkeypatch.setattr(trainer.log.line, "update", lambda share, text: shown.append(text))
+    assert trainer.train()
+    steps = [text for text in shown if "epoch" in text]
+    assert [text.split("  ")[0] for text in steps] == [f"step {number}" for number in range(1, 7)]
+    assert ["loss" in text for text in steps] == [False] * 3 + [True] * 3
+    assert all(text.endswith(" left") for text in steps)
 
 
 @pytest.mark.parametrize("average", [1, 3])

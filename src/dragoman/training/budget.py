@@ -44,6 +44,18 @@ class Budget:
         """Whether training is finished: after the last validation, or after early stopping."""
         return progress.stopped_early or progress.validations >= self.settings.validations
 
+    def reason_to_end(self, progress: Progress) -> str:
+        """Why training ended, in words."""
+        if not self.is_finished(progress):
+            return "interrupted"
+        if progress.stopped_early:
+            return (
+                f"early stopping at {self.spent(progress):.0%} of the budget: {self.settings.early_stopping} "
+                f"validations in a row were not better than that at step {progress.best_step:,}"
+            )
+        unit = next(unit for unit in ("epochs", "steps", "minutes") if getattr(self.settings, unit) is not None)
+        return f"training.{unit} = {getattr(self.settings, unit):,} reached"
+
 
 class Stopwatch:
     """Measures the time that a run has taken, without interruptions.

@@ -51,6 +51,7 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
     recipe, progress, log = trainer.recipe, trainer.state.progress, trainer.log
     steps = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
     load_weights(model, average_weights(trainer.run, steps))
+    log.message(f"end of training: {trainer.budget.reason_to_end(progress)}")
     log.message(f"weights of step{'s' if len(steps) > 1 else ''} {', '.join(f'{step:,}' for step in steps)}")
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
     scores: dict[str, Any] = {}

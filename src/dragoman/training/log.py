@@ -25,6 +25,7 @@ class RunLog:
     def __init__(self, line: ProgressLine, metrics: MetricsFile) -> None:
         self.line, self.metrics = line, metrics
         self._warned: set[str] = set()  # codes of findings
+        self._latest = ""  # numbers of the latest steps
 
     def message(self, text: str) -> None:
         """Print a line above the progress line."""
@@ -34,7 +35,17 @@ class RunLog:
         """Log an event."""
         self.metrics.write("event", position | {"message": message})
 
-    def step(self, position: LogPosition, values: dict[str, float], spent: float) -> None:
+    def show(self, position: LogPosition, spent: float) -> None:
+        """Show how far the run is.
+
+        Args:
+            position: Position of the latest step.
+            spent: Fraction of the budget spent.
+        """
+        left = format_seconds(position["seconds"] * (1 / spent - 1)) if spent else "?"
+        self.line.update(spent, f"step {position['step']:,}  epoch {position['epoch']:.2f}  {self._latest}{left} left")
+
+    def steps(self, position: LogPosition, values: dict[str, float], spent: float) -> None:
         """Log the means of the latest steps.
 
         Args:
@@ -43,13 +54,10 @@ class RunLog:
             spent: Fraction of the budget spent.
         """
         self.metrics.write("train", position | values)
-        left = position["seconds"] * (1 / spent - 1)
-        self.line.update(
-            spent,
-            f"step {position['step']:,}  epoch {position['epoch']:.2f}  loss {values['loss']:.3f}  "
-            f"{values['tokens_per_second']:,.0f} tokens/s  {values['padding']:.1%} padding  "
-            f"{format_seconds(left)} left",
+        self._latest = (
+            f"loss {values['loss']:.3f}  {values['tokens_per_second']:,.0f} tokens/s  {values['padding']:.1%} padding  "
         )
+        self.show(position, spent)
 
     def validating(self, position: LogPosition, spent: float) -> None:
         """Show that a validation has started."""

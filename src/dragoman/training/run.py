@@ -165,6 +165,7 @@ class _Run:
             ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
             ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out by the filters)"),
             ("Training", f"{progress.step:,} steps in {format_seconds(progress.seconds)}, validation included"),
+            ("End of training", trainer.budget.reason_to_end(progress)),
             ("Machine", f"{trainer.state.device}, {torch.get_num_threads()} threads, {platform.machine()}"),
             ("Versions", f"Python {platform.python_version()}, torch {torch.__version__}"),
         ]

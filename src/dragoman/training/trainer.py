@@ -70,8 +70,8 @@ class Trainer:
             except StopRequested:
                 self.stop.requested = True  # in all processes
             progress.seconds, stop = self.ranks.largest((stopwatch.seconds, self.stop.requested))
-            if progress.step > step and progress.step % self.settings.log_every == 0:
-                self._log_steps()
+            if progress.step > step:
+                self._log_step()
             elapsed = progress.seconds - saved > 60 * self.settings.checkpoint_minutes
             if stop or validating or (elapsed and not self._validation_is_due):
                 self.save()
@@ -179,10 +179,13 @@ class Trainer:
         epoch = progress.epoch + progress.group / self.batches.groups_per_epoch
         return {"step": progress.step, "epoch": round(epoch, 4), "seconds": round(progress.seconds, 2)}
 
-    def _log_steps(self) -> None:
-        values = self._statistics.summary(self.ranks)
-        self.log.step(self.position, values, self.budget.spent(self.state.progress))
-        self._statistics = StepStatistics()
+    def _log_step(self) -> None:
+        position, spent = self.position, self.budget.spent(self.state.progress)
+        if self.state.progress.step % self.settings.log_every:
+            self.log.show(position, spent)
+        else:
+            self.log.steps(position, self._statistics.summary(self.ranks), spent)
+            self._statistics = StepStatistics()
 
 
 def all_finite(*values: Tensor) -> bool:
