@@ -16,6 +16,7 @@ import torch
 from dragoman.dataset.batch import Batch
 from dragoman.errors import UserError
 from dragoman.system.files import sha256
+from dragoman.text.registry import tokenizers_digest
 from dragoman.training.averaging import average_weights
 from dragoman.training.checkpoint import (
     OtherVersionError,
@@ -24,6 +25,7 @@ from dragoman.training.checkpoint import (
     load_checkpoint,
     newest_intact,
     prune,
+    refuse_other_tokenizers,
     refuse_other_versions,
     save_checkpoint,
     snapshot,
@@ -155,8 +157,23 @@ def test_another_version_is_refused_by_name_and_not_skipped(changes: dict[str, o
             use()
         assert str(path) in str(error.value)
     flip(checkpoint_path(saved.run, 1) / "model.safetensors")
+    (checkpoint_path(saved.run, 1) / "state.json").write_text("damaged")
+    with pytest.raises(OtherVersionError):
+        refuse_other_versions(saved.run)
     shutil.rmtree(path.parent)
     refuse_other_versions(saved.run)
+
+
+def test_checkpoints_of_other_tokenizers_are_refused(saved: Trainer) -> None:
+    own = tokenizers_digest(saved.data.source, saved.data.target)
+    refuse_other_tokenizers(saved.run, own)
+    other = sha256(checkpoint_path(saved.run, 1) / "model.safetensors")  # any digest
+    save(saved, replace(saved.state.progress, step=2, tokenizers=None))  # of an earlier version
+    save(saved, replace(saved.state.progress, step=3, tokenizers=other))
+    (checkpoint_path(saved.run, 1) / "state.json").write_text("damaged")
+    with pytest.raises(UserError, match="the tokenizers are not those of the checkpoints"):
+        refuse_other_tokenizers(saved.run, own)
+    refuse_other_tokenizers(saved.run, other)
 
 
 def test_checkpoints_without_a_version_are_those_of_the_first(saved: Trainer) -> None:
