@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ import torch
 from torch.nn import functional as F
 
 from dragoman.errors import UserError
+from dragoman.settings import Training
 from dragoman.system.progress import ProgressLine
 from dragoman.training.averaging import average_weights
 from dragoman.training.checkpoint import checkpoint_steps
@@ -22,6 +24,9 @@ from dragoman.training.trainer import Trainer
 
 if TYPE_CHECKING:
     from conftest import TrainerMaker
+    from dragoman.dataset.batch import Batch
+    from dragoman.evaluation.evaluate import Report
+    from dragoman.model.transformer import Transformer
 
 ONE_STEP = ("training.steps=1", "training.validations=1", "model.dropout=0")
 WHOLE = "training.batch_tokens=100000"  # all pairs in one batch
@@ -239,13 +244,58 @@ def test_of_equal_scores_the_one_with_the_lowest_loss_is_best(
     assert trainer.state.progress.best_loss == best["loss"]
 
 
+PATIENT = Training(steps=1)
+
+
 def test_ties_keep_the_best_of_a_checkpoint_without_its_loss() -> None:
     progress = Progress(step=8, best=0.0, best_step=4)  # as an earlier version stored it
-    assert not progress.record_validation(0.0, 0.1, patience=None)
+    assert not progress.record_validation(0.0, 0.1, PATIENT)
     progress.step = 9
-    assert progress.record_validation(0.5, 3.0, patience=None)
+    assert progress.record_validation(0.5, 3.0, PATIENT)
     assert (progress.best_step, progress.stale) == (9, 0)
-    assert not progress.record_validation(0.5, math.nan, patience=None)
+    assert not progress.record_validation(0.5, math.nan, PATIENT)
+
+
+@pytest.mark.parametrize(("by", "stopped_at"), [("score", 4), ("score_and_loss", 10)])
+def test_early_stopping_can_wait_for_the_warm_up_and_for_the_loss(by: str, stopped_at: int) -> None:
+    """The score is never better than at first; the loss falls after the warm-up of 4 steps up to step 7."""
+    values = {"steps": 20, "warmup_steps": 4, "early_stopping": 3, "early_stopping_by": by}
+    progress, settings = Progress(), Training.model_validate(values)
+    losses = [5.0, 6.0, 7.0, 6.5, 4.0, 4.5, 3.0, 3.5, 3.1, 3.2, 3.3]
+    for step, loss in enumerate(losses, start=1):
+        progress.step = step
+        assert progress.record_validation(-step, loss, settings) == (step == 1)
+        if progress.stopped_early:
+            break
+    assert progress.step == stopped_at
+    assert progress.best_step == 1
+
+
+def test_validations_take_at_most_their_share_of_the_time(
+    make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = make_trainer("training.steps=100", "training.validations=50", "training.validation_share=0.2")
+    clock = [0.0]
+    monkeypatch.setattr("dragoman.training.budget.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    evaluate, take_step = trainer.validator.evaluate, trainer.take_step
+
+    def slow_evaluate(model: Transformer) -> tuple[Report, list[str]]:
+        clock[0] += 5.0
+        return evaluate(model)
+
+    def slow_step(batches: Sequence[list[Batch]]) -> None:
+        clock[0] += 1.0
+        take_step(batches)
+
+    monkeypatch.setattr(trainer.validator, "evaluate", slow_evaluate)
+    monkeypatch.setattr(trainer, "take_step", slow_step)
+    assert trainer.train()
+    steps = [line["step"] for line in lines(trainer, "validation")]
+    assert [steps[0], steps[-1]] == [2, 100]
+    for number, step in enumerate(steps[1:-1], start=2):
+        spent = [steps_done + 5 * (number - 1) for steps_done in (step - 3, step)]  # two steps earlier, and now
+        assert 0.2 * spent[0] < 5 * number <= 0.2 * spent[1], "as soon as there is time for it"
+    assert len(steps) == 5
 
 
 def test_stop_ends_after_the_step_with_a_checkpoint(make_trainer: TrainerMaker) -> None:

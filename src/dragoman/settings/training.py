@@ -72,6 +72,11 @@ class Training(Settings):
         le=1_000_000,
         description="Stop after this many validations in a row without a better score.",
     )
+    early_stopping_by: Literal["score", "score_and_loss"] = advanced(
+        "score",
+        description="What counts as better for early_stopping: a better score; or a better score or a lower loss, and "
+        "every validation before the end of the warm-up.",
+    )
     best_by: Literal["bleu", "chrf", "loss"] = Field(
         "bleu",
         description="Which validation score decides which checkpoint is best; of equal scores, the one with the lower "
@@ -144,6 +149,13 @@ class Training(Settings):
         ge=1,
         le=1_000_000,
         description="Number of sentences translated for BLEU and chrF at each validation; the loss uses all sentences.",
+    )
+    validation_share: float | None = advanced(
+        None,
+        gt=0,
+        le=1,
+        description="Validations are left out if they would take more than this share of the time; not the first and "
+        "the last one.",
     )
     validation_beam_size: int = advanced(
         1, ge=1, le=1000, description="Beam size of the translations in a validation; 1 is greedy."

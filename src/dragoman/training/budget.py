@@ -40,6 +40,17 @@ class Budget:
         """How many validations should be done by now; they are evenly spaced, and the last one is at the end."""
         return math.floor(self.spent(progress) * self.settings.validations + 1e-9)
 
+    def validation_is_due(self, progress: Progress) -> bool:
+        """Whether to validate now. The validation at the end is never left out to save time."""
+        due = self.validations_due(progress)
+        if due <= progress.validations:
+            return False
+        share, done = self.settings.validation_share, len(progress.validated)
+        if share is None or not done or due == self.settings.validations:
+            return True
+        expected = progress.validation_seconds * (done + 1) / done  # if this one takes as long as the others
+        return expected <= share * progress.seconds
+
     def is_finished(self, progress: Progress) -> bool:
         """Whether training is finished: after the last validation, or after early stopping."""
         return progress.stopped_early or progress.validations >= self.settings.validations

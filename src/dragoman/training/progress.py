@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from dragoman.settings import Training
+
 
 @dataclass
 class Progress:
@@ -15,12 +17,14 @@ class Progress:
     epoch: int = 0  # number of the current pass over the data, from 0
     group: int = 0  # groups of sentences done in this epoch
     seconds: float = 0.0  # time of training and validation
-    validations: int = 0  # validations due so far
+    validation_seconds: float = 0.0  # of which validation
+    validations: int = 0  # validations due so far, including those that were left out
     validated: list[int] = field(default_factory=list)  # steps of the validations
     best: float | None = None  # best validation score; higher is better
     best_loss: float | None = None  # validation loss of the best validation; None: stored by an earlier version
     best_step: int = 0
-    stale: int = 0  # validations since the best one
+    lowest_loss: float | None = None  # of all validations
+    stale: int = 0  # validations since the latest improvement
     stopped_early: bool = False
     batches: int = 0  # batches since the last validation, with scheduled sampling
     forced: int = 0  # how many of these batches were teacher-forced
@@ -35,21 +39,25 @@ class Progress:
         """Steps whose checkpoints would be needed if the run ended now."""
         return {*self.averaged(average), self.best_step} - {0}
 
-    def record_validation(self, score: float, loss: float, patience: int | None) -> bool:
+    def record_validation(self, score: float, loss: float, settings: Training) -> bool:
         """Record a validation at the current step; returns whether it is the best so far.
 
         Args:
             score: Higher is better.
             loss: The validation loss; of equal scores, the one with the lower loss is better.
-            patience: Stop early after this many validations in a row without a better score; None: never.
+            settings: When to stop early.
         """
         self.validated.append(self.step)
         score = -math.inf if math.isnan(score) else score
         best_loss = -math.inf if self.best_loss is None else self.best_loss  # unknown: a tie keeps the older one
         better = self.best is None or (score, -loss) > (self.best, -best_loss)
         if better:
-            self.best, self.best_loss, self.best_step, self.stale = score, loss, self.step, 0
-        else:
-            self.stale += 1
-            self.stopped_early = self.stale == patience
+            self.best, self.best_loss, self.best_step = score, loss, self.step
+        improving = better
+        if settings.early_stopping_by == "score_and_loss":
+            lower_loss = self.lowest_loss is None or loss < self.lowest_loss
+            improving = better or lower_loss or self.step < settings.warmup_steps
+        self.lowest_loss = loss if self.lowest_loss is None else min(loss, self.lowest_loss)
+        self.stale = 0 if improving else self.stale + 1
+        self.stopped_early = not improving and self.stale == settings.early_stopping
         return better

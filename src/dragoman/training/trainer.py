@@ -64,12 +64,13 @@ class Trainer:
         progress, stopwatch = self.state.progress, Stopwatch(self.state.progress.seconds)
         saved, stop = progress.seconds, 0.0
         while not stop and not self.budget.is_finished(progress):
-            step, validating = progress.step, self._validation_is_due
+            step, before, validating = progress.step, progress.seconds, self._validation_is_due
             try:
                 self.validate() if validating else self.take_step(self.batches.next_step())
             except StopRequested:
                 self.stop.requested = True  # in all processes
             progress.seconds, stop = self.ranks.largest((stopwatch.seconds, self.stop.requested))
+            progress.validation_seconds += (progress.seconds - before) * validating
             if progress.step > step:
                 self._log_step()
             elapsed = progress.seconds - saved > 60 * self.settings.checkpoint_minutes
@@ -108,7 +109,7 @@ class Trainer:
         """Whether to validate before the next step. The weights of a step are validated once."""
         progress = self.state.progress
         done = progress.step in progress.validated[-1:]
-        return not done and self.budget.validations_due(progress) > progress.validations
+        return not done and self.budget.validation_is_due(progress)
 
     def validate(self) -> None:
         """Score the model, log the scores, and record whether it is the best so far and whether to stop early.
@@ -126,7 +127,7 @@ class Trainer:
         if score is None or loss is None:
             raise StopRequested
         progress.validations = self.budget.validations_due(progress)
-        best = progress.record_validation(score, loss, self.settings.early_stopping)
+        best = progress.record_validation(score, loss, self.settings)
         if report:
             forced = {"teacher_forced": round(progress.forced / max(1, progress.batches), 4)}
             more: dict[str, Any] = {} if self.settings.scheduled_sampling == "none" else dict(forced)
