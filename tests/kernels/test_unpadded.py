@@ -124,12 +124,12 @@ def test_other_masks_give_plain_attention(mask: Tensor | None) -> None:
 @pytest.mark.parametrize("flash", [False, True])
 def test_heads_of_any_size_fit_the_kernels(flash: bool, d_head: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpadded_attention_module, "has_flash_attention", lambda device: flash)
-    tensors = heads(MEMORY, torch.bfloat16, "meta", d_head)  # shapes without numbers
+    q, k, v = heads(MEMORY, torch.bfloat16, "meta", d_head)  # shapes without numbers
     mask = UnpaddedMask(MEMORY.query_offsets.to("meta"), MEMORY.key_offsets.to("meta"), 4, 4, causal=False)
-    mixed = unpadded_attention(*tensors, mask)
-    assert mixed.shape == tensors[0].shape
-    gradients = torch.autograd.grad(mixed.sum(), tensors)
-    assert [each.shape for each in gradients] == [each.shape for each in tensors]
+    mixed = unpadded_attention(q, k, v, mask)
+    assert mixed.shape == q.shape
+    gradients = torch.autograd.grad(mixed.sum(), (q, k, v))
+    assert [each.shape for each in gradients] == [q.shape, k.shape, v.shape]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

@@ -74,7 +74,7 @@ def _efficient_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dr
     rows = q[None], k[None], v[None]  # (1, tokens, heads, d_head) each
     causal = int(mask.causal)  # of the types of masks, 0 is none and 1 is causal
     save = torch.is_grad_enabled()  # the logarithms of the sums, for the backward pass
-    mixed = torch.ops.aten._efficient_attention_forward(*rows, None, *offsets, dropout, causal, save)[0]
+    mixed: Tensor = torch.ops.aten._efficient_attention_forward(*rows, None, *offsets, dropout, causal, save)[0]
     return mixed.squeeze(0)  # the gradient of mixed[0] would be copied
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from dragoman.engines.protocol import EngineRequest
 from dragoman.errors import UserError
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
+from dragoman.evaluation.nearest_match import nearest_match_baseline
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
@@ -76,7 +77,15 @@ def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list
     ]
     analysis = analyze_errors(translator, trainer.data.train.source, sources, references, translations)
     problems = [finding.message for finding in check_translations(sources, references, translations, report)]
-    values = {"name": name, **report.to_dict(), "samples": samples, "problems": problems, **analysis}
+    nearest = asdict(nearest_match_baseline(trainer.data, sources, references))
+    values = {
+        "name": name,
+        **report.to_dict(),
+        "samples": samples,
+        "problems": problems,
+        "nearest": nearest,
+        **analysis,
+    }
     trainer.log.metrics.write("test", trainer.position | values)
     trainer.log.message(
         f"{name}: BLEU {report.bleu:.2f}, chrF {report.chrf:.2f}, perplexity {report.perplexity:.2f} "

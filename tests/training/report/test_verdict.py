@@ -94,3 +94,11 @@ def test_a_loss_that_has_settled_is_not_mentioned() -> None:
 def test_bands_are_in_order() -> None:
     limits = [limit for limit, _, _ in BANDS]
     assert limits == sorted(limits)
+
+
+@pytest.mark.parametrize(("bleu", "better"), [(38.0, True), (40.0, False)])
+def test_the_verdict_compares_with_a_translation_memory(bleu: float, better: bool) -> None:
+    nearest = {"name": "the translation of the most similar training sentence", "bleu": bleu, "chrf": 40.0}
+    reason = judge_scores(scores_line("captions:test", nearest=nearest), "the test").reasons[-1]
+    assert f"most similar training sentence has BLEU {bleu:.1f} and chrF 40.0" in reason
+    assert ("at least as good as this translator" in reason) != better

@@ -52,10 +52,21 @@ def judge_scores(line: dict[str, Any], scope: str) -> Verdict:
                 f"BLEU {line['bleu']:.1f} and chrF {line['chrf']:.1f} are not above those of a trivial translator."
             ]
         reasons.append(f"For comparison, a translator that needs no model, {compared}.")
+    if nearest := line.get("nearest"):
+        reasons.append(_compare_with_nearest(line, nearest))
     reasons += [f"{problem[:1].upper()}{problem[1:]}." for problem in line.get("problems", ())]
     if line["sentences"] < FEW_SENTENCES:
         reasons.append(f"There are only {line['sentences']} sentences, so the scores are uncertain.")
     return Verdict(word, scope, reasons)
+
+
+def _compare_with_nearest(line: dict[str, Any], nearest: dict[str, Any]) -> str:
+    better = line["bleu"] > nearest["bleu"] and line["chrf"] > nearest["chrf"]
+    result = "" if better else ": searching the training text is at least as good as this translator"
+    return (
+        f"The translation of the most similar training sentence has BLEU {nearest['bleu']:.1f} and chrF "
+        f"{nearest['chrf']:.1f}{result}."
+    )
 
 
 def judge_training(validations: Metrics, training: Training) -> list[str]:
