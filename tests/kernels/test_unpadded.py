@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -118,6 +119,43 @@ def test_attention_weights_are_dropped_in_training_only() -> None:
 def test_other_masks_give_plain_attention(mask: Tensor | None) -> None:
     batched = [each.transpose(0, 1)[None] for each in heads(OWN)]
     close(UnpaddedAttention()(*batched, mask), ScaledDotProductAttention()(*batched, mask))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "d_head", "flash", "kernel"),
+    [
+        (torch.bfloat16, 8, True, "_flash_attention"),
+        (torch.float16, 192, True, "_flash_attention"),
+        (torch.bfloat16, 12, True, "_flash_attention"),
+        (torch.bfloat16, 8, False, "_efficient_attention"),
+        (torch.bfloat16, 200, True, "_efficient_attention"),
+        (torch.float32, 12, True, "_efficient_attention"),
+    ],
+    ids=str,
+)
+def test_the_kernel_that_fits_is_called_with_aligned_heads(
+    dtype: torch.dtype, d_head: int, flash: bool, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With plain attention in place of the kernels, on a CPU."""
+    called: list[str] = []
+
+    def plain(name: str) -> Callable[..., Tensor]:
+        def attend(q: Tensor, *others: Any) -> Tensor:
+            called.append(name)
+            assert q.shape[-1] % 8 == 0
+            return plain_unpadded_attention(q, *others)
+
+        return attend
+
+    monkeypatch.setattr(unpadded_attention_module, "has_flash_attention", lambda device: flash)
+    for name in ("_flash_attention", "_efficient_attention"):
+        monkeypatch.setattr(unpadded_attention_module, name, plain(name))
+    tensors = [each.to(dtype) for each in heads(OWN, d_head=d_head)]
+    mixed = unpadded_attention_module._attention_of_aligned_heads(*tensors, OWN, 0.0)
+    assert called == [kernel]
+    tolerance = 1e-5 if dtype == torch.float32 else 0.05
+    expected = plain_unpadded_attention(*(each.double() for each in tensors), OWN)
+    close(mixed.double(), expected, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("d_head", [8, 12, 200])

@@ -14,6 +14,7 @@ from lookup import BOS, EOS, WORDS, LookupTask, assert_same, beam, decode_with, 
 from dragoman.search.constraints import Constraints
 from dragoman.search.decode import decode
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.sampler import Sampler
 from dragoman.settings import Decoding
 
 DRAWS = 5000
@@ -130,3 +131,15 @@ def test_forbidden_ids_never_appear(forbidden: tuple[int, ...], options: dict[st
     results = decode(LookupTask(), torch.arange(8), settings, limited)
     produced = {token for hypotheses in results for each in hypotheses for token in each.tokens}
     assert produced == set(WORDS) - set(forbidden)
+
+
+@pytest.mark.parametrize("number", [0.0, 1.0])
+def test_extreme_random_numbers_choose_tokens_that_can_be_chosen(number: float) -> None:
+    sampler = Sampler(Decoding(sampling=True), [0, 1], torch.tensor([3, 3]))
+    sampler.numbers = torch.full((2, 3), number, dtype=torch.float64)
+    logits = torch.tensor([[-math.inf, 1.0, 2.0, 0.5]] * 2)
+    assert sampler.draw(logits, torch.zeros(2, 1, dtype=torch.int64), [0, 1]).tolist() == [3 if number else 1] * 2
+
+
+def test_no_sentences_need_no_random_numbers() -> None:
+    assert Sampler(Decoding(sampling=True), [], torch.zeros(0, dtype=torch.int64)).numbers.numel() == 0

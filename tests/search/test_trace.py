@@ -90,6 +90,8 @@ def test_finals_are_the_scores_of_all_hypotheses(task: Task) -> None:
         finals = {each.tokens[:-1]: each.final for each in ended}
         assert {tuple(each.tokens): each.score for each in hypotheses}.items() <= finals.items()
         assert all((each.final is None) == (each.status != "ended") for step in trace.steps[sentence] for each in step)
+        statuses = {each.status for step in trace.steps[sentence] for each in step}
+        assert statuses <= {"kept", "dropped", "ended"}
 
 
 def test_a_traced_greedy_search_is_greedy() -> None:

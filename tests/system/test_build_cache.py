@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -56,6 +57,9 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     f"{ABOUT}: No such file": lambda path: (path / ABOUT).unlink(),
     f"{ABOUT}: not valid JSON": lambda path: (path / ABOUT).write_text("{"),
     f"{ABOUT}: damaged": lambda path: (path / ABOUT).write_text('{"identity": {"from": ["this", 1]}}'),
+    f"{ABOUT}: dam": lambda path: (path / ABOUT).write_text(
+        json.dumps(json.loads((path / ABOUT).read_text()) | {"facts": [3]})
+    ),
     f"{ABOUT}: describes something else": lambda path: (path / ABOUT).write_text("{}"),
 }
 

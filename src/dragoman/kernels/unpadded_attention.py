@@ -53,6 +53,11 @@ def unpadded_attention(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, drop
     """
     if q.device.type == "cpu":
         return plain_unpadded_attention(q, k, v, mask, dropout)
+    return _attention_of_aligned_heads(q, k, v, mask, dropout)
+
+
+def _attention_of_aligned_heads(q: Tensor, k: Tensor, v: Tensor, mask: UnpaddedMask, dropout: float) -> Tensor:
+    """`unpadded_attention` by the kernel that fits the data type, d_head and the GPU."""
     d_head = q.shape[-1]
     if missing := -d_head % ALIGNMENT:
         q = q * ((d_head + missing) / d_head) ** 0.5  # the kernels divide the scores by the root of the larger d_head

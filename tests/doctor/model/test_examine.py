@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -147,6 +148,25 @@ def test_measurements_locate_the_fault() -> None:
     (promised,) = examine_module(make_broken(FewPositions), max_length=60)
     assert promised.severity == "error"
     assert not examine_module(make_broken(FewPositions), max_length=50)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "measured"),
+    [
+        ("batch-leak", r"changing only the other sentences of a batch changes", set()),
+        ("source-padding-leak", r"padding a source of 7 ids to \d+ ids changes", {"padding"}),
+        ("target-padding-leak", r"padding after the end of a target changes the predictions before it", set()),
+        ("future-leak", r"changing only later target tokens changes predictions", {"reach"}),
+    ],
+)
+def test_leaks_are_described_and_measured(code: str, message: str, measured: set[str]) -> None:
+    leaky = next(model_class for model_class, its_code in BROKEN if its_code == code)
+    (leak,) = examine_module(make_broken(leaky))
+    assert leak.measured.keys() == {"probability", "relative"} | measured
+    amount = f"by up to {leak.measured['probability']:.2g} in probability"
+    assert re.match(message + ".*" + re.escape(amount), leak.message)
+    if "padding" in leak.measured:
+        assert f"to {7 + leak.measured['padding']} ids" in leak.message
 
 
 def test_what_is_harmless_or_only_wasteful_is_no_error() -> None:
