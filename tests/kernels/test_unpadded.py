@@ -150,11 +150,11 @@ def test_the_kernel_that_fits_is_called_with_aligned_heads(
     monkeypatch.setattr(unpadded_attention_module, "has_flash_attention", lambda device: flash)
     for name in ("_flash_attention", "_efficient_attention"):
         monkeypatch.setattr(unpadded_attention_module, name, plain(name))
-    tensors = [each.to(dtype) for each in heads(OWN, d_head=d_head)]
-    mixed = unpadded_attention_module._attention_of_aligned_heads(*tensors, OWN, 0.0)
+    q, k, v = (each.to(dtype) for each in heads(OWN, d_head=d_head))
+    mixed = unpadded_attention_module._attention_of_aligned_heads(q, k, v, OWN, 0.0)
     assert called == [kernel]
     tolerance = 1e-5 if dtype == torch.float32 else 0.05
-    expected = plain_unpadded_attention(*(each.double() for each in tensors), OWN)
+    expected = plain_unpadded_attention(q.double(), k.double(), v.double(), OWN)
     close(mixed.double(), expected, rtol=tolerance, atol=tolerance)
 
 
