@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import openpyxl
+from translate.storage.pypo import pofile
+from translate.storage.tmx import tmxfile
+from translate.storage.xliff import Xliff1File
+from translate.storage.xliff2 import Xliff2File
+
 from dragoman.corpus.pair import Pair
-from dragoman.settings import CorpusReference, FilePair
+from dragoman.settings import CorpusFile, CorpusReference, FilePair
 
 PAIRS = [
     Pair("Ein Hund läuft.", "A dog is running."),
@@ -57,6 +65,97 @@ def _write_jsonl(record: Callable[[Pair], dict[str, Any]], ascii_only: bool) -> 
     return write
 
 
+def write_csv(directory: Path, pairs: list[Pair], **options: Any) -> CorpusReference:
+    path = directory / "t.csv"
+    with path.open("w", encoding=options.pop("encoding", "utf-8"), newline="") as file:
+        csv.writer(file, **options).writerows((pair.source, pair.target) for pair in pairs)
+    return str(path)
+
+
+def _write_chosen_columns(directory: Path, pairs: list[Pair]) -> CorpusReference:
+    path = directory / "t.csv"
+    with path.open("w", encoding="utf-16", newline="") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow(["id", "English", "Kommentar", "Deutsch"])
+        writer.writerows((number, pair.target, "", pair.source) for number, pair in enumerate(pairs))
+    return CorpusFile(file=str(path), encoding="utf-16", columns=("Deutsch", "English"))
+
+
+def _write_excel_tsv(directory: Path, pairs: list[Pair]) -> CorpusReference:
+    reference = write_csv(directory, pairs, delimiter="\t", quoting=csv.QUOTE_ALL)
+    assert isinstance(reference, str)
+    path = Path(reference).rename(directory / "t.tsv")
+    return CorpusFile(file=str(path), quotes=True)
+
+
+def write_xlsx(directory: Path, pairs: list[Pair], header: tuple[str, ...] = ("de", "en")) -> CorpusReference:
+    path = directory / "t.xlsx"
+    workbook = openpyxl.Workbook()
+    assert workbook.active is not None
+    for row in (header, *((pair.source, pair.target) for pair in pairs)):
+        workbook.active.append(row)
+    workbook.save(path)
+    return CorpusFile(file=str(path), header=True)
+
+
+def write_tmx(directory: Path, pairs: list[Pair], languages: tuple[str, str] = ("de-DE", "EN")) -> CorpusReference:
+    memory = tmxfile(sourcelanguage=languages[0], targetlanguage=languages[1])
+    for pair in pairs:
+        memory.addtranslation(pair.source, languages[0], pair.target, languages[1])
+    path = directory / "t.tmx"
+    memory.savefile(str(path))
+    return str(path)
+
+
+def _write_utf16_tmx(directory: Path, pairs: list[Pair]) -> CorpusReference:
+    path = Path(str(write_tmx(directory, pairs)))
+    path.write_bytes(path.read_text("utf-8").replace("utf-8", "UTF-16", 1).encode("utf-16"))
+    return str(path)
+
+
+def _write_xliff(kind: Any, suffix: str) -> Writer:
+    def write(directory: Path, pairs: list[Pair]) -> CorpusReference:
+        project = kind(sourcelanguage="de", targetlanguage="en")
+        for pair in pairs:
+            unit = project.addsourceunit(pair.source)
+            unit.target = pair.target
+        path = directory / f"t{suffix}"
+        project.savefile(str(path))
+        return str(path)
+
+    return write
+
+
+def write_po(directory: Path, pairs: list[Pair]) -> CorpusReference:
+    """Messages in German, translated into English; those without a side cannot be written."""
+    messages = pofile()
+    messages.updateheader(  # type: ignore[no-untyped-call]
+        add=True, Language="en", Content_Type="text/plain; charset=UTF-8"
+    )
+    for pair in pairs:
+        if pair.complete:
+            unit = messages.addsourceunit(pair.source)
+            unit.target = pair.target
+    path = directory / "t.po"
+    messages.savefile(str(path))
+    return str(path)
+
+
+def _write_zip(write: Writer) -> Writer:
+    """The files of another format in a directory of a ZIP archive, with other files."""
+
+    def write_archive(directory: Path, pairs: list[Pair]) -> CorpusReference:
+        write(directory, pairs)
+        files = list(directory.iterdir())
+        with zipfile.ZipFile(directory / "t.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("README", "de en")
+            for file in files:
+                archive.write(file, f"corpus/{file.name}")
+        return str(directory / "t.zip")
+
+    return write_archive
+
+
 def _compressed(write: Writer) -> Writer:
     def write_compressed(directory: Path, pairs: list[Pair]) -> CorpusReference:
         reference = write(directory, pairs)
@@ -65,6 +164,8 @@ def _compressed(write: Writer) -> Writer:
             path.unlink()
         if isinstance(reference, FilePair):
             return FilePair(source=f"{reference.source}.gz", target=f"{reference.target}.gz")
+        if isinstance(reference, CorpusFile):
+            return reference.model_copy(update={"file": f"{reference.file}.gz"})
         return f"{reference}.gz"
 
     return write_compressed
@@ -75,9 +176,28 @@ _PLAIN: dict[str, Writer] = {
     "aligned file pair": _write_file_pair,
     "aligned windows": _write_windows,
     "tsv": write_tsv,
+    "tsv of Excel": _write_excel_tsv,
+    "csv": write_csv,
+    "csv with semicolons": lambda directory, pairs: write_csv(directory, pairs, delimiter=";"),
+    "csv with chosen columns": _write_chosen_columns,
+    "tmx": write_tmx,
+    "tmx in UTF-16": _write_utf16_tmx,
+    "xliff 1.2": _write_xliff(Xliff1File, ".xlf"),
+    "xliff 2": _write_xliff(Xliff2File, ".xliff"),
+    "po": write_po,
     "jsonl": _write_jsonl(lambda pair: {"en": pair.target, "id": 7, "de": pair.source}, True),
     "jsonl nested": _write_jsonl(lambda pair: {"translation": {"de": pair.source, "en": pair.target}}, False),
     "jsonl source": _write_jsonl(lambda pair: {"source": pair.source, "target": pair.target}, False),
 }
-WRITERS = _PLAIN | {f"{name} gz": _compressed(write) for name, write in _PLAIN.items()}
+_ARCHIVES: dict[str, Writer] = {
+    "xlsx": write_xlsx,
+    "zip of two files": _write_zip(write_aligned),
+    "zip of a tmx": _write_zip(write_tmx),
+}
+WRITERS = _PLAIN | {f"{name} gz": _compressed(write) for name, write in _PLAIN.items()} | _ARCHIVES
 """By format and variant."""
+
+
+def expected_pairs(name: str) -> list[Pair]:
+    """What a reader returns for `PAIRS`: in PO files, an empty message is the header."""
+    return [pair for pair in PAIRS if pair.complete] if name.startswith("po") else PAIRS

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from corpus_files import PAIRS, WRITERS
+from corpus_files import PAIRS, WRITERS, expected_pairs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +16,8 @@ from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.formats import FORMATS, CorpusFormat
 from dragoman.corpus.lines import LineError
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.rows import has_suffix, open_rows
+from dragoman.corpus.references import has_suffix
+from dragoman.corpus.rows import open_rows
 from dragoman.dataset.pairs import read_pairs
 from dragoman.dataset.prepare import prepare
 from dragoman.errors import UserError
@@ -32,7 +33,17 @@ def read(reference: CorpusReference) -> list[Pair]:
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_format_returns_the_same_pairs(name: str, tmp_path: Path) -> None:
-    assert read(WRITERS[name](tmp_path, PAIRS)) == PAIRS
+    reference = WRITERS[name](tmp_path, PAIRS)
+    assert read(reference) == expected_pairs(name)
+    assert read(reference) == expected_pairs(name), "a file can be read several times"
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if not name.endswith("gz")])
+def test_real_text_is_the_same_in_every_format(name: str, tmp_path: Path, data_directory: Path) -> None:
+    pattern = f"{data_directory}/libreoffice-de-en/dev.{{lang}}.gz"
+    pairs = [pair for pair in dict.fromkeys(read(pattern)) if pair.complete][:300]
+    assert len(pairs) == 300
+    assert read(WRITERS[name](tmp_path, pairs)) == pairs
 
 
 def test_every_format_of_files_has_a_writer(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -11,36 +12,57 @@ from pathlib import Path
 from dragoman.corpus.checks import existing_file, require_text
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.references import as_corpus_file, describe_reference, file_name, has_suffix, refuse_settings
 from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusReference, FilePair
 
 SYNTAX = "a path with {lang} in place of the language code"
 
+_OTHER_FORMATS = (".tsv", ".csv", ".jsonl", ".xlsx", ".tmx", ".xlf", ".xliff", ".po", ".zip")
+
 
 def recognizes(reference: CorpusReference) -> bool:
     """Whether this is a `FilePair`, or a path with ``{lang}``."""
-    return isinstance(reference, FilePair) or "{lang}" in reference
+    return isinstance(reference, FilePair) or "{lang}" in file_name(reference)
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     """The corpus in these two files; UserError if one is missing."""
+    name = describe_reference(reference)
     if isinstance(reference, FilePair):
-        return open_files(f"{reference.source} and {reference.target}", reference.source, reference.target)
-    return open_files(reference, *(reference.replace("{lang}", language) for language in languages))
+        return open_files(name, reference.source, reference.target, reference.encoding)
+    refuse_settings(reference, "delimiter", "columns", "header", "quotes")
+    pattern = as_corpus_file(reference)
+    source, target = (existing_file(pattern.file.replace("{lang}", language)) for language in languages)
+    return _open_lines(name, source, target, pattern.encoding)
 
 
-def open_files(name: str, source: str, target: str) -> Corpus:
-    """The corpus in a source and a target file; UserError if one is missing."""
-    files = existing_file(source), existing_file(target)
-    return Corpus(name, partial(_read, *files), files, aligned=True)
+def open_files(name: str, source: str, target: str, encoding: str | None = None) -> Corpus:
+    """The corpus in a source and a target file.
+
+    Raises:
+        UserError: A file is missing, or its name says that it does not contain one sentence per line.
+    """
+    for file in (source, target):
+        if has_suffix(file, *_OTHER_FORMATS):
+            raise UserError(
+                f"{file}: expected a text file with one sentence per line; to get two such files, run "
+                f"dragoman convert {shlex.quote(file)} 'converted.{{lang}}' --languages SOURCE-TARGET"
+            )
+    return _open_lines(name, existing_file(source), existing_file(target), encoding)
 
 
-def _read(source: Path, target: Path) -> Iterator[Pair]:
-    return require_text(_align(source, target), str(source), str(target))
+def _open_lines(name: str, source: Path, target: Path, encoding: str | None) -> Corpus:
+    files = source, target
+    return Corpus(name, partial(_read, *files, encoding), files, aligned=encoding is None)
 
 
-def _align(source: Path, target: Path) -> Iterator[Pair]:
-    with closing(read_lines(source)) as sources, closing(read_lines(target)) as targets:
+def _read(source: Path, target: Path, encoding: str | None) -> Iterator[Pair]:
+    return require_text(_align(source, target, encoding), str(source), str(target))
+
+
+def _align(source: Path, target: Path, encoding: str | None) -> Iterator[Pair]:
+    with closing(read_lines(source, encoding)) as sources, closing(read_lines(target, encoding)) as targets:
         for before, (source_line, target_line) in enumerate(zip_longest(sources, targets)):
             if source_line is None or target_line is None:
                 longer = before + 1 + sum(1 for _ in chain(sources, targets))

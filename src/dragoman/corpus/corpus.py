@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from dragoman.corpus.aligned import open_files
 from dragoman.corpus.catalog import CATALOG
 from dragoman.corpus.formats import FORMATS
 from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.references import UndeclaredError, describe_remedy, file_name
 from dragoman.errors import UserError, nearest
-from dragoman.settings import CorpusReference
+from dragoman.settings import CorpusReference, FilePair
 
 
 def find_corpora(
@@ -38,10 +40,13 @@ def read_corpus(
               ``hf:NAME:CONFIGURATION:SPLIT``;
             - a path with ``{lang}`` in place of the language code, for two line-aligned files, or a `FilePair`;
             - a ``.tsv`` file (source, tab, target);
+            - a ``.csv`` or ``.xlsx`` file with two columns, or others if a `CorpusFile` chooses two of them;
             - a ``.jsonl`` file (objects with the language codes as keys, at the top level or under "translation", or
-              with "source" and "target").
+              with "source" and "target");
+            - a ``.tmx``, ``.xliff`` or ``.po`` file;
+            - a ``.zip`` file with two line-aligned files whose suffixes are the languages, or with a ``.tmx`` file.
 
-            Files may be gzip-compressed (``.gz``). Relative paths start at the current directory.
+            Text files may be gzip-compressed (``.gz``). Relative paths start at the current directory.
         source_language: Its code.
         target_language: Its code.
         data_directory: Where files of the catalog are looked for (default: ``$DRAGOMAN_DATA``), then in the cache;
@@ -49,14 +54,16 @@ def read_corpus(
 
     Raises:
         UserError: Immediately if there is no such corpus or language, or a file is missing; while reading, with file
-            and line, for files of different length, text that `read_lines` rejects, invalid rows, or no text at all.
+            and line, for files of different length, text that `read_lines` rejects, invalid rows, damaged files, or no
+            text at all.
     """
     return _find_corpus(reference, (source_language, target_language), data_directory).read()
 
 
 def read_texts(source: Path, target: Path) -> tuple[list[str], list[str]]:
     """The two sides of a pair of line-aligned files in any languages; errors as from `read_corpus`."""
-    pairs = list(open_files(f"{source} and {target}", str(source), str(target)).read())
+    files = FilePair(source=str(source), target=str(target))
+    pairs = list(read_corpus(files, source_language="source", target_language="target"))
     return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
@@ -72,10 +79,25 @@ def aligned_files(
     return (corpus.files[0], corpus.files[1]) if corpus.aligned else None
 
 
+def is_recognized(reference: CorpusReference) -> bool:
+    """Whether some format recognizes a reference; a text file alone is no corpus."""
+    return any(corpus_format.recognizes(reference) for corpus_format in FORMATS)
+
+
 def _find_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     for corpus_format in FORMATS:
         if corpus_format.recognizes(reference):
-            return corpus_format.open_corpus(reference, languages, data_directory)
+            corpus = corpus_format.open_corpus(reference, languages, data_directory)
+            return replace(corpus, read=partial(_read_with_remedy, corpus, reference, languages))
     expected = ", ".join(corpus_format.SYNTAX for corpus_format in FORMATS)
-    hint = nearest(str(reference), CATALOG)
-    raise UserError(f"corpus {reference!r}: expected one of: {expected}; files may be gzip-compressed (.gz){hint}")
+    name = file_name(reference)
+    hint = nearest(name, CATALOG)
+    raise UserError(f"corpus {name!r}: expected one of: {expected}; files may be gzip-compressed (.gz){hint}")
+
+
+def _read_with_remedy(corpus: Corpus, reference: CorpusReference, languages: Languages) -> Iterator[Pair]:
+    """The pairs of a corpus. Formats know what a file looks like; how to declare it depends on the reference."""
+    try:
+        yield from corpus.read()
+    except UndeclaredError as error:
+        raise UserError(f"{error}; {describe_remedy(reference, languages, error.settings)}") from None

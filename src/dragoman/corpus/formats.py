@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from dragoman.corpus import aligned, hub, jsonl, named, tsv
+from dragoman.corpus import aligned, csv, hub, jsonl, named, po, tmx, tsv, xliff, xlsx, zipped
 from dragoman.corpus.pair import Corpus, Languages
 from dragoman.settings import CorpusReference
 
@@ -37,7 +37,13 @@ class CorpusFormat(Protocol):
 FORMATS: list[CorpusFormat] = [
     aligned,
     tsv,
+    csv,
     jsonl,
+    xlsx,
+    tmx,
+    xliff,
+    po,
+    zipped,
     hub,
     named,
 ]

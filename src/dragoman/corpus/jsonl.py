@@ -8,7 +8,8 @@ from typing import Any
 
 from dragoman.corpus.lines import LineError, check_text
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.rows import has_suffix, open_rows
+from dragoman.corpus.references import has_suffix, refuse_settings
+from dragoman.corpus.rows import open_rows
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .jsonl file"
@@ -21,6 +22,7 @@ def recognizes(reference: CorpusReference) -> bool:
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     """The corpus in this file; UserError if it is missing."""
+    refuse_settings(reference, "delimiter", "columns", "header", "quotes")
     return open_rows(reference, _parse, languages)
 
 

@@ -1,17 +1,18 @@
-"""Reading text files line by line: UTF-8, plain or gzip."""
+"""Reading text files line by line: UTF-8 or a declared encoding, plain or gzip."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
+from dragoman.corpus.encodings import check_declared, explain_damage
 from dragoman.errors import UserError
-from dragoman.text.normalization import find_forbidden
+from dragoman.text.normalization import find_forbidden, replace_forbidden
 
 MAX_LINE_CHARACTERS = 100_000
 """Longer lines are rejected: such a line is not one sentence."""
@@ -22,24 +23,29 @@ MAX_LINE_BYTES = 4 * MAX_LINE_CHARACTERS + len(_BYTE_ORDER_MARK) + len(b"\r\n")
 _TOO_LONG = f"longer than {MAX_LINE_CHARACTERS:,} characters; the file probably does not have one sentence per line"
 
 
+Check = Callable[[str], str]
+"""Returns the text of a line, perhaps repaired; raises `LineError` if it is rejected."""
+
+
 class LineError(ValueError):
     """Why a line is rejected; does not say which file and line, because the caller knows them."""
 
 
-def read_lines(path: Path) -> Generator[str, None, None]:
-    """The lines of a UTF-8 file, plain or ``.gz``, without line ends.
+def read_lines(path: Path, encoding: str | None = None) -> Generator[str, None, None]:
+    """The lines of a file, plain or ``.gz``, without line ends. Its encoding is UTF-8 if none is given.
 
     Only a line feed ends a line (a carriage return before it is dropped). An empty line is an empty string; an empty
     file has no lines.
 
     Raises:
-        UserError: With file and line, for invalid UTF-8, control characters other than tab, lines of more than
-            `MAX_LINE_CHARACTERS`, and damaged gzip; with the file, if it cannot be read.
+        UserError: With file and line, for text that is not in this encoding, control characters other than tab, lines
+            of more than `MAX_LINE_CHARACTERS`, and damaged gzip; with the file, if it cannot be read. It is an
+            `UndeclaredError` if the file looks like another encoding.
     """
     number = 0
     try:
         with open_binary(path) as stream:
-            for line in decode_lines(stream, str(path)):
+            for line in decode_lines(stream, str(path), encoding):
                 number += 1
                 yield line
     except gzip.BadGzipFile as error:
@@ -50,40 +56,66 @@ def read_lines(path: Path) -> Generator[str, None, None]:
         raise UserError(f"{path}: {error.strerror or error}") from None
 
 
-def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
+def decode_lines(
+    stream: IO[bytes], name: str, encoding: str | None = None, *, replace_controls: bool = False
+) -> Iterator[str]:
     """The lines of an open stream, such as standard input, as `read_lines` returns them.
 
     Args:
-        stream: UTF-8 text.
+        stream: Text.
         name: What error messages call it.
+        encoding: Its encoding, if it is not UTF-8.
+        replace_controls: Whether control characters become spaces, except NUL, which text in UTF-16 has.
 
     Raises:
         UserError: For text that `read_lines` rejects.
     """
+    check = _replace_controls if replace_controls else check_text
+    return _decode_other(stream, name, encoding, check) if encoding else _decode_utf8(stream, name, check)
+
+
+def _decode_utf8(stream: IO[bytes], name: str, check: Check) -> Iterator[str]:
+    head = b""
     for number in count(1):
         raw = stream.readline(MAX_LINE_BYTES)
         if not raw:
             return
+        head = head or raw
         try:
-            line = _decode(raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw)
+            line = check(_decode(raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw))
+        except LineError as error:
+            raise explain_damage(f"{name} line {number}: {error}", head, raw) from None
+        yield line
+
+
+def _decode_other(stream: IO[bytes], name: str, encoding: str, check: Check) -> Iterator[str]:
+    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream))
+    check_declared(encoding, buffered.peek(), name)
+    number = 0
+    with io.TextIOWrapper(buffered, encoding, newline="\n") as text:
+        try:
+            while line := text.readline(MAX_LINE_CHARACTERS + len("\ufeff\r\n")):
+                number += 1
+                line = line.removeprefix("\ufeff") if number == 1 else line
+                yield check(line.removesuffix("\n").removesuffix("\r"))
+        except UnicodeError as error:  # text is decoded in blocks, so the line is not known exactly
+            problem = f"{name} after line {number}: not valid {encoding} ({error})"
+            raise UserError(f"{problem}; correct the encoding") from None
         except LineError as error:
             raise UserError(f"{name} line {number}: {error}") from None
-        yield line
 
 
 def _decode(raw: bytes) -> str:
     if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
         raise LineError(_TOO_LONG)
     try:
-        line = raw.removesuffix(b"\n").removesuffix(b"\r").decode()
+        return raw.removesuffix(b"\n").removesuffix(b"\r").decode()
     except UnicodeDecodeError as error:
         raise LineError(f"not valid UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})") from None
-    check_text(line)
-    return line
 
 
-def check_text(text: str) -> None:
-    """Check that a text can be a sentence.
+def check_text(text: str) -> str:
+    """The text, if it can be a sentence.
 
     Raises:
         LineError: It is too long, or contains control characters.
@@ -93,6 +125,11 @@ def check_text(text: str) -> None:
     position = find_forbidden(text)
     if position is not None:
         raise LineError(f"control character U+{ord(text[position]):04X} at character {position + 1}")
+    return text
+
+
+def _replace_controls(text: str) -> str:
+    return check_text(text if "\0" in text else replace_forbidden(text))
 
 
 def open_binary(path: Path) -> BinaryIO:

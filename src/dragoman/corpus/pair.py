@@ -32,4 +32,4 @@ class Corpus:
     files: tuple[Path, ...] = ()
     """The files that contain the pairs; empty if dragoman generates them."""
     aligned: bool = False
-    """Whether `files` are a source and a target file with one sentence per line."""
+    """Whether `files` are a source and a target file with one sentence per line in UTF-8."""

@@ -1,4 +1,4 @@
-"""Files with one sentence pair per line, in a format that parses each line separately."""
+"""Corpora in one file, and those with one sentence pair per line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from dragoman.corpus.checks import existing_file, require_text
 from dragoman.corpus.lines import LineError, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.references import as_corpus_file, describe_reference, file_name
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
 
@@ -17,24 +18,32 @@ RowParser = Callable[[str, Languages], Pair]
 """Parses one line; raises `LineError` if it does not contain a pair."""
 
 
-def has_suffix(reference: CorpusReference, suffix: str) -> bool:
-    """Whether the reference is a path with this suffix, plain or followed by ``.gz``."""
-    return isinstance(reference, str) and reference.endswith((suffix, f"{suffix}.gz"))
-
-
 def open_rows(reference: CorpusReference, parse: RowParser, languages: Languages) -> Corpus:
     """The corpus in a file with one pair per line; UserError if the file is missing."""
-    assert isinstance(reference, str)
-    path = existing_file(reference)
-    return Corpus(reference, partial(_read, path, parse, languages), (path,))
+    file = as_corpus_file(reference)
+    return open_single_file(reference, partial(_parse_lines, encoding=file.encoding, parse=parse, languages=languages))
 
 
-def _read(path: Path, parse: RowParser, languages: Languages) -> Iterator[Pair]:
-    return require_text(_parse_lines(path, parse, languages), f"source side of {path}", f"target side of {path}")
+def open_single_file(reference: CorpusReference, read: Callable[[Path], Iterator[Pair]]) -> Corpus:
+    """The corpus in one file.
+
+    Args:
+        reference: The file.
+        read: Reads the pairs from the beginning.
+
+    Raises:
+        UserError: The file is missing; while reading, if one side has no text at all.
+    """
+    path = existing_file(file_name(reference))
+    return Corpus(describe_reference(reference), partial(_read, path, read), (path,))
 
 
-def _parse_lines(path: Path, parse: RowParser, languages: Languages) -> Iterator[Pair]:
-    with closing(read_lines(path)) as lines:
+def _read(path: Path, read: Callable[[Path], Iterator[Pair]]) -> Iterator[Pair]:
+    return require_text(read(path), f"source side of {path}", f"target side of {path}")
+
+
+def _parse_lines(path: Path, encoding: str | None, parse: RowParser, languages: Languages) -> Iterator[Pair]:
+    with closing(read_lines(path, encoding)) as lines:
         for number, line in enumerate(lines, start=1):
             try:
                 yield parse(line, languages)

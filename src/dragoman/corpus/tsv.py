@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dragoman.corpus.lines import LineError
-from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.rows import has_suffix, open_rows
+from dragoman.corpus.delimited import open_table
+from dragoman.corpus.pair import Corpus, Languages
+from dragoman.corpus.references import has_suffix
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .tsv file"
@@ -18,12 +18,5 @@ def recognizes(reference: CorpusReference) -> bool:
 
 
 def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
-    """The corpus in this file; UserError if it is missing."""
-    return open_rows(reference, _parse, languages)
-
-
-def _parse(line: str, languages: Languages) -> Pair:
-    columns = line.split("\t")
-    if len(columns) != 2:
-        raise LineError(f"expected 2 columns, found {len(columns)}")
-    return Pair(columns[0], columns[1])
+    """The corpus in this file, in which quotation marks are text by default; UserError if it is missing."""
+    return open_table(reference, languages, delimiter="\t", quotes=False)

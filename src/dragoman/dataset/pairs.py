@@ -10,6 +10,7 @@ from typing import Any
 from dragoman import __version__
 from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Corpus, Pair
+from dragoman.corpus.references import describe_reference
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference, Data
 
@@ -77,7 +78,7 @@ def read_pairs(references: Sequence[CorpusReference], data: Data, data_directory
     """
     pairs = _load(_find(references, data, data_directory), EVALUATION_PAIRS)
     if pairs is None:
-        names = ", ".join(map(str, references))
+        names = ", ".join(map(describe_reference, references))
         raise UserError(f"{names}: more than {EVALUATION_PAIRS:,} pairs, which are too many to validate or test on")
     return pairs
 

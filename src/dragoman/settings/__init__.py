@@ -6,7 +6,7 @@ the settings and returns a problem or None, listed in its section's `rules`.
 """
 
 from dragoman.settings.base import Settings
-from dragoman.settings.data import CorpusReference, Data, FilePair
+from dragoman.settings.data import CorpusFile, CorpusReference, Data, FilePair
 from dragoman.settings.decoding import Decoding
 from dragoman.settings.model import Model
 from dragoman.settings.recipe import Recipe
@@ -14,6 +14,7 @@ from dragoman.settings.text import Specials, Text
 from dragoman.settings.training import Training
 
 __all__ = [
+    "CorpusFile",
     "CorpusReference",
     "Data",
     "Decoding",

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 from pydantic import Field
 
 from dragoman.settings.base import Settings, advanced
+
+Encoding = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        description="Encoding of the text, such as 'cp1252' or 'utf-16'; unset for UTF-8, and for XML and PO files, "
+        "which declare their encoding.",
+    ),
+]
+Column = Annotated[int, Field(ge=1, le=1000)] | Annotated[str, Field(min_length=1)]
 
 
 class FilePair(Settings):
@@ -12,11 +24,37 @@ class FilePair(Settings):
 
     source: str = Field(description="File with one source sentence per line, plain or .gz.")
     target: str = Field(description="File with the translation of each line.")
+    encoding: Encoding = None
 
 
-CorpusReference = str | FilePair
+class CorpusFile(Settings):
+    """A file, or a pattern with {lang}, with facts that the file does not contain."""
+
+    file: str = Field(description="Path of the file, as it would be written alone.")
+    encoding: Encoding = None
+    delimiter: Literal[",", ";", "|", "\t"] | None = Field(
+        None, description="What separates the columns of a CSV or TSV file; unset to detect it in a CSV file."
+    )
+    columns: tuple[Column, Column] | None = Field(
+        None,
+        description="Columns with the source and the target in a CSV, TSV or XLSX file: names in the header row, or "
+        "numbers that start at 1.",
+    )
+    header: bool | None = Field(
+        None,
+        description="Whether the first row of a CSV, TSV or XLSX file contains the names of the columns; unset if it "
+        "contains text, except that text that looks like names is refused.",
+    )
+    quotes: bool | None = Field(
+        None,
+        description="Whether quotation marks enclose columns of a CSV or TSV file, as Excel writes them; unset for "
+        "true in CSV and false in TSV files.",
+    )
+
+
+CorpusReference = str | FilePair | CorpusFile
 """A corpus: a catalog split such as ``multi30k:train``, ``captions:train`` or ``hf:NAME:SPLIT``; a pattern such as
-``my/train.{lang}.gz``; a ``.tsv`` or ``.jsonl`` file; or two files."""
+``my/train.{lang}.gz``; a file in one of the formats of `dragoman.corpus.formats`; or a table that describes files."""
 
 
 class Data(Settings):
@@ -27,8 +65,8 @@ class Data(Settings):
     train: tuple[CorpusReference, ...] = Field(
         min_length=1,
         description="Corpora to train on: 'multi30k:train' (catalog), 'my/train.{lang}' (line-aligned files; {lang} "
-        "is replaced by the language code), 'pairs.tsv', 'pairs.jsonl', 'hf:NAME:SPLIT', or {source = FILE, target = "
-        "FILE}.",
+        "is replaced by the language code), a file (.tsv, .csv, .jsonl, .xlsx, .tmx, .xliff, .po, .zip), "
+        "'hf:NAME:SPLIT', {source = FILE, target = FILE}, or {file = FILE, …}.",
     )
     validation: tuple[CorpusReference, ...] = Field(
         (),

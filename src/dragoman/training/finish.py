@@ -9,6 +9,7 @@ from typing import Any
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
+from dragoman.corpus.references import file_name
 from dragoman.dataset.pairs import read_pairs
 from dragoman.doctor.output.check import check_translations
 from dragoman.engines.choose import open_engine
@@ -34,7 +35,7 @@ def read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pa
     """
     tests = {}
     for reference in recipe.data.test:
-        name = reference if isinstance(reference, str) else reference.source
+        name = file_name(reference)
         tests[name] = read_pairs([reference], recipe.data, data_directory)
         if not tests[name]:
             raise UserError(f"data.test: {name} has no pair with text on both sides")

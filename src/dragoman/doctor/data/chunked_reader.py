@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.corpus.corpus import aligned_files, read_corpus
+from dragoman.corpus.encodings import find_byte_order_mark
 from dragoman.corpus.lines import MAX_LINE_BYTES, open_binary
+from dragoman.corpus.references import file_name
 from dragoman.errors import UserError
-from dragoman.settings import CorpusReference
+from dragoman.settings import CorpusReference, FilePair
 
 CHUNK_LINES = 8192
 
@@ -64,9 +66,9 @@ class ChunkedReader:
     @property
     def name(self) -> str:
         """The name of the corpus in messages."""
-        if isinstance(self.reference, str):
-            return self.reference
-        return f"{self.reference.source}, {self.reference.target}"
+        if isinstance(self.reference, FilePair):
+            return f"{self.reference.source}, {self.reference.target}"
+        return file_name(self.reference)
 
     def chunks(self) -> Iterator[Chunk]:
         """The pairs in chunks. If one file is longer than the other, its remaining lines are only counted.
@@ -129,6 +131,10 @@ def _raw_chunks(path: Path) -> Iterator[list[bytes]]:
         with open_binary(path) as stream:
             lines = _raw_lines(stream)
             while chunk := list(islice(lines, CHUNK_LINES)):
+                if (encoding := find_byte_order_mark(chunk[0])) and encoding != "utf-8-sig":
+                    raise UserError(
+                        f"{path}: the text is {encoding.upper()}; convert it to UTF-8, see dragoman convert"
+                    )
                 yield chunk
     except (EOFError, zlib.error, OSError) as error:
         raise UserError(f"{path}: cannot be read to the end: {error}") from None

@@ -1,0 +1,114 @@
+"""Which columns of a table contain the source and the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from dragoman.corpus.language_tags import SOURCE_WORDS, TARGET_WORDS, has_word, looks_like_header, names_language
+from dragoman.corpus.pair import Languages, Pair
+from dragoman.corpus.pair_text import make_pair
+from dragoman.corpus.references import UndeclaredError
+from dragoman.errors import UserError, nearest
+from dragoman.settings import CorpusFile
+
+Row = tuple[int, Sequence[str]]
+"""The line number of a row, and the texts in its columns."""
+
+
+def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: Languages) -> Iterator[Pair]:
+    """The pairs in the rows of a table.
+
+    Args:
+        rows: All rows, perhaps with a header row.
+        file: Which columns to take, and whether there is a header row.
+        name: What error messages call the table.
+        languages: Source and target; they select columns by the header row if `file` does not.
+
+    Raises:
+        UserError: There is no such column, a row has another number of columns than the first, or an undeclared header
+            row. It is an `UndeclaredError` if settings can be named that describe the table.
+    """
+    first = next(rows, None)
+    if first is None:
+        return
+    number, values = first
+    has_header = file.header or (file.header is None and _names_columns(file))
+    place = f"{name} line {number}"
+    if has_header:
+        source, target = _find_columns(values, file, place, languages)
+    else:
+        source, target = _number_columns(values, file, place, languages)
+        if file.header is None:
+            _refuse_header(values, (source, target), place, languages)
+        rows = chain([first], rows)
+    for number, row in rows:
+        if len(row) != len(values):
+            raise UserError(f"{name} line {number}: expected {len(values)} columns, found {len(row)}")
+        yield make_pair(row[source], row[target], f"{name} line {number}")
+
+
+def _names_columns(file: CorpusFile) -> bool:
+    return any(isinstance(column, str) for column in file.columns or ())
+
+
+def _number_columns(values: Sequence[str], file: CorpusFile, place: str, languages: Languages) -> tuple[int, int]:
+    """The indices of the columns in a table without a header row."""
+    if file.columns is None and len(values) != 2:
+        problem = f"{place}: expected 2 columns, found {len(values)}"
+        if len(values) > 2 and looks_like_header(values, languages):
+            source, target = _match_languages(values, languages) or (0, 1)
+            raise UndeclaredError(f"{problem}, which look like a header row", columns=(values[source], values[target]))
+        raise UndeclaredError(problem, columns=(1, 2)) if len(values) > 2 else UserError(problem)
+    if _names_columns(file):
+        raise UserError(f"{place}: columns are selected by name, which needs a header row; remove header = false")
+    columns = [int(column) - 1 for column in file.columns or (1, 2)]
+    for column in columns:
+        if column >= len(values):
+            raise UserError(f"{place}: there is no column {column + 1}, only {len(values)}")
+    return columns[0], columns[1]
+
+
+def _refuse_header(values: Sequence[str], columns: tuple[int, int], place: str, languages: Languages) -> None:
+    texts = [values[column] for column in columns]
+    if looks_like_header(texts, languages):
+        shown = " and ".join(map(repr, texts))
+        raise UndeclaredError(
+            f"{place}: {shown} look like a header row; if they are text, set header = false", header=True
+        )
+
+
+def _find_columns(values: Sequence[str], file: CorpusFile, place: str, languages: Languages) -> tuple[int, int]:
+    """The indices of the columns in a table with a header row."""
+    names = [cell.strip() for cell in values]
+    if file.columns is None:
+        found = _match_languages(names, languages)
+        if found is None and len(names) != 2:
+            shown = ", ".join(map(repr, names))
+            raise UndeclaredError(
+                f"{place}: no columns named {languages[0]!r} and {languages[1]!r}, only {shown}", columns=(1, 2)
+            )
+        return found or (0, 1)
+    return _find_column(file.columns[0], names, place), _find_column(file.columns[1], names, place)
+
+
+def _find_column(column: int | str, names: Sequence[str], place: str) -> int:
+    if isinstance(column, str):
+        if names.count(column) != 1:
+            problem = "several columns" if column in names else "no column"
+            shown = ", ".join(map(repr, names))
+            raise UserError(f"{place}: {problem} named {column!r}, only {shown}{nearest(column, names)}")
+        return names.index(column)
+    if column > len(names):
+        raise UserError(f"{place}: there is no column {column}, only {len(names)}")
+    return column - 1
+
+
+def _match_languages(names: Sequence[str], languages: Languages) -> tuple[int, int] | None:
+    """The columns that the header row assigns to the two languages or sides, if that is unambiguous."""
+    by_language = [[i for i, name in enumerate(names) if names_language(name, language)] for language in languages]
+    by_side = [[i for i, name in enumerate(names) if has_word(name, words)] for words in (SOURCE_WORDS, TARGET_WORDS)]
+    for sources, targets in (by_language, by_side):
+        if len(sources) == len(targets) == 1 and sources != targets:
+            return sources[0], targets[0]
+    return None

@@ -1,0 +1,119 @@
+"""Tables in text files: columns separated by a delimiter, perhaps in quotation marks."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Literal
+
+from dragoman.corpus.columns import Row, select_pairs
+from dragoman.corpus.lines import read_lines
+from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.references import UndeclaredError, as_corpus_file
+from dragoman.corpus.rows import open_single_file
+from dragoman.errors import UserError
+from dragoman.settings import CorpusFile, CorpusReference
+
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_SAMPLE = 50  # rows from which the delimiter is detected
+_QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
+
+
+def open_table(reference: CorpusReference, languages: Languages, delimiter: str | None, quotes: bool) -> Corpus:
+    """The corpus in a table.
+
+    Args:
+        reference: The file.
+        languages: Source and target.
+        delimiter: What separates the columns if the reference does not say so; detected if None.
+        quotes: Whether columns may be in quotation marks if the reference does not say so.
+
+    Raises:
+        UserError: The file is missing.
+    """
+    file = as_corpus_file(reference)
+    undeclared = file.quotes is None and not quotes
+    update = {"delimiter": file.delimiter or delimiter, "quotes": quotes if file.quotes is None else file.quotes}
+    file = file.model_copy(update=update)
+    return open_single_file(reference, partial(_read, file=file, languages=languages, refuse_quotes=undeclared))
+
+
+def _read(path: Path, file: CorpusFile, languages: Languages, refuse_quotes: bool) -> Iterator[Pair]:
+    with closing(read_lines(path, file.encoding)) as lines:
+        sample = list(islice(lines, _SAMPLE))
+        delimiter = file.delimiter or _detect_delimiter(sample, file, str(path))
+        rows = _rows(chain(sample, lines), delimiter, bool(file.quotes), str(path))
+        if refuse_quotes:
+            rows = _without_quotes(rows, str(path))
+        yield from select_pairs(rows, file, str(path), languages)
+
+
+def _rows(lines: Iterable[str], delimiter: str, quotes: bool, name: str) -> Iterator[Row]:
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, quoting=quoting, strict=True)
+    while True:
+        first_line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            remedy = "if quotation marks are part of the text, set quotes = false" if quotes else "shorten it"
+            raise UserError(f"{name} line {first_line}: {_describe(error)}; {remedy}") from None
+        if row is None:
+            return
+        if row or not quotes:  # a blank line separates or ends the rows of a CSV file
+            yield first_line, row or [""]
+
+
+def _describe(error: csv.Error) -> str:
+    problem = str(error)
+    if "unexpected end of data" in problem or "field limit" in problem:
+        return "a quotation mark is opened and not closed"
+    return problem
+
+
+def _without_quotes(rows: Iterator[Row], name: str) -> Iterator[Row]:
+    """The rows; UndeclaredError if a column is written as Excel does it, in quotation marks and with "" inside."""
+    width = 2
+    for number, row in rows:
+        width = max(width, len(row)) if number == 1 else width
+        for cell in row:
+            opened = len(row) != width and cell.count('"') % 2  # and closed on another line
+            if cell.startswith('"') and (opened or _QUOTED.fullmatch(cell)):
+                problem = f"{name} line {number}: the quotation marks in {_shorten(cell)} look like those of Excel"
+                raise UndeclaredError(f"{problem}; if they are part of the text, set quotes = false", quotes=True)
+        yield number, row
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}…"
+
+
+def _detect_delimiter(sample: list[str], file: CorpusFile, name: str) -> str:
+    """The only delimiter that gives the first rows the same number of columns.
+
+    Raises:
+        UserError: There are several, or none.
+    """
+    whole = len(sample) < _SAMPLE
+    possible = [each for each in _DELIMITERS if _is_consistent(sample, each, bool(file.quotes), whole)]
+    if len(possible) == 1 or not sample:
+        return possible[0] if possible else ","
+    if possible:
+        shown = " or ".join(_DELIMITERS[each] for each in possible)
+        raise UndeclaredError(f"{name} line 1: the columns may be separated by {shown}", delimiter=possible[0])
+    return max(_DELIMITERS, key=sample[0].count)  # then the rows or the quotes are wrong, and reading says which
+
+
+def _is_consistent(sample: list[str], delimiter: str, quotes: bool, whole: bool) -> bool:
+    try:
+        widths = [len(row) for _, row in _rows(sample, delimiter, quotes, "")]
+    except UserError:  # the sample may end inside quotation marks
+        if whole:
+            return False
+        return _is_consistent(sample[:-1], delimiter, quotes, whole) if len(sample) > 1 else False
+    return len(set(widths)) == 1 and widths[0] > 1

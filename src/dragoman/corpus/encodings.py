@@ -1,0 +1,112 @@
+"""What the bytes of a file reveal about its encoding and its content."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from dragoman.corpus.references import UndeclaredError
+from dragoman.errors import UserError
+
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it starts with
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_SIGNATURES = {
+    b"PK\x03\x04": "a ZIP archive, as are XLSX and DOCX files; its name should end accordingly",
+    b"\x1f\x8b": "a gzip file; its name should end in .gz",
+    b"BZh": "a bzip2 file; decompress it first",
+    b"\xfd7zXZ": "an xz file; decompress it first",
+    b"\x28\xb5\x2f\xfd": "a Zstandard file; decompress it first",
+    b"%PDF": "a PDF document; extract its text first",
+    b"\xd0\xcf\x11\xe0": "an old Excel or Word document; save it as .xlsx or .csv first",
+    b"MZ": "a Windows program, not text",
+    b"\x7fELF": "a program, not text",
+    b"\x89PNG": "a picture, not text",
+}
+_MAX_ACCENTED = 0.4  # of the letters; in languages that are written in Windows-1252, far fewer have accents
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+_ACCENTED_WORD = re.compile(r"[^\W\d_a-zA-Z]{4}")
+
+
+def find_byte_order_mark(head: bytes) -> str | None:
+    """The encoding whose byte order mark a file starts with."""
+    return next((encoding for mark, encoding in _BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
+
+
+def describe_content(head: bytes) -> str | None:
+    """What a file that is not text is, given its first bytes."""
+    return next((content for mark, content in _SIGNATURES.items() if head.startswith(mark)), None)
+
+
+def explain_damage(problem: str, head: bytes, damaged: bytes) -> UserError:
+    """The error for a text file that is not UTF-8 or contains control characters, with the cause if it is known.
+
+    Args:
+        problem: What is wrong, and where.
+        head: The first bytes of the file.
+        damaged: The bytes of the line with the problem.
+    """
+    if content := describe_content(head):
+        return UserError(f"{problem}; the file is {content}")
+    if (encoding := find_byte_order_mark(head)) and encoding != "utf-8-sig":
+        return UndeclaredError(
+            f"{problem}; the file starts with the byte order mark of {encoding.upper()}", encoding=encoding
+        )
+    if encoding := _find_utf16(head):
+        return UndeclaredError(f"{problem}; the file looks like UTF-16 without a byte order mark", encoding=encoding)
+    if "not valid UTF-8" in problem and looks_like_windows_1252(damaged):
+        return UndeclaredError(f"{problem}; the file looks like Windows-1252", encoding="cp1252")
+    return UserError(problem)
+
+
+def _find_utf16(head: bytes) -> str | None:
+    """UTF-16 of text that is mostly ASCII: every other byte is NUL."""
+    for encoding, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
+        if len(head) >= 4 and zeros.count(0) > 0.6 * len(zeros):
+            return encoding
+    return None
+
+
+def looks_like_windows_1252(line: bytes) -> bool:
+    """Whether a line that is not UTF-8 is plausible as Windows-1252, which is also the superset of Latin-1."""
+    try:
+        text = line.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    letters = re.findall(r"[^\W\d_]", text)
+    accented = sum(not letter.isascii() for letter in letters)
+    is_text = not _ACCENTED_WORD.search(text) and not _CONTROL.search(text)
+    return is_text and accented <= max(2, _MAX_ACCENTED * len(letters))
+
+
+def check_declared(encoding: str, head: bytes, name: str) -> None:
+    """Check that a declared encoding exists and that the first bytes of the file do not contradict it.
+
+    Raises:
+        UserError: It is unknown, or the file is UTF-8 or has a byte order mark of another encoding.
+    """
+    try:
+        codec = codecs.lookup(encoding).name
+        "".encode(codec)
+    except LookupError:
+        raise UserError(f"{name}: unknown encoding {encoding!r}; use a name such as 'cp1252' or 'utf-16'") from None
+    mark = find_byte_order_mark(head)
+    wide = codec.startswith(("utf-16", "utf-32"))
+    if mark and mark[:6] != codec[:6]:
+        raise UserError(f"{name}: encoding = {encoding!r}, but the file starts with the byte order mark of {mark[:6]}")
+    if not codec.startswith("utf") and not head.isascii() and _is_utf8(head):
+        raise UserError(f"{name}: encoding = {encoding!r}, but the file is UTF-8; set it to 'utf-8'")
+    if wide and head and not mark and b"\0" not in head:
+        raise UserError(f"{name}: encoding = {encoding!r}, but the file is not; remove or correct the encoding")
+
+
+def _is_utf8(head: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be incomplete
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,67 @@
+"""Translation memories in TMX (Translation Memory eXchange) 1.4."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import IO
+from xml.etree.ElementTree import Element
+
+from dragoman.corpus.language_tags import find_language
+from dragoman.corpus.lines import open_binary
+from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.references import as_corpus_file, has_suffix, refuse_settings
+from dragoman.corpus.rows import open_single_file
+from dragoman.corpus.segments import require_languages, to_pair
+from dragoman.corpus.xml_units import Unit, read_units
+from dragoman.settings import CorpusReference
+
+SYNTAX = "a .tmx file"
+
+
+def recognizes(reference: CorpusReference) -> bool:
+    """Whether this is a path that ends in ``.tmx`` or ``.tmx.gz``."""
+    return has_suffix(reference, ".tmx")
+
+
+def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
+    """The units in this file that have both languages; UserError if it is missing."""
+    refuse_settings(reference, "delimiter", "columns", "header", "quotes")
+    return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
+
+
+def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
+    with open_binary(path) as stream:
+        yield from read_tmx(stream, str(path), encoding, languages)
+
+
+def read_tmx(stream: IO[bytes], name: str, encoding: str | None, languages: Languages) -> Iterator[Pair]:
+    """The pairs of a translation memory; units without one of the languages are skipped.
+
+    Raises:
+        UserError: No unit has both languages, or the file is not well-formed (see `read_units`).
+    """
+    found: Counter[str] = Counter()
+    matched = False
+    for unit in read_units(stream, name, encoding, ["tu"]):
+        segments = _find_segments(unit)
+        source, target = (find_language(language, tuple(segments)) for language in languages)
+        if source is not None and target is not None and source != target:
+            matched = True
+            yield to_pair(segments[source], segments[target], f"{name} line {unit.line}")
+        elif not matched:
+            found.update(segments.keys())
+    require_languages(matched, found, languages, name, "unit")
+
+
+def _find_segments(unit: Unit) -> dict[str, Element]:
+    """The first segment of each language in a unit."""
+    segments: dict[str, Element] = {}
+    for variant in unit.element.iterfind("tuv"):
+        language = variant.get("xml:lang") or variant.get("lang") or ""
+        segment = variant.find("seg")
+        if segment is not None and language:
+            segments.setdefault(language, segment)
+    return segments

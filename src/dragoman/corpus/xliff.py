@@ -1,0 +1,79 @@
+"""Translation projects in XLIFF 1.2 and 2.x."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from dragoman.corpus.language_tags import find_language
+from dragoman.corpus.lines import open_binary
+from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.references import as_corpus_file, has_suffix, refuse_settings
+from dragoman.corpus.rows import open_single_file
+from dragoman.corpus.segments import require_languages, to_pair
+from dragoman.corpus.xml_units import Unit, read_units
+from dragoman.errors import UserError
+from dragoman.settings import CorpusReference
+
+SYNTAX = "a .xliff file"
+
+_SUFFIXES = (".xliff", ".xlf", ".sdlxliff", ".mqxliff", ".mxliff")
+_UNTRANSLATED = {"new", "needs-translation", "initial"}
+"""States of targets that are not translations yet; often they are copies of the source."""
+
+
+def recognizes(reference: CorpusReference) -> bool:
+    """Whether this is a path that ends in ``.xliff``, ``.xlf`` or the suffix of a program's XLIFF files."""
+    return has_suffix(reference, *_SUFFIXES)
+
+
+def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
+    """The translated segments in this file; UserError if it is missing."""
+    refuse_settings(reference, "delimiter", "columns", "header", "quotes")
+    return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
+
+
+def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
+    found: Counter[str] = Counter()
+    matched = False
+    with open_binary(path) as stream:
+        for unit in read_units(stream, str(path), encoding, ["trans-unit", "unit"], ["file", "xliff"]):
+            tags = _find_languages(unit, str(path))
+            forward, backward = _matches(tags, languages), _matches(tags[::-1], languages)
+            for source, target in _find_segments(unit.element):
+                if forward or backward:
+                    matched = True
+                    yield to_pair(*((source, target) if forward else (target, source)), f"{path} line {unit.line}")
+                else:
+                    found[" to ".join(filter(None, tags))] += 1
+    require_languages(matched, found, languages, str(path), "segment")
+
+
+def _find_languages(unit: Unit, name: str) -> tuple[str, str]:
+    """The tags of source and target; that of the target is empty if the file does not declare it."""
+    file, root = unit.context.get("file", {}), unit.context.get("xliff", {})
+    source = file.get("source-language") or root.get("srcLang")
+    target = unit.element.find("target")
+    in_target = target.get("xml:lang") if target is not None else None
+    if not source:
+        raise UserError(f"{name} line {unit.line}: the source language is missing (source-language or srcLang)")
+    return source, file.get("target-language") or root.get("trgLang") or in_target or ""
+
+
+def _matches(tags: tuple[str, ...], languages: Languages) -> bool:
+    """Whether the declared tags stand for the languages; at least one is declared."""
+    return all(
+        not tag or find_language(language, (tag,)) is not None for tag, language in zip(tags, languages, strict=True)
+    )
+
+
+def _find_segments(unit: Element) -> Iterator[tuple[Element, Element]]:
+    """Source and target of each translated segment; the unit itself is the only segment in XLIFF 1.2."""
+    for segment in unit.iterfind("segment") if unit.tag == "unit" else (unit,):
+        source, target = segment.find("source"), segment.find("target")
+        if source is None or target is None or {segment.get("state"), target.get("state")} & _UNTRANSLATED:
+            continue
+        yield source, target

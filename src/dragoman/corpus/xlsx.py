@@ -1,0 +1,82 @@
+"""Excel workbooks: the first sheet is a table."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dragoman.corpus.archive import DAMAGED, open_archive
+from dragoman.corpus.columns import Row, select_pairs
+from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.references import as_corpus_file, has_suffix, refuse_settings
+from dragoman.corpus.rows import open_single_file
+from dragoman.errors import UserError
+from dragoman.settings import CorpusFile, CorpusReference
+
+SYNTAX = "a .xlsx file"
+
+MAX_BYTES = 1_000_000_000  # of the content; openpyxl keeps all different texts in memory
+MAX_ROWS = 1 << 20  # of Excel
+MAX_COLUMNS = 1000
+_INVALID = (*DAMAGED, KeyError, IndexError, TypeError, ValueError, AttributeError, SyntaxError)
+"""What openpyxl raises for files that are not valid; SyntaxError is the one of XML."""
+
+
+def recognizes(reference: CorpusReference) -> bool:
+    """Whether this is a path that ends in ``.xlsx`` or ``.xlsm``."""
+    return has_suffix(reference, ".xlsx", ".xlsm")
+
+
+def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
+    """The rows of the first sheet of this workbook; UserError if it is missing."""
+    refuse_settings(reference, "encoding", "delimiter", "quotes")
+    return open_single_file(reference, partial(_read, file=as_corpus_file(reference), languages=languages))
+
+
+def _read(path: Path, file: CorpusFile, languages: Languages) -> Iterator[Pair]:
+    with open_archive(path, MAX_BYTES) as archive:
+        yield from select_pairs(_rows(archive, str(path)), file, str(path), languages)
+
+
+def _rows(archive: zipfile.ZipFile, name: str) -> Iterator[Row]:
+    """The rows of the first sheet that are not empty, all as wide as the first of them."""
+    number, width = 0, 0
+    try:
+        for number, values in enumerate(_open_sheet(archive), start=1):
+            if number > MAX_ROWS:
+                raise UserError(f"{name}: more than {MAX_ROWS:,} rows; export it as .csv")
+            texts = [_to_text(value, f"{name} line {number}") for value in values]
+            while len(texts) > width and not texts[-1]:
+                texts.pop()
+            if texts and any(texts):
+                width = width or len(texts)
+                yield number, texts + [""] * (width - len(texts))
+    except _INVALID as error:
+        place = f"{name} line {number + 1}" if number else name
+        raise UserError(f"{place}: not a valid Excel workbook ({error}); save it again, or as .csv") from None
+
+
+def _open_sheet(archive: zipfile.ZipFile) -> Iterator[Sequence[Any]]:
+    from openpyxl import load_workbook
+
+    assert archive.fp is not None, "the archive is open"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about features of Excel, such as charts, that are not read
+        workbook = load_workbook(archive.fp, read_only=True, data_only=True, keep_links=False)
+    sheet: Any = workbook.worksheets[0]
+    sheet.reset_dimensions()  # those in the file may be wrong, and rows outside of them would be missing
+    rows: Iterator[Sequence[Any]] = sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS)
+    return rows
+
+
+def _to_text(value: Any, place: str) -> str:
+    """A text or a number as text; the text of a date would depend on its format, which is not known."""
+    if value is None:
+        return ""
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise UserError(f"{place}: {value} is a date or a time, not text; change the format of the column to Text")

@@ -1,0 +1,79 @@
+"""ZIP archives as OPUS offers them: two line-aligned files, or a translation memory."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path, PurePosixPath
+
+from dragoman.corpus.archive import open_archive
+from dragoman.corpus.language_tags import find_language
+from dragoman.corpus.lines import decode_lines
+from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.references import as_corpus_file, has_suffix, refuse_settings
+from dragoman.corpus.rows import open_single_file
+from dragoman.corpus.tmx import read_tmx
+from dragoman.errors import UserError
+from dragoman.settings import CorpusReference
+
+SYNTAX = "a .zip file"
+
+MAX_BYTES = 200_000_000_000  # of the content, which is streamed
+_SHOWN = 10  # names in a message
+
+
+def recognizes(reference: CorpusReference) -> bool:
+    """Whether this is a path that ends in ``.zip``."""
+    return has_suffix(reference, ".zip")
+
+
+def open_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
+    """The two line-aligned files, or else the .tmx file, in this archive; UserError if it is missing."""
+    refuse_settings(reference, "delimiter", "columns", "header", "quotes")
+    return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
+
+
+def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
+    with open_archive(path, MAX_BYTES) as archive:
+        names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+        if sides := _find_sides(names, languages, path):
+            yield from _align(archive, path, sides, encoding)
+            return
+        memories = [name for name in names if name.lower().endswith(".tmx")]
+        if len(memories) != 1:
+            shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+            raise UserError(
+                f"{path}: expected two files that end in .{languages[0]} and .{languages[1]}, or one .tmx file, but it "
+                f"contains {shown or 'no files'}; extract the right ones"
+            )
+        with archive.open(memories[0]) as stream:
+            yield from read_tmx(stream, f"{path}:{memories[0]}", encoding, languages)
+
+
+def _find_sides(names: list[str], languages: Languages, path: Path) -> tuple[str, str] | None:
+    """The files whose suffixes are the languages and whose names are equal otherwise."""
+    found = []
+    for stem in {PurePosixPath(name).with_suffix("") for name in names}:
+        files = {PurePosixPath(name).suffix[1:]: name for name in names if PurePosixPath(name).with_suffix("") == stem}
+        source, target = (find_language(language, tuple(files)) for language in languages)
+        if source and target and source != target:
+            found.append((files[source], files[target]))
+    if len(found) > 1:
+        shown = ", ".join(source for source, _ in sorted(found)[:_SHOWN])
+        raise UserError(f"{path}: contains several corpora ({shown}); extract it and list those to use")
+    return found[0] if found else None
+
+
+def _align(archive: zipfile.ZipFile, path: Path, names: tuple[str, str], encoding: str | None) -> Iterator[Pair]:
+    """The pairs of two files. Control characters become spaces: users cannot fix a public corpus."""
+    source_name, target_name = (f"{path}:{name}" for name in names)
+    with archive.open(names[0]) as sources, archive.open(names[1]) as targets:
+        source_lines = decode_lines(sources, source_name, encoding, replace_controls=True)
+        target_lines = decode_lines(targets, target_name, encoding, replace_controls=True)
+        for number, (source, target) in enumerate(zip_longest(source_lines, target_lines), start=1):
+            if source is None or target is None:
+                shorter = source_name if source is None else target_name
+                raise UserError(f"files of different length: {shorter} ends before line {number:,} of the other")
+            yield Pair(source, target)

@@ -1,0 +1,288 @@
+"""Broken and misleading files of every format are refused with place and remedy, and within bounds."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.corpus import xml_units
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.pair import Pair
+from dragoman.errors import UserError
+from dragoman.settings import CorpusFile, CorpusReference, FilePair
+
+
+def read(reference: CorpusReference) -> list[Pair]:
+    return list(read_corpus(reference, source_language="de", target_language="en"))
+
+
+def tmx(body: str, start: str = "<?xml version='1.0'?>\n", encoding: str = "utf-8") -> bytes:
+    return f"{start}<tmx version='1.4'>\n<header/>\n<body>\n{body}\n</body>\n</tmx>\n".encode(encoding)
+
+
+def unit(source: str = "ein Hund", target: str = "a dog", languages: tuple[str, str] = ("de", "en")) -> str:
+    variants = zip(languages, (source, target), strict=True)
+    return "<tu>" + "".join(f"<tuv xml:lang='{tag}'><seg>{text}</seg></tuv>" for tag, text in variants) + "</tu>"
+
+
+def xliff(unit: str, file: str = "source-language='de' target-language='en'") -> bytes:
+    return f"<xliff version='1.2'>\n<file {file}><body>\n{unit}\n</body></file></xliff>".encode()
+
+
+def archive(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as written:
+        for name, content in files.items():
+            written.writestr(name, content)
+    return buffer.getvalue()
+
+
+def zip_bomb(content: str) -> bytes:
+    """An archive that declares a terabyte."""
+    data = bytearray(archive({content: b"x"}))
+    position = data.index(b"PK\x01\x02")
+    data[position + 24 : position + 28] = struct.pack("<I", 0xFFFFFFF0)
+    return bytes(data)
+
+
+ENTITIES = "<!DOCTYPE tmx [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;&a;'>]>\n"
+EXTERNAL = "<!DOCTYPE tmx [<!ENTITY a SYSTEM 'file:///etc/passwd'>]>\n"
+UMLAUT = "Übermütig wäre das"
+PO_HEADER = 'msgid ""\nmsgstr "Language: en\\nContent-Type: text/plain; charset=UTF-8\\n"\n\n'
+
+BROKEN: dict[str, tuple[str, bytes, list[str]]] = {
+    "tmx cut off": (
+        "t.tmx",
+        tmx(unit())[:-20],
+        ["line 5: not well-formed XML: unclosed token", "export or download it again"],
+    ),
+    "tmx cut in a unit": ("t.tmx", tmx(unit())[:-50], ["line 5: not well-formed XML: ", "export or download"]),
+    "tmx gz cut off": ("t.tmx.gz", gzip.compress(tmx(unit() * 999))[:-20], ["t.tmx.gz line ", "export or download"]),
+    "tmx not gz": ("t.tmx.gz", tmx(unit()), ["cannot be read to the end (Not a gzipped file"]),
+    "tmx with wrong tags": ("t.tmx", tmx("<tu></tuv>"), ["line 5: not well-formed XML: mismatched tag"]),
+    "tmx without a language": ("t.tmx", tmx(unit(languages=("de", "fr"))), ["no unit in de and en", "fr (1 unit)"]),
+    "tmx without units": ("t.tmx", tmx(""), ["no unit with text in two languages"]),
+    "tmx with blank targets": ("t.tmx", tmx(unit(target=" ")), ["target side of", "only empty lines (1)"]),
+    "tmx with entities": ("t.tmx", tmx(unit("&b;"), ENTITIES), ["line 1: the entity &a; is not allowed"]),
+    "tmx with a file": ("t.tmx", tmx(unit("&a;"), EXTERNAL), ["line 1: the entity &a; is not allowed"]),
+    "tmx with undefined entities": (
+        "t.tmx",
+        tmx(unit("a&nbsp;b"), "<!DOCTYPE tmx SYSTEM 'tmx14.dtd'>\n"),
+        ["line 5: the entity &nbsp; is not allowed; write the character itself"],
+    ),
+    "tmx nested deeply": ("t.tmx", tmx("<tu>" + "<hi>" * 200_000), ["line 5: elements are nested more than 100 deep"]),
+    "tmx nested outside units": ("t.tmx", tmx("<x>" * 200_000), ["line 5: elements are nested more than 100 deep"]),
+    "tmx with a huge unit": ("t.tmx", tmx(unit("x" * 9_000_000)), ["line 5: an element of more than 4,000,000 bytes"]),
+    "tmx with a huge comment": ("t.tmx", tmx(f"<!--{'x' * 9_000_000}-->"), ["line 5: an element of more than"]),
+    "tmx with a long text": ("t.tmx", tmx(unit("x" * 100_001)), ["line 5: longer than 100,000 characters"]),
+    "tmx in Windows-1252": (
+        "t.tmx",
+        tmx("\n" + unit(UMLAUT), encoding="cp1252"),
+        ["line 6: not valid utf-8", "Windows-1252", 'encoding = "cp1252"', "--encoding cp1252"],
+    ),
+    "tmx in another encoding": (
+        "t.tmx",
+        tmx(unit("привет"), "<?xml version='1.0' encoding='ascii'?>", "cp1251"),
+        ["line 4: not valid ascii", "declares a wrong encoding"],
+    ),
+    "tmx in an unknown encoding": ("t.tmx", tmx("", "<?xml version='1.0' encoding='klingon'?>"), ["unknown encoding"]),
+    "empty tmx": ("t.tmx", b"", ["t.tmx: empty file; export or download it again"]),
+    "program as tmx": ("t.tmx", b"MZ\x90\x00\x03\xff\xff\xb8" * 99, ["line 1: not ", "a Windows program, not text"]),
+    "text as tmx": ("t.tmx", b"Hello.\n", ["line 1: not XML"]),
+    "xliff cut off": ("t.xlf", xliff("<trans-unit/>")[:-9], ["line 4: not well-formed XML", "export or download"]),
+    "xliff without a translation": ("t.xlf", xliff("<trans-unit><source>a</source></trans-unit>"), ["no segment with"]),
+    "xliff in other languages": (
+        "t.xlf",
+        xliff("<trans-unit><source>a</source><target>b</target></trans-unit>", "source-language='fr'"),
+        ["no segment in de and en, only in fr (1 segment)"],
+    ),
+    "xliff without languages": (
+        "t.xliff",
+        b"<xliff>\n<unit><segment><source>a</source><target>b</target></segment></unit></xliff>",
+        ["line 2: the source language is missing"],
+    ),
+    "xliff with entities": ("t.xliff", ENTITIES.encode() + xliff(""), ["line 1: the entity &a; is not allowed"]),
+    "po without a language": ("t.po", b'msgid "a"\nmsgstr "b"\n', ["is not known; add 'Language: en", "en.po"]),
+    "po in another language": (
+        "t.po",
+        b'msgid ""\nmsgstr "Language: fr\\n"\nmsgid "a"\nmsgstr "b"',
+        ["are in fr, not"],
+    ),
+    "po cut off": (
+        "t.po",
+        f'{PO_HEADER}msgid "a"\nmsgstr "b'.encode(),
+        ["line 5: not a line of a PO file: 'msgstr \"b"],
+    ),
+    "po cut between lines": ("t.po", f'{PO_HEADER}msgid "a"\n'.encode(), ["line 4: a message without", "cut off"]),
+    "po with a doubled line": ("t.po", b'msgid "a"\nmsgstr "b"\nmsgstr "c"', ["line 3: a second msgstr"]),
+    "po with a stray text": ("t.po", b'"a"\n', ["line 1: not a line of a PO file"]),
+    "po in Windows-1252": (
+        "t.po",
+        f'{PO_HEADER}msgid "{UMLAUT}"\nmsgstr "b"\n'.encode("cp1252"),
+        ["line 4: not valid UTF-8", "Windows-1252", 'encoding = "cp1252"'],
+    ),
+    "po with a wrong charset": (
+        "t.po",
+        f'{PO_HEADER}msgid "{UMLAUT}"\nmsgstr "b"\n'.replace("UTF-8", "ISO-8859-1").encode(),
+        ["but the file is UTF-8; set it to 'utf-8'"],
+    ),
+    "program as po": ("t.po", b"\x7fELF\x02\x01\x01\x00\x00", ["line 1: control character", "a program, not text"]),
+    "csv with a header": (
+        "t.csv",
+        b"de,en\nein Hund,a dog\n",
+        ["line 1: 'de' and 'en' look like a header row", "header = true", "--header", "header = false"],
+    ),
+    "csv with a header in words": ("t.csv", b"Deutsch;Text (English)\na;b\n", ["look like a header row"]),
+    "csv with many columns": (
+        "t.csv",
+        b"id,de,en\n1,ein Hund,a dog\n",
+        ["expected 2 columns, found 3, which look like a header row", 'columns = ["de", "en"]', "--columns de,en"],
+    ),
+    "csv with more columns": ("t.csv", b"1,a,b\n2,c,d\n", ["line 1: expected 2 columns, found 3", "--columns 1,2"]),
+    "csv with one column": ("t.csv", b"a\nb\n", ["line 1: expected 2 columns, found 1"]),
+    "csv with ragged rows": ("t.csv", b"a;b\n" * 99 + b"c;d;e\n", ["line 100: expected 2 columns, found 3"]),
+    "csv with two delimiters": (
+        "t.csv",
+        b"a;b,c\n" * 9,
+        ["line 1: the columns may be separated by commas or semicolons", 'delimiter = ","', "--delimiter ,"],
+    ),
+    "csv with an open quote": (
+        "t.csv",
+        b'a,b\n"c,d\n' + b"e,f\n" * 60_000,
+        ["line 2: a quotation mark is opened and not closed", "quotes = false"],
+    ),
+    "csv with text after a quote": ("t.csv", b'a,b\n"c"d,e\n', ["line 2: ',' expected after '\"'"]),
+    "csv in UTF-16": (
+        "t.csv",
+        "a,b\n".encode("utf-16"),
+        ["line 1: not valid UTF-8", "byte order mark of UTF-16", 'encoding = "utf-16"', "--encoding utf-16"],
+    ),
+    "csv in UTF-16 without a mark": ("t.csv", b"a\0,\0b\0\n\0", ["line 1: control", 'encoding = "utf-16-le"']),
+    "csv in Windows-1252": (
+        "t.csv",
+        f"a,b\n{UMLAUT},b\n".encode("cp1252"),
+        ["line 2: not valid UTF-8 (byte 0xdc at position 1)", "looks like Windows-1252", "--encoding cp1252"],
+    ),
+    "csv in an unknown encoding": ("t.csv", "привет,b\n".encode("cp1251"), ["line 1: not valid UTF-8"]),
+    "workbook as csv": ("t.csv", archive({"a": b"b"}), ["line 1: ", "a ZIP archive, as are XLSX"]),
+    "empty csv": ("t.csv", b"", ["t.csv: empty file"]),
+    "tsv of Excel": (
+        "t.tsv",
+        b'a\tb\n"He said ""no"" twice"\tb\n',
+        ["line 2: the quotation marks in", "look like those of Excel", "quotes = true", "--quotes", "quotes = false"],
+    ),
+    "tsv with line breaks": ("t.tsv", b'a\tb\n"c\nd"\te\n', ["line 2: the quotation marks in", "quotes = true"]),
+    "tsv with a header": ("t.tsv", b"source\ttarget\na\tb\n", ["line 1: 'source' and 'target' look like a header"]),
+    "aligned UTF-16": ("t.tsv", "\ufeffa\tb".encode("utf-16-be"), ["line 1: not valid UTF-8", 'encoding = "utf-16"']),
+    "jsonl in Windows-1252": ("t.jsonl", f'{{"de": "{UMLAUT}", "en": "b"}}'.encode("cp1252"), ['encoding = "cp1252"']),
+    "text as xlsx": ("t.xlsx", b"a,b\n", ["t.xlsx: not a valid ZIP archive", "export or download it again"]),
+    "archive as xlsx": ("t.xlsx", archive({"a": b"b"}), ["not a valid Excel workbook", "save it again, or as .csv"]),
+    "xlsx bomb": ("t.xlsx", zip_bomb("xl/workbook.xml"), ["would become 4,294,967,280 bytes", "extract it yourself"]),
+    "zip bomb": ("t.zip", zip_bomb("t.de"), ["would become 4,294,967,280 bytes", "extract it yourself"]),
+    "zip cut off": ("t.zip", archive({"t.de": b"a\n", "t.en": b"b\n"})[:-30], ["not a valid ZIP archive", "download"]),
+    "zip with a path": ("t.zip", archive({"../t.de": b"a\n", "../t.en": b"b\n"}), ["unsafe file name '../t.de'"]),
+    "zip with a root": ("t.zip", archive({"/t.de": b"a\n", "/t.en": b"b\n"}), ["unsafe file name"]),
+    "zip without a language": ("t.zip", archive({"t.de": b"a\n"}), ["in .de and .en", "contains t.de"]),
+    "zip with two corpora": (
+        "t.zip",
+        archive(dict.fromkeys(["a.de", "a.en", "b.de", "b.en"], b"a\n")),
+        ["contains several corpora (a.de, b.de)"],
+    ),
+    "zip with different lengths": (
+        "t.zip",
+        archive({"t.de": b"a\n", "t.en": b"a\nb\n"}),
+        ["files of different length: ", "t.zip:t.de ends before line 2"],
+    ),
+    "zip with invalid text": ("t.zip", archive({"t.de": b"\xff\n", "t.en": b"a\n"}), ["t.zip:t.de line 1: not valid"]),
+    "zip in a zip": ("t.zip", archive({"t.zip": archive({"t.de": b"", "t.en": b""})}), ["contains t.zip"]),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_files_are_refused_with_place_and_remedy(name: str, tmp_path: Path) -> None:
+    file_name, content, parts = BROKEN[name]
+    path = tmp_path / file_name
+    path.write_bytes(content)
+    with pytest.raises(UserError) as error:
+        read(str(path))
+    assert str(path) in str(error.value)
+    for part in parts:
+        assert part in str(error.value)
+
+
+WRONG_SETTINGS: dict[str, tuple[str, bytes, dict[str, Any], str]] = {
+    "UTF-8 as Windows-1252": ("t.tsv", "ü\tb\n".encode(), {"encoding": "cp1252"}, "but the file is UTF-8"),
+    "UTF-8 as UTF-16": ("t.tsv", b"a\tb\n", {"encoding": "utf-16"}, "encoding = 'utf-16', but the file is not"),
+    "UTF-16 as Windows-1252": ("t.tsv", "a\tb".encode("utf-16"), {"encoding": "cp1252"}, "byte order mark of utf-16"),
+    "unknown encoding": ("t.tsv", b"a\tb\n", {"encoding": "klingon"}, "unknown encoding 'klingon'"),
+    "binary codec": ("t.tsv", b"a\tb\n", {"encoding": "hex"}, "unknown encoding 'hex'"),
+    "wrong encoding": ("t.tsv", b"a\tb\n\xff\tb\n", {"encoding": "shift_jis"}, "not valid shift_jis"),
+    "missing name": ("t.csv", b"a,b\n1,2\n", {"columns": ("a", "c")}, "no column named 'c', only 'a', 'b'"),
+    "doubled name": ("t.csv", b"a,a\n1,2\n", {"columns": ("a", "a")}, "several columns named 'a'"),
+    "missing column": ("t.csv", b"a,b\n1,2\n", {"columns": (1, 3)}, "there is no column 3, only 2"),
+    "missing column with a header": ("t.csv", b"a,b\n1,2\n", {"columns": (3, 1), "header": True}, "no column 3"),
+    "names without a header": ("t.csv", b"a,b\n", {"columns": ("a", "b"), "header": False}, "needs a header row"),
+    "unknown header": ("t.csv", b"x,y,z\n1,2,3\n", {"header": True}, "no columns named 'de' and 'en', only 'x', 'y'"),
+    "wrong delimiter": ("t.csv", b"a,b\n", {"delimiter": ";"}, "expected 2 columns, found 1"),
+    "columns of a TMX file": ("t.tmx", tmx(""), {"columns": (1, 2)}, "columns = [1, 2] has no meaning"),
+    "encoding of a workbook": ("t.xlsx", b"", {"encoding": "cp1252"}, 'encoding = "cp1252" has no meaning'),
+    "a directory": ("", b"", {}, "expected one of: a path with {lang}"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_SETTINGS)
+def test_wrong_settings_are_refused(name: str, tmp_path: Path) -> None:
+    file_name, content, settings, message = WRONG_SETTINGS[name]
+    path = tmp_path / file_name
+    if file_name:
+        path.write_bytes(content)
+    with pytest.raises(UserError) as error:
+        read(CorpusFile(file=str(path), **settings))
+    assert message in str(error.value)
+
+
+def test_remedies_are_complete(tmp_path: Path) -> None:
+    """The remedy keeps the settings that are given, and reading with it succeeds."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(f"1;de;en\n1;{UMLAUT};b\n".encode("cp1252"))
+    given = CorpusFile(file=str(path), columns=("de", "en"))
+    with pytest.raises(UserError) as error:
+        read(given)
+    assert f'{{file = "{path}", encoding = "cp1252", columns = ["de", "en"]}}' in str(error.value)
+    assert "converted.tsv --languages de-en --encoding cp1252 --columns de,en" in str(error.value)
+    assert read(given.model_copy(update={"encoding": "cp1252"})) == [Pair(UMLAUT, "b")]
+
+
+def test_two_files_in_another_encoding(tmp_path: Path) -> None:
+    files = FilePair(source=f"{tmp_path}/t.de", target=f"{tmp_path}/t.en")
+    for file in (files.source, files.target):
+        Path(file).write_bytes(f"{UMLAUT}\n".encode("cp1252"))
+    with pytest.raises(UserError, match=r"t\.de line 1: .*looks like Windows-1252") as error:
+        read(files)
+    assert 't.en", encoding = "cp1252"}' in str(error.value)
+    assert "t.en 'converted.{lang}' --languages de-en --encoding cp1252" in str(error.value)
+    assert read(files.model_copy(update={"encoding": "cp1252"})) == [Pair(UMLAUT, UMLAUT)]
+    pattern = CorpusFile(file=f"{tmp_path}/t.{{lang}}", encoding="cp1252")
+    assert read(pattern) == [Pair(UMLAUT, UMLAUT)]
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.csv", "t.jsonl", "t.tmx", "t.xlsx", "t.po", "t.xlf", "t.zip", "t.tsv.gz"])
+def test_other_formats_are_not_read_as_plain_text(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"a\tb\n")
+    path = str(tmp_path / name)
+    with pytest.raises(UserError, match=r"one sentence per line; .* dragoman convert .*converted\.\{lang\}"):
+        read(FilePair(source=path, target=path))
+
+
+def test_units_are_read_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit that a unit fits into, but no two of them do."""
+    monkeypatch.setattr(xml_units, "MAX_UNIT_BYTES", 70_000)
+    path = tmp_path / "t.tmx"
+    path.write_bytes(tmx(unit("x" * 50_000) * 20))
+    assert len(read(str(path))) == 20

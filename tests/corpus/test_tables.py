@@ -1,0 +1,162 @@
+"""CSV, TSV and XLSX: quotes, delimiters, header rows, chosen columns."""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.language_tags import find_language, looks_like_header
+from dragoman.corpus.pair import Pair
+from dragoman.errors import UserError
+from dragoman.settings import CorpusFile, CorpusReference
+
+PAIR = Pair("ein Hund", "a dog")
+
+
+def read(reference: CorpusReference, source: str = "de", target: str = "en") -> list[Pair]:
+    return list(read_corpus(reference, source_language=source, target_language=target))
+
+
+READ: dict[str, tuple[str, str, dict[str, Any], list[Pair]]] = {
+    "quotes": ("t.csv", '"a, ""b""",c\n', {}, [Pair('a, "b"', "c")]),
+    "quoted line breaks": ("t.csv", '"a\n  b\r\n\r\nc",d\r\n', {}, [Pair("a b c", "d")]),
+    "quoted line breaks at the ends": ("t.csv", '"\na\n",b\n', {}, [Pair("a", "b")]),
+    "blank lines": ("t.csv", "\na,b\n\nc,d\n\n", {}, [Pair("a", "b"), Pair("c", "d")]),
+    "semicolons, one row": ("t.csv", "a;b\n", {}, [Pair("a", "b")]),
+    "tabs in a csv": ("t.csv", "a, b; c\td\n", {"delimiter": "\t"}, [Pair("a, b; c", "d")]),
+    "detected tabs": ("t.csv", "a\tb\nc, d\te\n", {}, [Pair("a", "b"), Pair("c, d", "e")]),
+    "declared semicolons": ("t.csv", "a,x;b,y\n", {"delimiter": ";"}, [Pair("a,x", "b,y")]),
+    "no quotes": ("t.csv", '"a;b"\n', {"quotes": False}, [Pair('"a', 'b"')]),
+    "numbers": ("t.csv", "1,a,b\n2,c,d\n", {"columns": (3, 2)}, [Pair("b", "a"), Pair("d", "c")]),
+    "names": ("t.csv", "x,y,z\n1,2,3\n", {"columns": ("z", "x")}, [Pair("3", "1")]),
+    "numbers below a header": ("t.csv", "x,y,z\n1,2,3\n", {"columns": (3, 1), "header": True}, [Pair("3", "1")]),
+    "languages in the header": ("t.csv", "id,English,de-DE\n1,a dog,ein Hund\n", {"header": True}, [PAIR]),
+    "sides in the header": ("t.csv", "target_text,source_text\na dog,ein Hund\n", {"header": True}, [PAIR]),
+    "any header of two columns": ("t.csv", "x,y\nein Hund,a dog\n", {"header": True}, [PAIR]),
+    "text like a header": ("t.csv", "Text,Text\n", {"header": False}, [Pair("Text", "Text")]),
+    "literal quotes": ("t.tsv", '"Ja."\t"Yes."\n"a" b\tc "d"\n', {}, [Pair('"Ja."', '"Yes."'), Pair('"a" b', 'c "d"')]),
+    "columns of a tsv": ("t.tsv", '1\tein "Hund\ta dog\n', {"columns": (2, 3)}, [Pair('ein "Hund', "a dog")]),
+    "quotes of Excel": ("t.tsv", '"a ""b""\nc"\td\n', {"quotes": True}, [Pair('a "b" c', "d")]),
+    "declared literal quotes": ("t.tsv", '"a ""b"""\td\n', {"quotes": False}, [Pair('"a ""b"""', "d")]),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_tables_are_read(name: str, tmp_path: Path) -> None:
+    file_name, content, settings, pairs = READ[name]
+    path = tmp_path / file_name
+    path.write_bytes(content.encode())
+    assert read(CorpusFile(file=str(path), **settings)) == pairs
+    path.write_bytes(content.encode("utf-16"))
+    assert read(CorpusFile(file=str(path), encoding="utf-16", **settings)) == pairs
+
+
+def test_the_header_decides_the_direction(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("de,en\nein Hund,a dog\n")
+    table = CorpusFile(file=str(path), header=True)
+    assert read(table) == [PAIR]
+    assert read(table, "en", "de") == [Pair("a dog", "ein Hund")]
+
+
+def save(path: Path, *rows: list[Any]) -> str:
+    workbook = openpyxl.Workbook()
+    assert workbook.active is not None
+    for row in rows:
+        workbook.active.append(row)
+    workbook.create_sheet("second").append(["x", "y"])
+    workbook.save(path)
+    return str(path)
+
+
+def test_workbooks_have_numbers_blank_rows_and_other_columns(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [
+        ["id", "Deutsch", "English"],
+        [1, "ein Hund", "a dog"],
+        [],
+        [2, 42, 1.5],
+        [3, "zwei\nZeilen", None],
+    ]
+    path = save(tmp_path / "t.xlsx", *rows)
+    expected = [PAIR, Pair("42", "1.5"), Pair("zwei Zeilen", "")]
+    for columns in (None, ("Deutsch", "English"), (2, 3)):
+        assert read(CorpusFile(file=path, columns=columns, header=True)) == expected
+    with pytest.raises(UserError, match=r"expected 2 columns, found 3.*--columns Deutsch,English"):
+        read(path)
+
+
+def test_workbooks_are_refused_with_the_row(tmp_path: Path) -> None:
+    path = save(tmp_path / "t.xlsx", ["a", "b"], ["c", datetime.date(2024, 5, 1)])
+    with pytest.raises(UserError, match=r"t\.xlsx line 2: 2024-05-01.* is a date .*format of the column to Text"):
+        read(path)
+    path = save(tmp_path / "t.xlsx", ["a", "b"], ["c", "d", "e"])
+    with pytest.raises(UserError, match=r"t\.xlsx line 2: expected 2 columns, found 3"):
+        read(path)
+    path = save(tmp_path / "t.xlsx", ["de", "en"], ["c", "d"])
+    with pytest.raises(UserError, match=r"t\.xlsx line 1: 'de' and 'en' look like a header row"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"<worksheet", b"<!DOCTYPE x [<!ENTITY a 'b'>]><worksheet", "not a valid Excel workbook"),
+        (b"</sheetData>", b"", "not a valid Excel workbook"),
+        (b'<row r="2"', b'<row r="99999999999"', "more than 1,048,576 rows; export it as .csv"),
+        (b't="n"><v>1', b't="s"><v>999', "not a valid Excel workbook"),
+    ],
+)
+def test_damaged_workbooks_are_refused(old: bytes, new: bytes, message: str, tmp_path: Path) -> None:
+    reference = CorpusFile(file=save(tmp_path / "t.xlsx", ["de", "en"], [1, "a"]), header=True)
+    path = tmp_path / "t.xlsx"
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    sheet = files["xl/worksheets/sheet1.xml"]
+    assert old in sheet
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in (files | {"xl/worksheets/sheet1.xml": sheet.replace(old, new)}).items():
+            archive.writestr(name, content)
+    with pytest.raises(UserError, match=message):
+        read(reference)
+
+
+@pytest.mark.parametrize(
+    ("row", "is_header"),
+    [
+        (("de", "en"), True),
+        (("DE", "EN-us"), True),
+        (("Source text", "target_text"), True),
+        (("Deutsch", "Englisch"), True),
+        (("text_de", "text_en"), True),
+        (("Text (de)", "Text (en)"), True),
+        (("हिन्दी", "English"), True),
+        (("Ein Hund.", "A dog."), False),
+        (("de", "A dog."), False),
+        (("", ""), False),
+        (("Ja", "Yes"), False),
+    ],
+)
+def test_header_rows_are_recognized(row: tuple[str, str], is_header: bool) -> None:
+    assert looks_like_header(row, ("de", "en")) == is_header
+
+
+@pytest.mark.parametrize(
+    ("wanted", "available", "found"),
+    [
+        ("de", ["en", "de"], "de"),
+        ("de", ["de-AT", "de"], "de"),
+        ("DE", ["de_AT"], "de_AT"),
+        ("de-AT", ["de-DE", "de"], "de"),
+        ("de-AT", ["de-DE"], None),
+        ("de", ["deu", "", "den-X"], None),
+        ("zh", ["zh-Hans-CN"], "zh-Hans-CN"),
+    ],
+)
+def test_language_tags(wanted: str, available: list[str], found: str | None) -> None:
+    assert find_language(wanted, tuple(available)) == found
