@@ -34,6 +34,7 @@ COMMANDS = [
     ("doctor", "output"),
     ("inspect",),
     ("compare",),
+    ("convert",),
 ]
 
 

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.compare import compare
+from dragoman.cli.convert import convert
 from dragoman.cli.data import data_app
 from dragoman.cli.doctor import doctor_app
 from dragoman.cli.evaluate import evaluate
@@ -41,6 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "export": export_bundle,
     "inspect": inspect,
     "compare": compare,
+    "convert": convert,
 }
 for name, command in COMMANDS.items():
     app.command(name, cls=TrainCommand if name == "train" else None)(command)

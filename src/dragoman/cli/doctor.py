@@ -20,6 +20,7 @@ from dragoman.cli.options import (
     open_translator,
 )
 from dragoman.cli.output import print_json
+from dragoman.cli.text_files import FileOptions, LanguagesOption, find_references
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -59,7 +60,10 @@ def doctor_model(
 @doctor_app.command("data")
 def doctor_data(
     corpus: Annotated[
-        list[Path], typer.Argument(metavar="RECIPE|SOURCE TARGET", help="A recipe, or two line-aligned files.")
+        list[str],
+        typer.Argument(
+            metavar="RECIPE|FILES", help="A recipe, two line-aligned files, or files in another format, such as .tmx."
+        ),
     ],
     test: Annotated[
         tuple[Path, Path] | None,
@@ -72,6 +76,7 @@ def doctor_data(
             help="Write the training pairs without problems, and a list of the others, to this directory.",
         ),
     ] = None,
+    languages: LanguagesOption = None,
     as_json: AsJson = False,
     data_dir: DataDirectory = None,
 ) -> None:
@@ -82,18 +87,17 @@ def doctor_data(
 
     Example: dragoman doctor data my/train.de my/train.en --test my/test.de my/test.en --write clean
     """
+    from dragoman.corpus.corpus import is_recognized
     from dragoman.doctor.data.check import check_corpora
-    from dragoman.doctor.data.corpora import corpora_of_files, corpora_of_recipe
+    from dragoman.doctor.data.corpora import corpora_of_recipe, corpora_of_references
     from dragoman.recipe import load_recipe
 
-    if len(corpus) > 2:
-        raise UserError(f"expected a recipe or two files, but {len(corpus)} paths were given")
-    if len(corpus) == 2:
-        corpora = corpora_of_files(corpus[0], corpus[1], test)
+    if len(corpus) > 1 or languages or is_recognized(corpus[0]):
+        corpora = corpora_of_references(*find_references(corpus, FileOptions(languages)), test, data_dir)
     elif test:
         raise UserError("--test cannot be used with a recipe; the recipe names its test corpora in data.test")
     else:
-        corpora = corpora_of_recipe(load_recipe(corpus[0]).data, data_dir)
+        corpora = corpora_of_recipe(load_recipe(Path(corpus[0])).data, data_dir)
     _report(check_corpora(corpora, write), as_json)
 
 

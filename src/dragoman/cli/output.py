@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -23,17 +21,9 @@ def open_output(path: Path | None) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    from dragoman.system.files import atomic_file
+    from dragoman.system.files import atomic_text_file
 
-    if path.suffix != ".gz":
-        with atomic_file(path) as file:
-            yield file
-        return
-    with (
-        atomic_file(path, "wb") as binary,
-        gzip.GzipFile(path.stem, "wb", fileobj=binary, mtime=0) as compressed,  # no time: same content, same file
-        io.TextIOWrapper(compressed, encoding="utf-8", newline="") as file,
-    ):
+    with atomic_text_file(path) as file:
         yield file
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import glob
+import gzip
 import hashlib
+import io
 import json
 import os
 import re
@@ -110,6 +112,21 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
         if not special:
             with suppress(OSError):  # the file does not exist (renamed, or never created)
                 temporary.unlink()
+
+
+@contextmanager
+def atomic_text_file(path: Path) -> Iterator[IO[str]]:
+    """As `atomic_file` for text, which is compressed if the file is named ``.gz``."""
+    if path.suffix != ".gz":
+        with atomic_file(path) as file:
+            yield file
+        return
+    with (
+        atomic_file(path, "wb") as binary,
+        gzip.GzipFile(path.stem, "wb", fileobj=binary, mtime=0) as compressed,  # no time: same content, same file
+        io.TextIOWrapper(compressed, encoding="utf-8", newline="") as file,
+    ):
+        yield file
 
 
 def write_text(path: Path, text: str) -> None:

@@ -43,3 +43,25 @@ def test_wrong_paths_are_refused(command: Command, tmp_path: Path, corpus: Path)
     outcome = command("doctor", "data", file, file, file)
     assert outcome.code == 2
     assert "3 paths were given" in outcome.error
+
+
+def test_other_formats_are_checked(command: Command, tmp_path: Path, corpus: Path) -> None:
+    files = corpus / "train.de", corpus / "train.en"
+    memory = tmp_path / "train.tmx"
+    assert command("convert", *files, memory).code == 0
+    outcome = command(
+        "doctor", "data", memory, "--languages", "de-en", "--test", corpus / "test.de", corpus / "test.en"
+    )
+    assert (outcome.code, outcome.out) == (0, "no problems found\n"), outcome.error
+    assert command("doctor", "data", memory, "--languages", "de-en", "--test", *files).code == 1
+    missing = command("doctor", "data", memory)
+    assert missing.code == 2
+    assert "add --languages" in missing.error
+
+
+def test_utf16_is_refused(command: Command, tmp_path: Path, corpus: Path) -> None:
+    path = tmp_path / "train.de"
+    path.write_text("ein Hund\n", "utf-16")
+    outcome = command("doctor", "data", path, corpus / "train.en")
+    assert outcome.code == 2
+    assert "train.de: the text is UTF-16" in outcome.error

@@ -1,0 +1,124 @@
+"""Writing sentence pairs to files: TSV, JSONL, TMX and line-aligned text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import IO
+from xml.sax.saxutils import escape, quoteattr
+
+from dragoman import __version__
+from dragoman.corpus.pair import Languages, Pair
+from dragoman.errors import UserError
+from dragoman.system.files import atomic_text_file
+
+Writer = Callable[[Pair], None]
+
+_TMX_START = """\
+<?xml version="1.0" encoding="utf-8"?>
+<tmx version="1.4">
+<header creationtool="dragoman" creationtoolversion="{version}" o-tmf="dragoman" datatype="plaintext" \
+segtype="sentence" adminlang="en" srclang={language}/>
+<body>
+"""
+_NOT_XML = re.compile("[\ufffe\uffff]")  # the only text that readers accept and XML does not allow
+
+
+def write_corpus(pairs: Iterable[Pair], output: str, languages: Languages) -> tuple[int, int]:
+    """Write the pairs that have text on both sides. Files appear only once they are complete.
+
+    Args:
+        pairs: The pairs, which are not kept in memory.
+        output: A path with one of the suffixes of `WRITERS`, perhaps followed by ``.gz``, or a pattern with ``{lang}``.
+        languages: Source and target.
+
+    Returns:
+        The number of pairs that were written, and of those that were left out.
+
+    Raises:
+        UserError: The format is unknown, or a file exists or cannot be written.
+    """
+    check_output(output, languages)
+    written = left_out = 0
+    with _find_writer(output)(output, languages) as write:
+        for pair in pairs:
+            if pair.complete:
+                write(pair)
+                written += 1
+            else:
+                left_out += 1
+    return written, left_out
+
+
+def check_output(output: str, languages: Languages) -> None:
+    """Check that a corpus can be written there.
+
+    Raises:
+        UserError: The format is unknown, or a file exists.
+    """
+    _find_writer(output)
+    for language in languages:
+        path = Path(output.replace("{lang}", language))
+        if path.is_file() or path.is_dir():  # a device or a pipe, such as /dev/stdout, is written to
+            raise UserError(f"{path}: already exists; choose another name or delete it")
+
+
+def _find_writer(output: str) -> Callable[[str, Languages], AbstractContextManager[Writer]]:
+    suffix = "{lang}" if "{lang}" in output else Path(output.lower().removesuffix(".gz")).suffix
+    if suffix not in WRITERS:
+        formats = ", ".join(key for key in WRITERS if key != "{lang}")
+        raise UserError(f"{output}: expected a name that ends in {formats}, or a pattern such as corpus.{{lang}}")
+    return WRITERS[suffix]
+
+
+@contextmanager
+def _open_aligned(output: str, languages: Languages) -> Iterator[Writer]:
+    source_path, target_path = (Path(output.replace("{lang}", language)) for language in languages)
+    with atomic_text_file(source_path) as source, atomic_text_file(target_path) as target:
+
+        def write(pair: Pair) -> None:
+            source.write(f"{pair.source}\n")
+            target.write(f"{pair.target}\n")
+
+        yield write
+
+
+@contextmanager
+def _open_tsv(output: str, languages: Languages) -> Iterator[Writer]:
+    with atomic_text_file(Path(output)) as file:
+        yield lambda pair: _write_line(file, "\t".join(text.replace("\t", " ") for text in (pair.source, pair.target)))
+
+
+@contextmanager
+def _open_jsonl(output: str, languages: Languages) -> Iterator[Writer]:
+    source, target = languages
+    with atomic_text_file(Path(output)) as file:
+        yield lambda pair: _write_line(file, json.dumps({source: pair.source, target: pair.target}, ensure_ascii=False))
+
+
+@contextmanager
+def _open_tmx(output: str, languages: Languages) -> Iterator[Writer]:
+    source, target = map(quoteattr, languages)
+    with atomic_text_file(Path(output)) as file:
+        file.write(_TMX_START.format(language=source, version=__version__))
+        yield lambda pair: _write_line(
+            file,
+            f"<tu><tuv xml:lang={source}><seg>{_escape(pair.source)}</seg></tuv>"
+            f"<tuv xml:lang={target}><seg>{_escape(pair.target)}</seg></tuv></tu>",
+        )
+        file.write("</body>\n</tmx>\n")
+
+
+def _write_line(file: IO[str], line: str) -> None:
+    file.write(f"{line}\n")
+
+
+def _escape(text: str) -> str:
+    return escape(_NOT_XML.sub("\ufffd", text))
+
+
+WRITERS = {"{lang}": _open_aligned, ".tsv": _open_tsv, ".jsonl": _open_jsonl, ".tmx": _open_tmx}
+"""By the suffix of the output."""

@@ -1,0 +1,99 @@
+"""`dragoman convert`: from any format to those that are written."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.csv"
+    path.write_bytes("id;Deutsch;English\n1;Tür;door\n2;;window\n3;Haus;house\n".encode("cp1252"))
+    return path
+
+
+OPTIONS = ("--encoding", "cp1252", "--delimiter", ";", "--columns", "Deutsch,English")
+
+
+def test_options_describe_the_file(table: Path, tmp_path: Path, command: Command) -> None:
+    output = tmp_path / "pairs.tsv"
+    outcome = command("convert", table, output, "--languages", "de-en", *OPTIONS)
+    assert (outcome.code, outcome.out) == (0, f"{output}: 2 pairs; left out 1 pair\n"), outcome.error
+    assert output.read_text("utf-8") == "Tür\tdoor\nHaus\thouse\n"
+    again = command("convert", table, output, "--languages", "de-en", *OPTIONS)
+    assert again.code == 2
+    assert "already exists" in again.error
+
+
+def test_each_format_that_is_written_can_be_converted_back(tmp_path: Path, corpus: Path, command: Command) -> None:
+    """A chain of conversions ends with the files that it started with."""
+    names = ["1.tmx.gz", "2.jsonl", "3.tsv", "4.{lang}"]
+    assert command("convert", corpus / "test.de", corpus / "test.en", tmp_path / names[0]).code == 0
+    for before, after in pairwise(names):
+        outcome = command("convert", tmp_path / before, tmp_path / after, "--languages=de-en")
+        assert outcome.out == f"{tmp_path / after}: 30 pairs\n", outcome.error
+    for language in ("de", "en"):
+        assert (tmp_path / f"4.{language}").read_bytes() == (corpus / f"test.{language}").read_bytes()
+
+
+def test_several_files_are_joined(tmp_path: Path, command: Command) -> None:
+    for name in ("a.tsv", "b.tsv"):
+        (tmp_path / name).write_text(f"Satz {name}\tsentence\n")
+    outcome = command("convert", tmp_path / "a.tsv", tmp_path / "b.tsv", tmp_path / "c.jsonl", "--languages", "de-en")
+    assert outcome.code == 0, outcome.error
+    assert len((tmp_path / "c.jsonl").read_text().splitlines()) == 2
+
+
+def test_clean_leaves_out_pairs_with_problems(tmp_path: Path, corpus: Path, command: Command) -> None:
+    sources, targets = ((corpus / f"train.{language}").read_text("utf-8").splitlines() for language in ("de", "en"))
+    rows = [f"{source}\t{target}" for source, target in zip(sources, targets, strict=True)]
+    (tmp_path / "a.tsv").write_text("\n".join([*rows, rows[0], "\tblank"]), "utf-8")
+    outcome = command("convert", "--clean", tmp_path / "a.tsv", tmp_path / "b.tsv", "--languages", "de-en")
+    assert outcome.out == f"{tmp_path / 'b.tsv'}: {len(rows)} pairs; left out 2 pairs\n", outcome.error
+    assert (tmp_path / "b.tsv").read_text("utf-8").splitlines() == rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["pairs.csv"], "expected files to read and a file to write"),
+        (["pairs.csv", "b.tsv"], "the languages are not known; add --languages"),
+        (["pairs.csv", "b.tsv", "--languages", "de"], "expected two language codes, such as de-en or pt-BR:en"),
+        (["pairs.csv", "b.tsv", "--languages", "de-en", "--columns", "a"], "expected two names or numbers"),
+        (["pairs.csv", "b.tsv", "--languages", "de-en", "--columns", "0,1"], "expected two names or numbers from 1"),
+        (["pairs.csv", "b.tsv", "--languages", "de-en", "--delimiter", "x"], "expected one of , ; | tab"),
+        (["pairs.csv", "b.docx", "--languages", "de-en"], "expected a name that ends in .tsv"),
+        (["a.txt", "b.txt", "c.txt", "d.tsv"], "3 paths were given"),
+        (["a.de", "b.en", "d.tsv", "--header"], "--header has no meaning for two line-aligned files"),
+        (["none.tmx", "d.tsv", "--languages", "de-en"], "none.tmx: no such file"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    arguments: list[str], message: str, table: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(table.parent)
+    outcome = command("convert", *arguments)
+    assert outcome.code == 2
+    assert message in outcome.error
+    assert list(table.parent.iterdir()) == [table]
+
+
+def test_the_remedy_in_a_message_works(table: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user who copies the command from the message, at each error, ends with the right file."""
+    import shlex
+
+    monkeypatch.chdir(table.parent)
+    arguments = ["convert", "pairs.csv", "converted.tsv", "--languages", "de-en"]
+    for _ in range(3):
+        outcome = command(*arguments)
+        if outcome.code == 0:
+            break
+        arguments = shlex.split(outcome.error.partition("or convert it: dragoman ")[2])
+    assert Path("converted.tsv").read_text("utf-8") == "Tür\tdoor\nHaus\thouse\n"

@@ -1,0 +1,57 @@
+"""Written corpora are read unchanged, and files are neither overwritten nor left incomplete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from corpus_files import PAIRS
+
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.pair import Pair
+from dragoman.corpus.writers import write_corpus
+from dragoman.errors import UserError
+
+OUTPUTS = ["t.tsv", "t.jsonl", "t.tmx", "t.{lang}", "t.TSV", "t.tsv.gz", "t.jsonl.gz", "t.tmx.gz", "t.{lang}.gz"]
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_written_pairs_are_read_unchanged(name: str, tmp_path: Path) -> None:
+    pairs = [*PAIRS, Pair("<a> & \"b\" 'c'", "]]> \uffff")]
+    output = f"{tmp_path}/{name}"
+    complete = [pair for pair in pairs if pair.complete]
+    assert write_corpus(pairs, output, ("de", "en")) == (len(complete), len(pairs) - len(complete))
+    found = list(read_corpus(output, source_language="de", target_language="en"))
+    assert found[:-1] == complete[:-1]
+    assert found[-1] == (Pair(complete[-1].source, "]]> \ufffd") if ".tmx" in name else complete[-1])
+
+
+def test_tabs_become_spaces_in_tsv_files(tmp_path: Path) -> None:
+    write_corpus([Pair("a\tb", "c")], f"{tmp_path}/t.tsv", ("de", "en"))
+    assert (tmp_path / "t.tsv").read_text() == "a b\tc\n"
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_existing_files_are_not_overwritten(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name.replace("{lang}", "en")
+    path.write_text("precious")
+    with pytest.raises(UserError, match="already exists"):
+        write_corpus(PAIRS, f"{tmp_path}/{name}", ("de", "en"))
+    assert [each.read_text() for each in tmp_path.iterdir()] == ["precious"]
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_nothing_is_left_after_an_error(name: str, tmp_path: Path) -> None:
+    def broken() -> Iterator[Pair]:
+        yield PAIRS[0]
+        raise UserError("broken")
+
+    with pytest.raises(UserError, match="broken"):
+        write_corpus(broken(), f"{tmp_path}/{name}", ("de", "en"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_unknown_formats_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"expected a name that ends in \.tsv, \.jsonl, \.tmx, or a pattern"):
+        write_corpus(PAIRS, f"{tmp_path}/t.docx", ("de", "en"))
