@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from dragoman.settings import Recipe, Settings
+from dragoman.settings import CorpusFile, FilePair, Recipe, Settings
 from dragoman.settings.recipe_errors import Location, describe_schema, section_at
 
 PREFACE = """\
@@ -41,9 +41,18 @@ values: leave the key out, or give it a value.
 """
 
 
+TABLES = """\
+## Tables of corpora
+
+An entry of `data.train`, `data.validation` or `data.test` may be a table in braces instead of a string: [two
+files](own-data.md#formats), or one file with facts that the file does not contain.
+"""
+
+
 def render() -> str:
     """The whole page."""
-    return "\n".join([PREFACE, *_section(Recipe, ())])
+    tables = (line for table in (FilePair, CorpusFile) for line in (f"{table.__doc__}\n", *_table(table)))
+    return "\n".join([PREFACE, *_section(Recipe, ()), TABLES, *tables])
 
 
 def _section(section: type[Settings], place: Location) -> Iterator[str]:
@@ -60,10 +69,10 @@ def _section(section: type[Settings], place: Location) -> Iterator[str]:
         yield from _section(one, (*place, name))
 
 
-def _table(section: type[Settings], names: Iterable[str]) -> Iterator[str]:
+def _table(section: type[Settings], names: Iterable[str] | None = None) -> Iterator[str]:
     schema = section.model_json_schema()
     yield "| key | allowed | default | meaning |\n| --- | --- | --- | --- |"
-    for name in names:
+    for name in section.model_fields if names is None else names:
         field = section.model_fields[name]
         allowed = describe_schema(schema["properties"][name], schema.get("$defs", {}))
         columns = (f"`{name}`", allowed, _default(field), str(field.description))

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,9 @@ import typer
 
 from dragoman.cli import app
 from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
+from dragoman.corpus.writers import write_corpus
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe, builtin_recipes, load_recipe
 from dragoman.settings import Recipe
@@ -29,6 +32,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 OTHER_COMMANDS = {".", "cp", "echo", "head"}
 COPIED_RECIPES = {"my-recipe": "own-data"}
 """Recipes that the reader makes -> the built-in recipe to copy."""
+
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the commands need bash")
 
 SMALL = "training.steps=60 training.validations=2 training.log_every=10 training.warmup_steps=10 decoding.max_length=20"
 SMALL += " text.vocabulary_size=600 model.d_model=32 model.heads=2 model.d_ff=64 model.encoder_layers=1"
@@ -157,13 +162,19 @@ def test_link_targets_exist(page: Path) -> None:
 INVALID_FILES: dict[str, dict[str, bytes]] = {
     "files of different length": {"train.de": b"a\nb\n", "train.en": b"a\nb\nc\n"},
     "not UTF-8": {"train.de": "gut\nschön\n".encode("latin-1"), "train.en": b"a\nb\n"},
+    "UTF-16": {"pairs.tsv": "gut\tgood\n".encode("utf-16")},
     "empty file": {"train.de": b"", "train.en": b""},
     "only empty lines": {"train.de": b"\n\n", "train.en": b"a\nb\n"},
     "line too long": {"train.de": b"x" * 1_000_000, "train.en": b"a\n"},
     "control characters": {"train.de": b"a\0b\n", "train.en": b"a\n"},
     "too many columns": {"pairs.tsv": b"a\tb\nc\td\te\n"},
+    "more columns": {"pairs.csv": b"1;Hund;dog\n2;Katze;cat\n"},
+    "header row": {"pairs.csv": b"de,en\nHund,dog\n"},
+    "quotation marks of Excel": {"pairs.tsv": b'"a ""b"""\tc\n'},
     "invalid JSON": {"pairs.jsonl": b'{"de": "a", "en": "b"}\n{"de": "a", "en": }\n'},
     "wrong keys": {"pairs.jsonl": b'{"de": "a", "fr": "b"}\n'},
+    "truncated": {"pairs.tmx": b"<tmx>\n<body>\n"},
+    "other languages": {"pairs.tmx": b"<tmx><tu><tuv xml:lang='fr'><seg>a</seg></tuv></tu></tmx>"},
     "mistyped path": {"trains.de": b"a\n", "trains.en": b"a\n"},
 }
 
@@ -200,6 +211,22 @@ def test_errors_in_recipes_are_documented() -> None:
     assert f"dragoman: {error.value}\n" == example
 
 
+@needs_bash
+def test_convert_commands_run(tmp_path: Path) -> None:
+    """The examples of own-data.md, with files that fit them."""
+    (tmp_path / "my").mkdir()
+    sentences = captions("train")[:300]
+    write_corpus((Pair(*texts) for texts in sentences), f"{tmp_path}/my/memory.tmx", ("de", "en"))
+    rows = ["Deutsch;English", *(f"{source};{target}" for source, target in sentences)]
+    (tmp_path / "my" / "terms.csv").write_text("\n".join(rows), encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "my" / "de-en.txt.zip", "w") as archive:
+        for language, texts in zip(("de", "en"), zip(*sentences, strict=True), strict=True):
+            archive.writestr(f"Corpus.de-en.{language}", "\n".join(texts))
+    section = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8").partition("## Formats")[2]
+    script = section.partition("```sh\n")[2].partition("```")[0]
+    assert run(tmp_path, "bash", "-euo", "pipefail", "-c", script).count(" pairs") == 3
+
+
 @pytest.fixture(scope="module")
 def walkthrough(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory in which the walkthrough of own-data.md was run with 300 pairs and a tiny model."""
@@ -228,9 +255,6 @@ def run(directory: Path, *command: str) -> str:
     completed = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=300)
     assert completed.returncode == 0, completed.stderr
     return completed.stdout
-
-
-needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the walkthrough needs bash")
 
 
 @needs_bash

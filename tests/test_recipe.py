@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe, load_recipe, save_recipe
-from dragoman.settings import Data, Decoding, FilePair, Model, Recipe, Specials, Text, Training
+from dragoman.settings import CorpusFile, Data, Decoding, FilePair, Model, Recipe, Specials, Text, Training
 
 MINIMAL = """\
 name = "small"
@@ -37,7 +37,19 @@ def minimal(tmp_path: Path) -> Path:
 def recipes(draw: st.DrawFn) -> Recipe:
     """Recipes with nested, optional and listed values, and strings with quotes, backslashes and newlines."""
     heads = draw(st.integers(1, 64))
-    corpora = st.one_of(st.text(), st.builds(FilePair, source=st.text(), target=st.text()))
+    column = st.one_of(st.integers(1, 1000), st.text(min_size=1))
+    corpora = st.one_of(
+        st.text(),
+        st.builds(FilePair, source=st.text(), target=st.text()),
+        st.builds(
+            CorpusFile,
+            file=st.text(),
+            encoding=st.one_of(st.none(), st.text(min_size=1)),
+            delimiter=st.sampled_from([None, ",", "\t"]),
+            columns=st.one_of(st.none(), st.tuples(column, column)),
+            header=st.sampled_from([None, True, False]),
+        ),
+    )
     positive = st.floats(min_value=0, max_value=1, exclude_min=True)
     probability = st.floats(0, 1, exclude_max=True)
     spellings = draw(st.lists(st.text(min_size=1), min_size=4, max_size=4, unique=True))

@@ -6,10 +6,13 @@ import gzip
 import io
 import struct
 import zipfile
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from corpus_files import PAIRS, WRITERS
 
 from dragoman.corpus import xml_units
 from dragoman.corpus.corpus import read_corpus
@@ -141,10 +144,18 @@ BROKEN: dict[str, tuple[str, bytes, list[str]]] = {
     "csv with a header in words": ("t.csv", b"Deutsch;Text (English)\na;b\n", ["look like a header row"]),
     "csv with many columns": (
         "t.csv",
-        b"id,de,en\n1,ein Hund,a dog\n",
-        ["expected 2 columns, found 3, which look like a header row", 'columns = ["de", "en"]', "--columns de,en"],
+        b"key,de,en\n1,ein Hund,a dog\n",
+        [
+            "expected 2 columns, found 3; the first row looks like a header row",
+            'columns = ["de", "en"]',
+            "--columns de,en",
+        ],
     ),
-    "csv with more columns": ("t.csv", b"1,a,b\n2,c,d\n", ["line 1: expected 2 columns, found 3", "--columns 1,2"]),
+    "csv with more columns": (
+        "t.csv",
+        b"1,a,b\n2,c,d\n",
+        ["line 1: expected 2 columns, found 3; choose", "--columns 2,3"],
+    ),
     "csv with one column": ("t.csv", b"a\nb\n", ["line 1: expected 2 columns, found 1"]),
     "csv with ragged rows": ("t.csv", b"a;b\n" * 99 + b"c;d;e\n", ["line 100: expected 2 columns, found 3"]),
     "csv with two delimiters": (
@@ -156,6 +167,11 @@ BROKEN: dict[str, tuple[str, bytes, list[str]]] = {
         "t.csv",
         b'a,b\n"c,d\n' + b"e,f\n" * 60_000,
         ["line 2: a quotation mark is opened and not closed", "quotes = false"],
+    ),
+    "csv with a long quoted text": (
+        "t.csv",
+        b'a,b\n"' + b"c\n" * 60_000 + b'",d\n',
+        ["line 2: longer than 100,000 characters"],
     ),
     "csv with text after a quote": ("t.csv", b'a,b\n"c"d,e\n', ["line 2: ',' expected after '\"'"]),
     "csv in UTF-16": (
@@ -286,3 +302,31 @@ def test_units_are_read_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "t.tmx"
     path.write_bytes(tmx(unit("x" * 50_000) * 20))
     assert len(read(str(path))) == 20
+
+
+def mutate(content: bytes, random: Random) -> bytes:
+    """The content with one kind of damage at a random place."""
+    start = random.randrange(len(content))
+    stop = min(len(content), start + random.choice([1, 2, 10, 100]))
+    damages = (
+        lambda: content[:start],
+        lambda: content[:start] + content[stop:],
+        lambda: content[:start] + content[start:stop] * 3 + content[stop:],
+        lambda: content[:start] + random.randbytes(stop - start) + content[stop:],
+        lambda: content[:start] + bytes([content[start] ^ 1 << random.randrange(8)]) + content[start + 1 :],
+        lambda: content[:start] + random.choice([b"\0", b'"', b"<", b"&x;", b"\xff\xfe", b"\r\n"]) + content[start:],
+    )
+    return random.choice(damages)()
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_randomly_damaged_files_raise_only_user_errors(name: str, tmp_path: Path) -> None:
+    random = Random(name)
+    reference = WRITERS[name](tmp_path, PAIRS)
+    files = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for _ in range(100):
+        path = random.choice(list(files))
+        path.write_bytes(mutate(files[path], random))
+        with suppress(UserError):
+            assert all(isinstance(pair, Pair) for pair in read(reference))
+        path.write_bytes(files[path])

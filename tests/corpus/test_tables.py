@@ -108,7 +108,8 @@ def test_workbooks_are_refused_with_the_row(tmp_path: Path) -> None:
     [
         (b"<worksheet", b"<!DOCTYPE x [<!ENTITY a 'b'>]><worksheet", "not a valid Excel workbook"),
         (b"</sheetData>", b"", "not a valid Excel workbook"),
-        (b'<row r="2"', b'<row r="99999999999"', "more than 1,048,576 rows; export it as .csv"),
+        (b'<row r="2"', b'<row r="99999999999"', "more than 1,048,576 rows or 1,000 columns; export it as .csv"),
+        (b'r="B2"', b'r="XFD2"', "line 2: more than 1,048,576 rows or 1,000 columns; export it as .csv"),
         (b't="n"><v>1', b't="s"><v>999', "not a valid Excel workbook"),
     ],
 )

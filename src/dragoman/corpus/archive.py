@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ MAX_RATIO = 200
 MAX_SMALL = 100_000_000
 """Content up to this size in bytes may be compressed to any ratio."""
 
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
+DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError)
 """What reading a damaged, encrypted or unusual archive raises."""
 
 

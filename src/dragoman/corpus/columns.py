@@ -7,7 +7,7 @@ from itertools import chain
 
 from dragoman.corpus.language_tags import SOURCE_WORDS, TARGET_WORDS, has_word, looks_like_header, names_language
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.corpus.pair_text import make_pair
+from dragoman.corpus.pair_text import join_lines
 from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError, nearest
 from dragoman.settings import CorpusFile
@@ -20,7 +20,7 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
     """The pairs in the rows of a table.
 
     Args:
-        rows: All rows, perhaps with a header row.
+        rows: All rows, perhaps with a header row; their texts have no control characters except line breaks.
         file: Which columns to take, and whether there is a header row.
         name: What error messages call the table.
         languages: Source and target; they select columns by the header row if `file` does not.
@@ -45,7 +45,7 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
     for number, row in rows:
         if len(row) != len(values):
             raise UserError(f"{name} line {number}: expected {len(values)} columns, found {len(row)}")
-        yield make_pair(row[source], row[target], f"{name} line {number}")
+        yield Pair(join_lines(row[source]), join_lines(row[target]))
 
 
 def _names_columns(file: CorpusFile) -> bool:
@@ -55,11 +55,7 @@ def _names_columns(file: CorpusFile) -> bool:
 def _number_columns(values: Sequence[str], file: CorpusFile, place: str, languages: Languages) -> tuple[int, int]:
     """The indices of the columns in a table without a header row."""
     if file.columns is None and len(values) != 2:
-        problem = f"{place}: expected 2 columns, found {len(values)}"
-        if len(values) > 2 and looks_like_header(values, languages):
-            source, target = _match_languages(values, languages) or (0, 1)
-            raise UndeclaredError(f"{problem}, which look like a header row", columns=(values[source], values[target]))
-        raise UndeclaredError(problem, columns=(1, 2)) if len(values) > 2 else UserError(problem)
+        raise _explain_columns(values, f"{place}: expected 2 columns, found {len(values)}", languages)
     if _names_columns(file):
         raise UserError(f"{place}: columns are selected by name, which needs a header row; remove header = false")
     columns = [int(column) - 1 for column in file.columns or (1, 2)]
@@ -67,6 +63,19 @@ def _number_columns(values: Sequence[str], file: CorpusFile, place: str, languag
         if column >= len(values):
             raise UserError(f"{place}: there is no column {column + 1}, only {len(values)}")
     return columns[0], columns[1]
+
+
+def _explain_columns(values: Sequence[str], problem: str, languages: Languages) -> UserError:
+    """The error for a table with too few or too many columns, with the columns that are probably right."""
+    if len(values) < 2:
+        return UserError(problem)
+    found = _match_languages(values, languages)
+    if found and looks_like_header([values[column] for column in found], languages):
+        names = tuple(values[column].strip() for column in found)
+        return UndeclaredError(f"{problem}; the first row looks like a header row", columns=names)
+    letters = [sum(map(str.isalpha, text)) for text in values]
+    source, target = sorted(sorted(range(len(values)), key=letters.__getitem__)[-2:])
+    return UndeclaredError(f"{problem}; choose two of them", columns=(source + 1, target + 1))
 
 
 def _refuse_header(values: Sequence[str], columns: tuple[int, int], place: str, languages: Languages) -> None:

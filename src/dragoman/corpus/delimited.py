@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from dragoman.corpus.columns import Row, select_pairs
-from dragoman.corpus.lines import read_lines
+from dragoman.corpus.lines import MAX_LINE_CHARACTERS, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import UndeclaredError, as_corpus_file
 from dragoman.corpus.rows import open_single_file
@@ -65,6 +65,8 @@ def _rows(lines: Iterable[str], delimiter: str, quotes: bool, name: str) -> Iter
             raise UserError(f"{name} line {first_line}: {_describe(error)}; {remedy}") from None
         if row is None:
             return
+        if reader.line_num > first_line and len("".join(row)) > MAX_LINE_CHARACTERS:
+            raise UserError(f"{name} line {first_line}: longer than {MAX_LINE_CHARACTERS:,} characters")
         if row or not quotes:  # a blank line separates or ends the rows of a CSV file
             yield first_line, row or [""]
 
@@ -81,12 +83,17 @@ def _without_quotes(rows: Iterator[Row], name: str) -> Iterator[Row]:
     width = 2
     for number, row in rows:
         width = max(width, len(row)) if number == 1 else width
-        for cell in row:
-            opened = len(row) != width and cell.count('"') % 2  # and closed on another line
-            if cell.startswith('"') and (opened or _QUOTED.fullmatch(cell)):
-                problem = f"{name} line {number}: the quotation marks in {_shorten(cell)} look like those of Excel"
-                raise UndeclaredError(f"{problem}; if they are part of the text, set quotes = false", quotes=True)
+        if any(text[:1] == '"' for text in row):
+            _refuse_quotes(row, len(row) != width, f"{name} line {number}")
         yield number, row
+
+
+def _refuse_quotes(row: Sequence[str], incomplete: bool, place: str) -> None:
+    for text in row:
+        opened = incomplete and text.count('"') % 2  # and closed on another line
+        if text.startswith('"') and (opened or _QUOTED.fullmatch(text)):
+            problem = f"{place}: the quotation marks in {_shorten(text)} look like those of Excel"
+            raise UndeclaredError(f"{problem}; if they are part of the text, set quotes = false", quotes=True)
 
 
 def _shorten(text: str) -> str:

@@ -11,7 +11,9 @@ from typing import Any
 
 from dragoman.corpus.archive import DAMAGED, open_archive
 from dragoman.corpus.columns import Row, select_pairs
+from dragoman.corpus.lines import LineError, check_text
 from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.pair_text import join_lines
 from dragoman.corpus.references import as_corpus_file, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError
@@ -19,10 +21,10 @@ from dragoman.settings import CorpusFile, CorpusReference
 
 SYNTAX = "a .xlsx file"
 
-MAX_BYTES = 1_000_000_000  # of the content; openpyxl keeps all different texts in memory
+MAX_BYTES = 500_000_000  # of the content; openpyxl keeps all different texts in memory
 MAX_ROWS = 1 << 20  # of Excel
 MAX_COLUMNS = 1000
-_INVALID = (*DAMAGED, KeyError, IndexError, TypeError, ValueError, AttributeError, SyntaxError)
+_INVALID = (*DAMAGED, LookupError, TypeError, AttributeError, SyntaxError)
 """What openpyxl raises for files that are not valid; SyntaxError is the one of XML."""
 
 
@@ -47,8 +49,9 @@ def _rows(archive: zipfile.ZipFile, name: str) -> Iterator[Row]:
     number, width = 0, 0
     try:
         for number, values in enumerate(_open_sheet(archive), start=1):
-            if number > MAX_ROWS:
-                raise UserError(f"{name}: more than {MAX_ROWS:,} rows; export it as .csv")
+            if number > MAX_ROWS or len(values) > MAX_COLUMNS:  # openpyxl adds cells up to any number in the file
+                limits = f"{MAX_ROWS:,} rows or {MAX_COLUMNS:,} columns"
+                raise UserError(f"{name} line {number}: more than {limits}; export it as .csv")
             texts = [_to_text(value, f"{name} line {number}") for value in values]
             while len(texts) > width and not texts[-1]:
                 texts.pop()
@@ -69,7 +72,7 @@ def _open_sheet(archive: zipfile.ZipFile) -> Iterator[Sequence[Any]]:
         workbook = load_workbook(archive.fp, read_only=True, data_only=True, keep_links=False)
     sheet: Any = workbook.worksheets[0]
     sheet.reset_dimensions()  # those in the file may be wrong, and rows outside of them would be missing
-    rows: Iterator[Sequence[Any]] = sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS)
+    rows: Iterator[Sequence[Any]] = sheet.iter_rows(values_only=True)
     return rows
 
 
@@ -78,5 +81,8 @@ def _to_text(value: Any, place: str) -> str:
     if value is None:
         return ""
     if isinstance(value, str | int | float):
-        return str(value)
+        try:
+            return check_text(join_lines(str(value)))
+        except LineError as error:
+            raise UserError(f"{place}: {error}") from None
     raise UserError(f"{place}: {value} is a date or a time, not text; change the format of the column to Text")

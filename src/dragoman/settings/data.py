@@ -42,8 +42,8 @@ class CorpusFile(Settings):
     )
     header: bool | None = Field(
         None,
-        description="Whether the first row of a CSV, TSV or XLSX file contains the names of the columns; unset if it "
-        "contains text, except that text that looks like names is refused.",
+        description="Whether the first row of a CSV, TSV or XLSX file contains the names of the columns. If unset, it "
+        "is text, and a row that looks like names is refused.",
     )
     quotes: bool | None = Field(
         None,

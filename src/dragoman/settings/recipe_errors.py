@@ -57,7 +57,9 @@ def section_at(location: Location) -> type[Settings] | None:
 def describe_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     """What a JSON schema allows, in words, such as ``a number >= 0 and < 1``."""
     if "$ref" in schema:
-        return "a table of " + " and ".join(definitions[schema["$ref"].rpartition("/")[2]]["properties"])
+        table = definitions[schema["$ref"].rpartition("/")[2]]
+        optional = [key for key in table["properties"] if key not in table["required"]]
+        return f"a table of {' and '.join(table['required'])} (optional: {', '.join(optional)})"
     if "anyOf" in schema:
         return " or ".join(describe_schema(one, definitions) for one in schema["anyOf"] if one.get("type") != "null")
     if "enum" in schema:
