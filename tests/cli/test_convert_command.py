@@ -32,6 +32,14 @@ def test_options_describe_the_file(table: Path, tmp_path: Path, command: Command
     assert "already exists" in again.error
 
 
+def test_tabs_can_be_typed(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "a.csv").write_text("a,b\tc,d\n")
+    for number, tab in enumerate(("tab", "\\t", "\t")):
+        output = tmp_path / f"{number}.tsv"
+        assert command("convert", tmp_path / "a.csv", output, "--languages=de-en", "--delimiter", tab).code == 0
+        assert output.read_text() == "a,b\tc,d\n"
+
+
 def test_each_format_that_is_written_can_be_converted_back(tmp_path: Path, corpus: Path, command: Command) -> None:
     """A chain of conversions ends with the files that it started with."""
     names = ["1.tmx.gz", "2.jsonl", "3.tsv", "4.{lang}"]

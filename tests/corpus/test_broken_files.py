@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from corpus_files import PAIRS, WRITERS
 
-from dragoman.corpus import xml_units
-from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus import archive as archives
+from dragoman.corpus import xml_units, zipped
+from dragoman.corpus.corpus import aligned_files, read_corpus
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.settings import CorpusFile, CorpusReference, FilePair
@@ -186,6 +187,13 @@ BROKEN: dict[str, tuple[str, bytes, list[str]]] = {
         ["line 2: not valid UTF-8 (byte 0xdc at position 1)", "looks like Windows-1252", "--encoding cp1252"],
     ),
     "csv in an unknown encoding": ("t.csv", "привет,b\n".encode("cp1251"), ["line 1: not valid UTF-8"]),
+    "csv in short words": (
+        "t.csv",
+        "не на,b\n".encode("cp1251"),
+        ["line 1: not valid UTF-8 (byte 0xed at position 1)"],
+    ),
+    "csv with unequal delimiters": ("t.csv", b"a, b, c;d\n" * 9, ["semicolons or commas", 'delimiter = ";"']),
+    "csv with two delimiters, one a tab": ("t.csv", b"a,b\tc\n" * 9, ["commas or tabs", 'delimiter = ","']),
     "workbook as csv": ("t.csv", archive({"a": b"b"}), ["line 1: ", "a ZIP archive, as are XLSX"]),
     "empty csv": ("t.csv", b"", ["t.csv: empty file"]),
     "tsv of Excel": (
@@ -286,6 +294,7 @@ def test_two_files_in_another_encoding(tmp_path: Path) -> None:
     assert read(files.model_copy(update={"encoding": "cp1252"})) == [Pair(UMLAUT, UMLAUT)]
     pattern = CorpusFile(file=f"{tmp_path}/t.{{lang}}", encoding="cp1252")
     assert read(pattern) == [Pair(UMLAUT, UMLAUT)]
+    assert aligned_files(pattern, source_language="de", target_language="en") is None, "others would read them as UTF-8"
 
 
 @pytest.mark.parametrize("name", ["t.tsv", "t.csv", "t.jsonl", "t.tmx", "t.xlsx", "t.po", "t.xlf", "t.zip", "t.tsv.gz"])
@@ -294,6 +303,55 @@ def test_other_formats_are_not_read_as_plain_text(name: str, tmp_path: Path) -> 
     path = str(tmp_path / name)
     with pytest.raises(UserError, match=r"one sentence per line; .* dragoman convert .*converted\.\{lang\}"):
         read(FilePair(source=path, target=path))
+
+
+def test_other_encodings_are_not_taken_for_windows_1252(tmp_path: Path) -> None:
+    for name in ("csv in an unknown encoding", "csv in short words", "tmx in another encoding"):
+        file_name, content, _ = BROKEN[name]
+        (tmp_path / file_name).write_bytes(content)
+        with pytest.raises(UserError) as error:
+            read(str(tmp_path / file_name))
+        assert "1252" not in str(error.value)
+
+
+def test_tabs_in_remedies_can_be_typed(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("ü\tb\n".encode("cp1252"))
+    with pytest.raises(UserError, match=r"--encoding cp1252 --delimiter tab$"):
+        read(CorpusFile(file=str(path), delimiter="\t"))
+
+
+def test_archives_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.zip"
+    path.write_bytes(archive({"t.de": b"a\n" * 3000, "t.en": b"b\n" * 3000}))
+    assert len(read(str(path))) == 3000
+    monkeypatch.setattr(archives, "MAX_SMALL", 1000)
+    with pytest.raises(UserError, match=r"bytes would become 12,000 bytes"):
+        read(str(path))
+    monkeypatch.undo()
+    monkeypatch.setattr(zipped, "MAX_BYTES", 11_999)
+    with pytest.raises(UserError, match=r"more than 11,999 bytes"):
+        read(str(path))
+    monkeypatch.setattr(archives, "MAX_FILES", 1)
+    with pytest.raises(UserError, match=r"contains 2 files; at most 1 are read"):
+        read(str(path))
+
+
+def test_encrypted_archives_are_refused(tmp_path: Path) -> None:
+    content = bytearray(archive({"t.de": b"a\n", "t.en": b"b\n"}))
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    (tmp_path / "t.zip").write_bytes(content)
+    with pytest.raises(UserError, match=r"t\.de is encrypted; extract it"):
+        read(str(tmp_path / "t.zip"))
+
+
+def test_control_characters_of_public_archives_become_spaces(tmp_path: Path) -> None:
+    path = tmp_path / "t.zip"
+    path.write_bytes(archive({"t.de": "a\x93\rb\n".encode(), "t.en": b"c\n"}))
+    assert read(str(path)) == [Pair("a  b", "c")]
+    path.write_bytes(archive({"t.de": b"a\0b\n", "t.en": b"c\n"}))
+    with pytest.raises(UserError, match=r"t\.de line 1: control character U\+0000"):
+        read(str(path))
 
 
 def test_units_are_read_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

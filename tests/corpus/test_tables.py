@@ -57,6 +57,21 @@ def test_tables_are_read(name: str, tmp_path: Path) -> None:
     assert read(CorpusFile(file=str(path), encoding="utf-16", **settings)) == pairs
 
 
+def test_the_sample_for_the_delimiter_may_end_in_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x, y, z;b\n" + "a;b\n" * 47 + '"c\nd\ne\nf";g\n' + "h;i\n" * 9)
+    assert (
+        read(str(path))
+        == [Pair("x, y, z", "b")] + [Pair("a", "b")] * 47 + [Pair("c d e f", "g")] + [Pair("h", "i")] * 9
+    )
+
+
+def test_a_byte_order_mark_may_follow_a_declared_byte_order(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_bytes("\ufeffa\tb\n".encode("utf-16-le"))
+    assert read(CorpusFile(file=str(path), encoding="utf-16-le")) == [Pair("a", "b")]
+
+
 def test_the_header_decides_the_direction(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("de,en\nein Hund,a dog\n")
@@ -103,6 +118,23 @@ def test_workbooks_are_refused_with_the_row(tmp_path: Path) -> None:
         read(path)
 
 
+def replace_in_sheet(path: Path, old: bytes, new: bytes) -> None:
+    """Change the XML of the first sheet."""
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    sheet = files["xl/worksheets/sheet1.xml"]
+    assert old in sheet
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in (files | {"xl/worksheets/sheet1.xml": sheet.replace(old, new)}).items():
+            archive.writestr(name, content)
+
+
+def test_empty_columns_with_a_format_are_ignored(tmp_path: Path) -> None:
+    reference = CorpusFile(file=save(tmp_path / "t.xlsx", ["de", "en"], ["ein Hund", "a dog"]), header=True)
+    replace_in_sheet(tmp_path / "t.xlsx", b"</row></sheetData>", b'<c r="E2" s="0"/></row></sheetData>')
+    assert read(reference) == [PAIR]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -115,14 +147,7 @@ def test_workbooks_are_refused_with_the_row(tmp_path: Path) -> None:
 )
 def test_damaged_workbooks_are_refused(old: bytes, new: bytes, message: str, tmp_path: Path) -> None:
     reference = CorpusFile(file=save(tmp_path / "t.xlsx", ["de", "en"], [1, "a"]), header=True)
-    path = tmp_path / "t.xlsx"
-    with zipfile.ZipFile(path) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    sheet = files["xl/worksheets/sheet1.xml"]
-    assert old in sheet
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in (files | {"xl/worksheets/sheet1.xml": sheet.replace(old, new)}).items():
-            archive.writestr(name, content)
+    replace_in_sheet(tmp_path / "t.xlsx", old, new)
     with pytest.raises(UserError, match=message):
         read(reference)
 

@@ -90,6 +90,13 @@ def test_declared_encodings_and_marks_are_obeyed(encoding: str, memory: Path) ->
     assert read(memory) == [Pair(f"Tür {n}", "b") for n in range(9)]
 
 
+def test_latin_1_is_read_as_windows_1252(memory: Path) -> None:
+    write_units(memory, {"de": "„Tür“", "en": "b"})
+    text = memory.read_text("utf-8").replace("<tmx", "<?xml version='1.0' encoding='ISO-8859-1'?><tmx", 1)
+    memory.write_bytes(text.encode("cp1252"))
+    assert read(memory) == [Pair("„Tür“", "b")]
+
+
 def test_blocks_may_end_anywhere(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_units(memory, *({"de": f"Tür <hi>𝄞</hi> {number}", "en": "हिन्दी"} for number in range(20)))
     expected = read(memory)

@@ -107,7 +107,8 @@ def _detect_delimiter(sample: list[str], file: CorpusFile, name: str) -> str:
         UserError: There are several, or none.
     """
     whole = len(sample) < _SAMPLE
-    possible = [each for each in _DELIMITERS if _is_consistent(sample, each, bool(file.quotes), whole)]
+    widths = {each: _common_width(sample, each, bool(file.quotes), whole) for each in _DELIMITERS}
+    possible = sorted((each for each in widths if widths[each] > 1), key=lambda each: widths[each] != 2)
     if len(possible) == 1 or not sample:
         return possible[0] if possible else ","
     if possible:
@@ -116,11 +117,10 @@ def _detect_delimiter(sample: list[str], file: CorpusFile, name: str) -> str:
     return max(_DELIMITERS, key=sample[0].count)  # then the rows or the quotes are wrong, and reading says which
 
 
-def _is_consistent(sample: list[str], delimiter: str, quotes: bool, whole: bool) -> bool:
+def _common_width(sample: list[str], delimiter: str, quotes: bool, whole: bool) -> int:
+    """The number of columns that all rows of the sample have, or 0 if they differ."""
     try:
-        widths = [len(row) for _, row in _rows(sample, delimiter, quotes, "")]
+        widths = {len(row) for _, row in _rows(sample, delimiter, quotes, "")}
     except UserError:  # the sample may end inside quotation marks
-        if whole:
-            return False
-        return _is_consistent(sample[:-1], delimiter, quotes, whole) if len(sample) > 1 else False
-    return len(set(widths)) == 1 and widths[0] > 1
+        return 0 if whole or len(sample) == 1 else _common_width(sample[:-1], delimiter, quotes, whole)
+    return widths.pop() if len(widths) == 1 else 0
