@@ -12,16 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dragoman.corpus import hub, named
-from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.corpus import find_corpora, read_corpus
 from dragoman.corpus.formats import FORMATS, CorpusFormat
 from dragoman.corpus.lines import LineError
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import has_suffix
 from dragoman.corpus.rows import open_rows
-from dragoman.dataset.pairs import read_pairs
+from dragoman.dataset.pairs import CorpusPairs, read_pairs
 from dragoman.dataset.prepare import prepare
 from dragoman.errors import UserError
-from dragoman.settings import CorpusReference
+from dragoman.settings import CorpusFile, CorpusReference
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker
@@ -57,7 +57,7 @@ sentences = st.text(st.characters(exclude_categories=["Cc", "Cs"]))
 
 @given(pairs=st.lists(st.builds(Pair, sentences, sentences)))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
-@pytest.mark.parametrize("name", ["aligned", "tsv", "jsonl"])
+@pytest.mark.parametrize("name", ["aligned", "tsv", "tsv of Excel", "jsonl"])
 def test_any_text_is_read_unchanged(name: str, pairs: list[Pair], tmp_path: Path) -> None:
     pairs = [*pairs, Pair("ein Text", "a text")]
     pairs[0] = Pair(f"x{pairs[0].source}", f"x{pairs[0].target}")  # a byte order mark at the start is not text
@@ -108,3 +108,20 @@ def test_a_registered_format_works_in_recipes(semicolon_file: Path, make_recipe:
     prepared = prepare(recipe, None, None, lambda text: None)
     expected = read_pairs([str(semicolon_file)], recipe.data, None)
     assert len(prepared.train) + len(prepared.validation) == len(expected) == 50
+
+
+def test_a_table_in_a_recipe_is_trained_on(tmp_path: Path, make_recipe: RecipeMaker) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("id;en;de\n" + "".join(f"{number};sentence {number};Satz {number}\n" for number in range(50)))
+    chosen = f'data.train=[{{file="{path}", columns=["de", "en"]}}]'
+    prepared = prepare(make_recipe(chosen, "data.validation=[]"), None, None, lambda text: None)
+    assert len(prepared.train) + len(prepared.validation) == 50
+
+
+def test_other_columns_are_another_corpus(tmp_path: Path) -> None:
+    """The build cache must not reuse text that was read with other settings."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n")
+    tables = [CorpusFile(file=str(path), columns=columns) for columns in ((1, 2), (2, 1))]
+    first, second = find_corpora(tables, source_language="de", target_language="en")
+    assert CorpusPairs([first]).fingerprint != CorpusPairs([second]).fingerprint

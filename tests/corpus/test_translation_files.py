@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,19 @@ def test_reading_is_lazy_and_can_be_stopped(memory: Path) -> None:
         assert next(pairs) == Pair("a0", "b")
     with pytest.raises(UserError, match=r"line 9001: not well-formed XML: mismatched tag"):
         list(pairs)
+
+
+def test_memory_does_not_grow_with_the_file(memory: Path) -> None:
+    write_units(memory, *({"de": f"ein Text {number}", "en": "a text"} for number in range(20_000)))
+    assert memory.stat().st_size > 2_000_000
+    pairs = read_corpus(str(memory), source_language="de", target_language="en")
+    next(pairs)
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in pairs) == 19_999
+        assert tracemalloc.get_traced_memory()[1] < 1_500_000
+    finally:
+        tracemalloc.stop()
 
 
 XLIFF_1 = """\

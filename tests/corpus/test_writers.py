@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from corpus_files import PAIRS
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Pair
@@ -25,6 +28,19 @@ def test_written_pairs_are_read_unchanged(name: str, tmp_path: Path) -> None:
     found = list(read_corpus(output, source_language="de", target_language="en"))
     assert found[:-1] == complete[:-1]
     assert found[-1] == (Pair(complete[-1].source, "]]> \ufffd") if ".tmx" in name else complete[-1])
+
+
+sentences = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"))
+
+
+@given(pairs=st.lists(st.builds(Pair, sentences, sentences)))
+@settings(max_examples=50)
+def test_any_text_is_written_and_read_unchanged_as_tmx(pairs: list[Pair]) -> None:
+    pairs = [*pairs, PAIRS[0]]
+    with TemporaryDirectory() as directory:
+        write_corpus(pairs, f"{directory}/t.tmx", ("de", "en"))
+        found = list(read_corpus(f"{directory}/t.tmx", source_language="de", target_language="en"))
+    assert found == [pair for pair in pairs if pair.complete]
 
 
 def test_tabs_become_spaces_in_tsv_files(tmp_path: Path) -> None:

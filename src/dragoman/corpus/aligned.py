@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -12,13 +11,11 @@ from pathlib import Path
 from dragoman.corpus.checks import existing_file, require_text
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, describe_reference, file_name, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, describe_reference, file_name, refuse_settings
 from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusReference, FilePair
 
 SYNTAX = "a path with {lang} in place of the language code"
-
-_OTHER_FORMATS = (".tsv", ".csv", ".jsonl", ".xlsx", ".tmx", ".xlf", ".xliff", ".po", ".zip")
 
 
 def recognizes(reference: CorpusReference) -> bool:
@@ -33,27 +30,13 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
         return open_files(name, reference.source, reference.target, reference.encoding)
     refuse_settings(reference, "delimiter", "columns", "header", "quotes")
     pattern = as_corpus_file(reference)
-    source, target = (existing_file(pattern.file.replace("{lang}", language)) for language in languages)
-    return _open_lines(name, source, target, pattern.encoding)
+    source, target = (pattern.file.replace("{lang}", language) for language in languages)
+    return open_files(name, source, target, pattern.encoding)
 
 
 def open_files(name: str, source: str, target: str, encoding: str | None = None) -> Corpus:
-    """The corpus in a source and a target file.
-
-    Raises:
-        UserError: A file is missing, or its name says that it does not contain one sentence per line.
-    """
-    for file in (source, target):
-        if has_suffix(file, *_OTHER_FORMATS):
-            raise UserError(
-                f"{file}: expected a text file with one sentence per line; to get two such files, run "
-                f"dragoman convert {shlex.quote(file)} 'converted.{{lang}}' --languages SOURCE-TARGET"
-            )
-    return _open_lines(name, existing_file(source), existing_file(target), encoding)
-
-
-def _open_lines(name: str, source: Path, target: Path, encoding: str | None) -> Corpus:
-    files = source, target
+    """The corpus in a source and a target file; UserError if one is missing."""
+    files = existing_file(source), existing_file(target)
     return Corpus(name, partial(_read, *files, encoding), files, aligned=encoding is None)
 
 
