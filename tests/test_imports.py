@@ -30,6 +30,7 @@ ORDER = (
     {"evaluation"},
     {"doctor"},
     {"training"},
+    {"planning"},
     {"export"},
     {"reference"},
     {"cli"},

@@ -51,6 +51,11 @@ def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     return build_recipe(document, overrides, origin=str(path))
 
 
+def parse_recipe(text: str, overrides: Sequence[str], origin: str) -> Recipe:
+    """The recipe in a text in TOML, see `build_recipe`."""
+    return build_recipe(tomllib.loads(text), overrides, origin)
+
+
 def builtin_recipes() -> dict[str, Path]:
     """The recipes that come with dragoman, by name."""
     folder = Path(str(files("dragoman"))) / "recipes"

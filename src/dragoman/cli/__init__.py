@@ -19,6 +19,7 @@ from dragoman.cli.evaluate import evaluate
 from dragoman.cli.export import export_bundle
 from dragoman.cli.importing import import_app
 from dragoman.cli.info import info, settings
+from dragoman.cli.init import init
 from dragoman.cli.inspect import inspect
 from dragoman.cli.score import score
 from dragoman.cli.train import TrainCommand, quickstart, train
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "quickstart": quickstart,
+    "init": init,
     "train": train,
     "translate": translate,
     "evaluate": evaluate,

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
 
+from dragoman.cli.init import MinutesOption, TestOption, TextOptions, ValidationOption
 from dragoman.cli.options import DataDirectory, Overrides
+from dragoman.cli.text_files import (
+    ColumnsOption,
+    DelimiterOption,
+    EncodingOption,
+    FileOptions,
+    HeaderOption,
+    LanguagesOption,
+    QuotesOption,
+)
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.settings import Recipe
 
 
 class TrainCommand(TyperCommand):
@@ -49,9 +65,23 @@ def quickstart(
 
 
 def train(
-    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe file, or the name of a built-in recipe.")],
+    recipe: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RECIPE|FILE...", help="A recipe file, the name of a built-in recipe, or files with your text."
+        ),
+    ],
     output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/NAME of the recipe).")] = None,
     overrides: Overrides = None,
+    minutes: MinutesOption = None,
+    validation: ValidationOption = None,
+    test: TestOption = None,
+    languages: LanguagesOption = None,
+    encoding: EncodingOption = None,
+    delimiter: DelimiterOption = None,
+    columns: ColumnsOption = None,
+    header: HeaderOption = None,
+    quotes: QuotesOption = None,
     resume: Annotated[
         Literal["run", "auto"] | None,
         typer.Option(
@@ -64,19 +94,42 @@ def train(
 ) -> None:
     """Train a translator.
 
-    Reads a recipe and writes a run directory with checkpoints, a bundle and a report. `dragoman settings` lists the
-    settings that --set can change.
+    Reads a recipe, or files with your text, for which `dragoman init` describes the choice of settings. Writes a run
+    directory with checkpoints, a bundle and a report. `dragoman settings` lists the settings that --set can change.
 
-    Example: dragoman train recipes/multi30k-de-en.toml --set training.minutes=10
+    Example: dragoman train my/train.de my/train.en --minutes 20
     """
-    from dragoman.recipe import load_recipe
     from dragoman.system.device import avoid_cudnn_attention
     from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run import train
 
     keep_freed_memory()
     avoid_cudnn_attention()
-    loaded = load_recipe(recipe, overrides or [])
+    described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
+    files = TextOptions(recipe, validation or (), test or (), described, minutes, data_dir)
+    loaded = _find_recipe(files, overrides or [], output if resume else None)
     run = output or Path("runs") / loaded.name
     if not train(loaded, run, resume="auto" if resume == "auto" else resume is not None, data_directory=data_dir):
         raise typer.Exit(130)
+
+
+def _find_recipe(files: TextOptions, overrides: Sequence[str], resumed: Path | None) -> Recipe:
+    """The recipe that is named, or that is chosen for the named files.
+
+    Args:
+        files: What to train on.
+        overrides: ``SECTION.KEY=VALUE`` each.
+        resumed: The run to continue, if it is named; its recipe was chosen when it was started.
+    """
+    from dragoman.recipe import builtin_recipes, load_recipe, parse_recipe
+
+    first = files.train[0]
+    if len(files.train) == 1 and (first.endswith(".toml") or first in builtin_recipes()):
+        if given := files.given():
+            raise UserError(f"--{given[0]} is for files of text; change the recipe, or use --set")
+        return load_recipe(Path(first), overrides)
+    if resumed and (resumed / "recipe.toml").is_file():
+        return load_recipe(resumed / "recipe.toml", overrides)
+    made = files.plan()
+    print(made.summary(), file=sys.stderr)
+    return parse_recipe(made.text, overrides, made.name)

@@ -1,0 +1,1 @@
+"""From text and a budget to a recipe."""

@@ -1,0 +1,96 @@
+"""From files of text and a budget to a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.corpus.pair import Languages
+from dragoman.planning.choose import Budget, Choice, choose_settings, parameters
+from dragoman.planning.speed import operations_per_second, tokens_per_second
+from dragoman.planning.text_facts import TextFacts, collect_facts
+from dragoman.planning.write import recipe_text
+from dragoman.settings import CorpusReference
+
+MAX_HELD_OUT = 1000  # validation pairs
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The text to plan for.
+
+    Attributes:
+        languages: Source and target.
+        train: Corpora to train on.
+        validation: Corpora to validate on; if there are none, pairs are held out.
+        test: Corpora to score the finished translator on.
+    """
+
+    languages: Languages
+    train: Sequence[CorpusReference]
+    validation: Sequence[CorpusReference] = ()
+    test: Sequence[CorpusReference] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A recipe as commented TOML, and what it is based on."""
+
+    name: str
+    text: str
+    facts: TextFacts
+    budget: Budget
+
+    def summary(self) -> str:
+        """What was found and what to expect, in two lines."""
+        facts, budget = self.facts, self.budget
+        steps, epochs = budget.steps(facts), budget.epochs(facts)
+        minutes = epochs * facts.target_tokens / budget.tokens_per_second / 60
+        source, target = facts.source.words, facts.target.words
+        size, speed = parameters(facts) / 1e6, budget.tokens_per_second
+        return (
+            f"{facts.pairs:,} training pairs: {source:,} source words, {target:,} target words, about "
+            f"{facts.target_tokens:,} target tokens\n"
+            f"{size:.1f} million parameters; expect about {steps:,} steps, {epochs:.1f} epochs and {minutes:,.0f} minutes, "
+            f"at {speed:,.0f} tokens per second on this machine"
+        )
+
+
+def plan(texts: Texts, minutes: float | None, data_directory: Path | None) -> Plan:
+    """Read the training text and choose a recipe for it.
+
+    Args:
+        texts: The text.
+        minutes: The time for training; None chooses a number of epochs.
+        data_directory: Mirror of the dataset catalog.
+
+    Raises:
+        UserError: A corpus is missing or damaged, or the training text is empty.
+    """
+    facts = collect_facts(texts.train, texts.languages, data_directory)
+    name = "-".join(texts.languages)
+    budget = Budget(minutes, tokens_per_second(parameters(facts), operations_per_second()))
+    text = recipe_text(name, _choose_data(texts, facts), choose_settings(facts, budget))
+    return Plan(name, text, facts, budget)
+
+
+def _choose_data(texts: Texts, facts: TextFacts) -> list[Choice]:
+    source, target = texts.languages
+    held_out = min(MAX_HELD_OUT, max(1, facts.pairs // 20))
+    choices = [
+        Choice("data", "source_language", source, "Language codes."),
+        Choice("data", "target_language", target, "The language to translate into."),
+        Choice("data", "train", list(texts.train), f"Training text: {facts.pairs:,} pairs."),
+        Choice("data", "validation", list(texts.validation), "Text to choose the best checkpoint with."),
+        Choice("data", "test", list(texts.test), "Text to score the finished translator with."),
+        Choice(
+            "data", "max_tokens", 128, "Longer pairs are left out: they are often misaligned, and need much memory."
+        ),
+    ]
+    if not texts.validation:
+        reason = (
+            "Without validation text, this many pairs of the training text are held out: a twentieth, at most 1,000."
+        )
+        choices.insert(4, Choice("data", "validation_pairs", held_out, reason))
+    return choices

@@ -1,0 +1,99 @@
+"""What the choice of settings depends on: how much text there is, and in which scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from dragoman.corpus.corpus import find_corpora
+from dragoman.corpus.pair import Languages, Pair
+from dragoman.doctor.data.scripts import SCRIPTS, count_letters
+from dragoman.errors import UserError
+from dragoman.settings import CorpusReference
+
+CHUNK = 10_000  # pairs whose letters are counted at once
+CHARACTERS_PER_SUBWORD = 4.2  # measured on Multi30k with 4,000 subwords
+
+
+@dataclass(frozen=True)
+class SideFacts:
+    """Facts about one side of the text."""
+
+    characters: int
+    words: int  # separated by white space
+    script: str  # a name in `SCRIPTS`; "none" if there are no letters
+
+    @property
+    def has_spaces(self) -> bool:
+        """Whether white space separates the words; Chinese, Japanese and Thai have none."""
+        return self.characters < 15 * self.words
+
+
+@dataclass(frozen=True)
+class TextFacts:
+    """Facts about parallel text, of pairs with text on both sides."""
+
+    pairs: int
+    source: SideFacts
+    target: SideFacts
+
+    @property
+    def target_tokens(self) -> int:
+        """An estimate of the number of subwords on the target side."""
+        return round(self.target.characters / CHARACTERS_PER_SUBWORD) + self.pairs
+
+    @property
+    def same_script(self) -> bool:
+        """Whether both sides are in one script, so that they can share subwords."""
+        return self.source.script == self.target.script
+
+
+def collect_facts(
+    references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None
+) -> TextFacts:
+    """Read corpora once.
+
+    Raises:
+        UserError: A corpus is missing or damaged, or there is no pair with text on both sides.
+    """
+    pairs, sides = 0, (_Counter(), _Counter())
+    for chunk in _chunks(references, languages, data_directory):
+        pairs += len(chunk)
+        for side, texts in zip(sides, ([pair.source for pair in chunk], [pair.target for pair in chunk]), strict=True):
+            side.add(texts)
+    if not pairs:
+        raise UserError("the training text has no pair with text on both sides")
+    return TextFacts(pairs, sides[0].facts(), sides[1].facts())
+
+
+def _chunks(
+    references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None
+) -> Iterator[list[Pair]]:
+    source, target = languages
+    corpora = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
+    for corpus in corpora:
+        complete = (pair for pair in corpus.read() if pair.complete)
+        while chunk := list(islice(complete, CHUNK)):
+            yield chunk
+
+
+class _Counter:
+    """Counts of one side so far."""
+
+    def __init__(self) -> None:
+        self.characters = self.words = 0
+        self.letters = np.zeros(len(SCRIPTS), np.int64)
+
+    def add(self, texts: Sequence[str]) -> None:
+        self.characters += sum(map(len, texts))
+        self.words += sum(len(text.split()) for text in texts)
+        self.letters += count_letters(texts).sum(axis=0)
+
+    def facts(self) -> SideFacts:
+        letters = self.letters[1:]
+        script = SCRIPTS[1 + int(letters.argmax())] if letters.any() else "none"
+        return SideFacts(self.characters, self.words, script)
