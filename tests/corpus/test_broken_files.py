@@ -243,7 +243,13 @@ def test_broken_files_are_refused_with_place_and_remedy(name: str, tmp_path: Pat
 WRONG_SETTINGS: dict[str, tuple[str, bytes, dict[str, Any], str]] = {
     "UTF-8 as Windows-1252": ("t.tsv", "ü\tb\n".encode(), {"encoding": "cp1252"}, "but the file is UTF-8"),
     "UTF-8 as UTF-16": ("t.tsv", b"a\tb\n", {"encoding": "utf-16"}, "encoding = 'utf-16', but the file is not"),
-    "UTF-16 as Windows-1252": ("t.tsv", "a\tb".encode("utf-16"), {"encoding": "cp1252"}, "byte order mark of utf-16"),
+    "UTF-16 as Windows-1252": ("t.tsv", "a\tb".encode("utf-16"), {"encoding": "cp1252"}, "byte order mark of UTF-16"),
+    "other byte order": (
+        "t.tsv",
+        "\ufeffa\tb".encode("utf-16-be"),
+        {"encoding": "utf-16-le"},
+        "byte order mark of UTF-16",
+    ),
     "unknown encoding": ("t.tsv", b"a\tb\n", {"encoding": "klingon"}, "unknown encoding 'klingon'"),
     "binary codec": ("t.tsv", b"a\tb\n", {"encoding": "hex"}, "unknown encoding 'hex'"),
     "wrong encoding": ("t.tsv", b"a\tb\n\xff\tb\n", {"encoding": "shift_jis"}, "not valid shift_jis"),

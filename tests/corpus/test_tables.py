@@ -66,10 +66,12 @@ def test_the_sample_for_the_delimiter_may_end_in_quotes(tmp_path: Path) -> None:
     )
 
 
-def test_a_byte_order_mark_may_follow_a_declared_byte_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-16", "utf-8", "utf-8-sig", "utf-32", "utf-32-le"])
+def test_a_byte_order_mark_may_follow_a_declaration(encoding: str, tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
-    path.write_bytes("\ufeffa\tb\n".encode("utf-16-le"))
-    assert read(CorpusFile(file=str(path), encoding="utf-16-le")) == [Pair("a", "b")]
+    mark = "" if encoding in ("utf-16", "utf-32", "utf-8-sig") else "\ufeff"  # these write one themselves
+    path.write_bytes(f"{mark}a\tb\n".encode(encoding))
+    assert read(CorpusFile(file=str(path), encoding=encoding)) == [Pair("a", "b")]
 
 
 def test_the_header_decides_the_direction(tmp_path: Path) -> None:

@@ -96,8 +96,9 @@ def check_declared(encoding: str, head: bytes, name: str) -> None:
         raise UserError(f"{name}: unknown encoding {encoding!r}; use a name such as 'cp1252' or 'utf-16'") from None
     mark = find_byte_order_mark(head)
     wide = codec.startswith(("utf-16", "utf-32"))
-    if mark and mark[:6] != codec[:6]:
-        raise UserError(f"{name}: encoding = {encoding!r}, but the file starts with the byte order mark of {mark[:6]}")
+    if mark not in (None, codec) and not head.decode(codec, "replace").startswith("\ufeff"):
+        shown = str(mark).removesuffix("-sig").upper()
+        raise UserError(f"{name}: encoding = {encoding!r}, but the file starts with the byte order mark of {shown}")
     if not codec.startswith("utf") and not head.isascii() and _is_utf8(head):
         raise UserError(f"{name}: encoding = {encoding!r}, but the file is UTF-8; set it to 'utf-8'")
     if wide and head and not mark and b"\0" not in head:

@@ -62,7 +62,7 @@ def check_output(output: str, languages: Languages) -> None:
     _find_writer(output)
     for language in languages:
         path = Path(output.replace("{lang}", language))
-        if path.is_file() or path.is_dir():  # a device or a pipe, such as /dev/stdout, is written to
+        if path.is_file() or path.is_dir():  # a named pipe is written to
             raise UserError(f"{path}: already exists; choose another name or delete it")
 
 
