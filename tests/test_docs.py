@@ -103,8 +103,10 @@ def test_commands_parse(command: Block) -> None:
     if name == "dragoman":
         name, parameters = parse(arguments)
         overrides = parameters.get("overrides") or []
-        if "recipe" in parameters:
-            find_recipe(parameters["recipe"], overrides)
+        if name == "train":
+            (first, *files) = parameters["recipe"]
+            if not files:
+                find_recipe(Path(first), overrides)
         elif name == "info" and parameters["path"].suffix == ".toml":
             find_recipe(parameters["path"], overrides)
         else:

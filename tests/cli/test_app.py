@@ -35,6 +35,7 @@ COMMANDS = [
     ("inspect",),
     ("compare",),
     ("convert",),
+    ("init",),
 ]
 
 

@@ -237,7 +237,7 @@ def test_errors_end_a_process_without_a_traceback(
     (tmp_path / "recipe.toml").write_text(tomli_w.dumps(recipe_document | {"data": data}))
     outcome = process("train", tmp_path / "recipe.toml", "--output", tmp_path / "run")
     assert_error(outcome, f"dragoman: {tmp_path}/x.tsv line 2: expected 2 columns, found 1\n")
-    assert_error(process("train"), "Missing argument 'RECIPE'")
+    assert_error(process("train"), "Missing argument 'RECIPE_OR_FILE")
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are always Unicode here")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +23,7 @@ from dragoman.cli.text_files import (
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from dragoman.planning.plan import Plan
+    from dragoman.planning.plan import PlannedRecipe
 
 FILES_HELP = "Two line-aligned files, or files in any format."
 MinutesOption = Annotated[
@@ -54,17 +54,22 @@ class TextOptions:
         values = {"minutes": self.minutes, "validation": self.validation, "test": self.test, **vars(self.files)}
         return [name for name, value in values.items() if value not in (None, ())]
 
-    def plan(self) -> Plan:
+    def name(self) -> str:
+        """The name of the recipe: the languages."""
+        return "-".join(find_references(self.train, self.files)[1])
+
+    def plan(self) -> PlannedRecipe:
         """The recipe for these files."""
-        from dragoman.planning.plan import Texts, plan
+        from dragoman.planning.plan import Texts, plan_recipe
 
         references, languages = find_references(self.train, self.files)
-        held_out = [find_references(files, self.files)[0] if files else [] for files in (self.validation, self.test)]
-        return plan(Texts(languages, references, *held_out), self.minutes, self.data_directory)
+        described = replace(self.files, languages=":".join(languages))
+        held_out = [find_references(files, described)[0] if files else [] for files in (self.validation, self.test)]
+        return plan_recipe(Texts(languages, references, *held_out), self.minutes, self.data_directory)
 
 
 def init(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES_HELP)],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help=FILES_HELP)],
     output: Annotated[Path, typer.Option(help="The recipe to write.")],
     minutes: MinutesOption = None,
     validation: ValidationOption = None,

@@ -68,7 +68,7 @@ def train(
     recipe: Annotated[
         list[str],
         typer.Argument(
-            metavar="RECIPE|FILE...", help="A recipe file, the name of a built-in recipe, or files with your text."
+            metavar="RECIPE_OR_FILE", help="A recipe file, the name of a built-in recipe, or files with your text."
         ),
     ],
     output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/NAME of the recipe).")] = None,
@@ -107,19 +107,20 @@ def train(
     avoid_cudnn_attention()
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     files = TextOptions(recipe, validation or (), test or (), described, minutes, data_dir)
-    loaded = _find_recipe(files, overrides or [], output if resume else None)
+    loaded = _find_recipe(files, overrides or [], output, resuming=resume is not None)
     run = output or Path("runs") / loaded.name
     if not train(loaded, run, resume="auto" if resume == "auto" else resume is not None, data_directory=data_dir):
         raise typer.Exit(130)
 
 
-def _find_recipe(files: TextOptions, overrides: Sequence[str], resumed: Path | None) -> Recipe:
+def _find_recipe(files: TextOptions, overrides: Sequence[str], output: Path | None, *, resuming: bool) -> Recipe:
     """The recipe that is named, or that is chosen for the named files.
 
     Args:
         files: What to train on.
         overrides: ``SECTION.KEY=VALUE`` each.
-        resumed: The run to continue, if it is named; its recipe was chosen when it was started.
+        output: The run directory, if it is named.
+        resuming: Take the recipe of a run that exists; it was chosen when the run was started.
     """
     from dragoman.recipe import builtin_recipes, load_recipe, parse_recipe
 
@@ -128,8 +129,9 @@ def _find_recipe(files: TextOptions, overrides: Sequence[str], resumed: Path | N
         if given := files.given():
             raise UserError(f"--{given[0]} is for files of text; change the recipe, or use --set")
         return load_recipe(Path(first), overrides)
-    if resumed and (resumed / "recipe.toml").is_file():
-        return load_recipe(resumed / "recipe.toml", overrides)
+    chosen_before = (output or Path("runs") / files.name()) / "recipe.toml"
+    if resuming and chosen_before.is_file():
+        return load_recipe(chosen_before, overrides)
     made = files.plan()
     print(made.summary(), file=sys.stderr)
     return parse_recipe(made.text, overrides, made.name)

@@ -56,8 +56,8 @@ def nearest_sentences(train: IdStore, texts: Sequence[Sequence[int]]) -> NDArray
     starts = np.concatenate([[0], np.cumsum(frequencies)])
     found = np.zeros(len(texts), np.int64)
     for number, text in enumerate(texts):
-        products = np.zeros(count)
+        similarities = np.zeros(count)
         for token in {token for token in text if token < size}:
-            products[rows[starts[token] : starts[token + 1]]] += weights[token]
-        found[number] = np.argmax(products / norms)
+            similarities[rows[starts[token] : starts[token + 1]]] += weights[token]
+        found[number] = np.argmax(similarities / norms)
     return searched[found]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.corpus.pair import Languages
-from dragoman.planning.choose import Budget, Choice, choose_settings, parameters
+from dragoman.planning.choose import ChosenSetting, PlannedBudget, choose_settings, parameters
 from dragoman.planning.speed import operations_per_second, tokens_per_second
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
@@ -34,13 +34,13 @@ class Texts:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlannedRecipe:
     """A recipe as commented TOML, and what it is based on."""
 
     name: str
     text: str
     facts: TextFacts
-    budget: Budget
+    budget: PlannedBudget
 
     def summary(self) -> str:
         """What was found and what to expect, in two lines."""
@@ -52,12 +52,12 @@ class Plan:
         return (
             f"{facts.pairs:,} training pairs: {source:,} source words, {target:,} target words, about "
             f"{facts.target_tokens:,} target tokens\n"
-            f"{size:.1f} million parameters; expect about {steps:,} steps, {epochs:.1f} epochs and {minutes:,.0f} minutes, "
-            f"at {speed:,.0f} tokens per second on this machine"
+            f"{size:.1f} million parameters; expect about {steps:,} steps, {epochs:.1f} epochs and {minutes:,.0f} "
+            f"minutes, at {speed:,.0f} tokens per second on this machine"
         )
 
 
-def plan(texts: Texts, minutes: float | None, data_directory: Path | None) -> Plan:
+def plan_recipe(texts: Texts, minutes: float | None, data_directory: Path | None) -> PlannedRecipe:
     """Read the training text and choose a recipe for it.
 
     Args:
@@ -70,21 +70,21 @@ def plan(texts: Texts, minutes: float | None, data_directory: Path | None) -> Pl
     """
     facts = collect_facts(texts.train, texts.languages, data_directory)
     name = "-".join(texts.languages)
-    budget = Budget(minutes, tokens_per_second(parameters(facts), operations_per_second()))
+    budget = PlannedBudget(minutes, tokens_per_second(parameters(facts), operations_per_second()))
     text = recipe_text(name, _choose_data(texts, facts), choose_settings(facts, budget))
-    return Plan(name, text, facts, budget)
+    return PlannedRecipe(name, text, facts, budget)
 
 
-def _choose_data(texts: Texts, facts: TextFacts) -> list[Choice]:
+def _choose_data(texts: Texts, facts: TextFacts) -> list[ChosenSetting]:
     source, target = texts.languages
     held_out = min(MAX_HELD_OUT, max(1, facts.pairs // 20))
     choices = [
-        Choice("data", "source_language", source, "Language codes."),
-        Choice("data", "target_language", target, "The language to translate into."),
-        Choice("data", "train", list(texts.train), f"Training text: {facts.pairs:,} pairs."),
-        Choice("data", "validation", list(texts.validation), "Text to choose the best checkpoint with."),
-        Choice("data", "test", list(texts.test), "Text to score the finished translator with."),
-        Choice(
+        ChosenSetting("data", "source_language", source, "Language codes."),
+        ChosenSetting("data", "target_language", target, "The language to translate into."),
+        ChosenSetting("data", "train", list(texts.train), f"Training text: {facts.pairs:,} pairs."),
+        ChosenSetting("data", "validation", list(texts.validation), "Text to choose the best checkpoint with."),
+        ChosenSetting("data", "test", list(texts.test), "Text to score the finished translator with."),
+        ChosenSetting(
             "data", "max_tokens", 128, "Longer pairs are left out: they are often misaligned, and need much memory."
         ),
     ]
@@ -92,5 +92,5 @@ def _choose_data(texts: Texts, facts: TextFacts) -> list[Choice]:
         reason = (
             "Without validation text, this many pairs of the training text are held out: a twentieth, at most 1,000."
         )
-        choices.insert(4, Choice("data", "validation_pairs", held_out, reason))
+        choices.insert(4, ChosenSetting("data", "validation_pairs", held_out, reason))
     return choices

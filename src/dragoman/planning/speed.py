@@ -23,11 +23,11 @@ def operations_per_second() -> float:
     dtype = compute_dtype("auto", device)
     a = torch.ones(SIZE, SIZE, device=device, dtype=dtype)
     (a @ a).sum().item()  # the first product prepares the kernel
-    products, started = 0, time.monotonic()
+    count, started = 0, time.monotonic()
     while (passed := time.monotonic() - started) < SECONDS:
         (a @ a)[0, 0].item()  # waits for a GPU
-        products += 1
-    return 2 * SIZE**3 * products / passed
+        count += 1
+    return 2 * SIZE**3 * count / passed
 
 
 def tokens_per_second(parameters: int, operations: float) -> float:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from dragoman.corpus.references import to_toml
-from dragoman.planning.choose import Choice
+from dragoman.planning.choose import ChosenSetting
 from dragoman.settings import CorpusReference
 
 WIDTH = 118
 
 
-def recipe_text(name: str, data: Sequence[Choice], settings: Sequence[Choice]) -> str:
+def recipe_text(name: str, data: Sequence[ChosenSetting], settings: Sequence[ChosenSetting]) -> str:
     """The text of a recipe in which a comment gives the reason for each value.
 
     Args:
@@ -38,7 +38,7 @@ def _comment(text: str) -> Iterator[str]:
     yield from (f"# {line}" for line in textwrap.wrap(text, WIDTH))
 
 
-def _toml(choice: Choice) -> str:
+def _toml(choice: ChosenSetting) -> str:
     return to_toml([_plain(each) for each in choice.value] if isinstance(choice.value, list) else choice.value)
 
 

@@ -1,0 +1,72 @@
+"""`dragoman init`, and `dragoman train` on files instead of a recipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dragoman.recipe import load_recipe
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+FAST = ("--set", "training.steps=3", "--set", "training.validations=1", "--set", "model.d_model=16")
+
+
+@pytest.fixture
+def files(corpus: Path) -> tuple[str, str]:
+    return str(corpus / "train.de"), str(corpus / "train.en")
+
+
+def test_init_writes_a_recipe_that_trains(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
+    recipe, run = tmp_path / "recipe.toml", tmp_path / "run"
+    outcome = command("init", *files, "--output", recipe, "--minutes", "5")
+    assert outcome.code == 0, outcome.error
+    assert "400 training pairs" in outcome.out
+    assert f"dragoman train {recipe}" in outcome.out
+    assert load_recipe(recipe).training.minutes == 5
+    assert command("train", recipe, "--output", run, *FAST).code == 0
+    refused = command("init", *files, "--output", recipe)
+    assert (refused.code, "already exists" in refused.error) == (2, True)
+
+
+def test_train_on_files_is_training_on_the_recipe_of_init(
+    files: tuple[str, str], corpus: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    held_out = (
+        "--validation",
+        str(corpus / "validation.{lang}"),
+        "--test",
+        corpus / "test.de",
+        "--test",
+        corpus / "test.en",
+    )
+    assert command("init", *files, *held_out, "--output", "recipe.toml").code == 0
+    outcome = command("train", *files, *held_out, *FAST)
+    assert outcome.code == 0, outcome.error
+    assert "test.de" in outcome.error, "the test text was scored"
+    run = tmp_path / "runs" / "de-en"
+    assert load_recipe(run / "recipe.toml") == load_recipe(tmp_path / "recipe.toml", FAST[1::2])
+    again = command("train", *files, *held_out, *FAST)
+    assert (again.code, "already contains a run" in again.error) == (2, True)
+    resumed = command("train", *files, "--resume")
+    assert (resumed.code, "finished" in resumed.error) == (0, True), resumed.error
+
+
+def test_files_in_other_formats_need_languages(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
+    table = tmp_path / "pairs.tmx"
+    assert command("convert", *files, table).code == 0
+    unknown = command("train", table)
+    assert (unknown.code, "--languages" in unknown.error) == (2, True)
+    outcome = command("train", table, "--languages", "en-de", "--output", tmp_path / "run", *FAST)
+    assert outcome.code == 0, outcome.error
+    assert load_recipe(tmp_path / "run" / "recipe.toml").data.source_language == "en"
+
+
+def test_options_of_files_have_no_meaning_for_a_recipe(command: Command) -> None:
+    refused = command("train", "quickstart", "--minutes", "3")
+    assert refused.code == 2
+    assert "--minutes is for files of text; change the recipe, or use --set" in refused.error
