@@ -21,6 +21,7 @@ from lookup import (
     score_of,
 )
 
+from dragoman.search.beam import beam_search
 from dragoman.search.constraints import ANY, Constraints
 from dragoman.search.decode_single import decode_single
 from dragoman.settings import Decoding
@@ -67,11 +68,15 @@ def test_its_own_beginning_changes_nothing(task: Task) -> None:
     assert_same(greedy(task, SENTENCES, limits, prefixes=own), free)
 
 
+@pytest.mark.parametrize("beam_size", [1, 3])
 @torch.inference_mode()
-def test_a_forbidden_token_can_still_be_forced(task: Task) -> None:
+def test_a_forbidden_token_can_still_be_forced(task: Task, beam_size: int) -> None:
     limited = Constraints(BOS, EOS, [BOS, 3], torch.tensor([5]), torch.tensor([[3]]))
-    settings = Decoding(beam_size=1, length_penalty=0.0)
-    (found,) = decode_single(task, task.start(torch.tensor([0])), settings, limited)
+    settings = Decoding(beam_size=beam_size, length_penalty=0.0)
+    if beam_size == 1:
+        (found,) = decode_single(task, task.start(torch.tensor([0])), settings, limited)
+    else:
+        ((found,),) = beam_search(task, task.start(torch.tensor([0])), settings, limited)
     assert found.tokens[0] == 3
     expected = torch.tensor(task.logits(0, ())).log_softmax(dim=-1)[3]
     assert found.log_probabilities[0] == pytest.approx(float(expected), abs=1e-5)
