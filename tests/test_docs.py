@@ -105,7 +105,7 @@ def test_commands_parse(command: Block) -> None:
         overrides = parameters.get("overrides") or []
         if name == "train":
             (first, *files) = parameters["recipe"]
-            if not files:
+            if not files and (first.endswith(".toml") or first in builtin_recipes()):
                 find_recipe(Path(first), overrides)
         elif name == "info" and parameters["path"].suffix == ".toml":
             find_recipe(parameters["path"], overrides)

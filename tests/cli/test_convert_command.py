@@ -74,8 +74,11 @@ def test_clean_leaves_out_pairs_with_problems(tmp_path: Path, corpus: Path, comm
         (["pairs.csv"], "expected files to read and a file to write"),
         (["pairs.csv", "b.tsv"], "the languages are not known; add --languages"),
         (["pairs.csv", "b.tsv", "--languages", "de"], "expected two language codes, such as de-en or pt-BR:en"),
-        (["pairs.csv", "b.tsv", "--languages", "de-en", "--columns", "a"], "expected two names or numbers"),
-        (["pairs.csv", "b.tsv", "--languages", "de-en", "--columns", "0,1"], "expected two names or numbers from 1"),
+        (["pairs.csv", "b.tsv", "--languages", "de-en", "--columns", "a"], "expected two different names or numbers"),
+        (
+            ["pairs.csv", "b.tsv", "--languages", "de-en", "--columns", "0,1"],
+            "expected two different names or numbers from 1",
+        ),
         (["pairs.csv", "b.tsv", "--languages", "de-en", "--delimiter", "x"], "expected one of , ; | tab"),
         (["pairs.csv", "b.docx", "--languages", "de-en"], "expected a name that ends in .tsv"),
         (["a.txt", "b.txt", "c.txt", "d.tsv"], "3 paths were given"),

@@ -66,6 +66,23 @@ def test_files_in_other_formats_need_languages(files: tuple[str, str], tmp_path:
     assert load_recipe(tmp_path / "run" / "recipe.toml").data.source_language == "en"
 
 
+def test_missing_and_repeated_files_are_refused(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
+    output = ("--output", tmp_path / "recipe.toml")
+    source, target = files
+    mistakes = {
+        (source,): "needs a second one",
+        (source, source): "given twice",
+        (*files, "--validation", target): "needs a second one",
+        (*files, "--languages", "de-DE"): "the same language",
+        (*files, "--minutes", "inf"): "--minutes",
+        (*files, "--minutes", "0"): "--minutes",
+    }
+    for arguments, message in mistakes.items():
+        refused = command("init", *arguments, *output)
+        assert (refused.code, message in refused.error) == (2, True), refused.error
+    assert not (tmp_path / "recipe.toml").exists()
+
+
 def test_options_of_files_have_no_meaning_for_a_recipe(command: Command) -> None:
     refused = command("train", "quickstart", "--minutes", "3")
     assert refused.code == 2

@@ -394,3 +394,19 @@ def test_randomly_damaged_files_raise_only_user_errors(name: str, tmp_path: Path
         with suppress(UserError):
             assert all(isinstance(pair, Pair) for pair in read(reference))
         path.write_bytes(files[path])
+
+
+@pytest.mark.parametrize("encoding", ["undefined", "utf-7", "unicode_escape", "punycode", "no-such"])
+def test_encodings_that_are_not_those_of_text_files_are_refused(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tmx"
+    path.write_text(f'<?xml version="1.0" encoding="{encoding}"?><tmx version="1.4"></tmx>')
+    with pytest.raises(UserError, match="unknown encoding"):
+        list(read_corpus(str(path), source_language="de", target_language="en"))
+
+
+@pytest.mark.parametrize("suffix", ["zip", "xlsx"])
+def test_archives_are_not_read_from_devices(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"pairs.{suffix}"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(UserError, match="not a regular file"):
+        list(read_corpus(str(path), source_language="de", target_language="en"))

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 FILES_HELP = "Two line-aligned files, or files in any format."
 MinutesOption = Annotated[
-    float | None, typer.Option("--minutes", min=0.0, help="Time for training (default: a number of epochs).")
+    float | None,
+    typer.Option("--minutes", min=0.1, max=1_000_000, help="Time for training (default: a number of epochs)."),
 ]
 ValidationOption = Annotated[
     list[str] | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -79,6 +80,10 @@ def find_references(files: Sequence[str], options: FileOptions) -> tuple[list[Co
     from dragoman.settings import CorpusFile, FilePair
 
     settings = options.settings()
+    if len(files) == 1 and not is_recognized(files[0]) and Path(files[0]).is_file():
+        raise UserError(f"{files[0]}: a text file needs a second one with the translation of each line; name both")
+    if len(files) == 2 and files[0] == files[1]:
+        raise UserError(f"{files[0]}: the same file was given twice, as source and target")
     if len(files) == 2 and not any(map(is_recognized, files)):
         if meaningless := settings.keys() - {"encoding"}:
             raise UserError(f"--{min(meaningless)} has no meaning for two line-aligned files; remove it")
@@ -98,11 +103,14 @@ def parse_languages(text: str) -> tuple[str, str]:
     codes = text.split(":") if ":" in text else text.split("-")
     if len(codes) != 2 or not all(re.fullmatch(r"\w+([-_]\w+)*", code) for code in codes):
         raise UserError(f"--languages {text}: expected two language codes, such as de-en or pt-BR:en")
+    if codes[0].lower() == codes[1].lower():
+        raise UserError(f"--languages {text}: source and target are the same language")
     return codes[0], codes[1]
 
 
 def _parse_columns(text: str) -> tuple[int | str, int | str]:
-    columns = [int(column) if column.isdecimal() else column for column in map(str.strip, text.split(","))]
-    if len(columns) != 2 or not all(columns):
-        raise UserError(f"--columns {text}: expected two names or numbers from 1, such as de,en or 1,2")
+    names = list(map(str.strip, text.split(",")))
+    columns = [int(name) if name.isdecimal() and len(name) < 5 else name for name in names]
+    if len(columns) != 2 or not all(columns) or columns[0] == columns[1]:
+        raise UserError(f"--columns {text}: expected two different names or numbers from 1, such as de,en or 1,2")
     return columns[0], columns[1]

@@ -33,6 +33,8 @@ def open_archive(path: Path, max_bytes: int) -> Iterator[zipfile.ZipFile]:
         UserError: It is not a ZIP archive, is damaged, encrypted or too large, is compressed too strongly, or contains
             names that point outside of it. Errors while reading in the block are reported too.
     """
+    if not path.is_file():
+        raise UserError(f"{path}: not a regular file; a ZIP archive cannot be read from a pipe or a device")
     try:
         with zipfile.ZipFile(path) as archive:
             _check(archive, path, max_bytes)

@@ -27,6 +27,8 @@ _SIGNATURES = {
     b"\x7fELF": "a program, not text",
     b"\x89PNG": "a picture, not text",
 }
+_NO_TEXT = {"utf-7", "unicode-escape", "raw-unicode-escape", "punycode", "idna", "undefined", "mbcs", "oem"}
+"""Python's encodings that are no encodings of text files."""
 _MAX_ACCENTED = 0.4  # of the letters; in languages that are written in Windows-1252, far fewer have accents
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _ACCENTED_WORD = re.compile(r"[^\W\d_a-zA-Z]{4}")
@@ -92,7 +94,9 @@ def check_declared(encoding: str, head: bytes, name: str) -> None:
     try:
         codec = codecs.lookup(encoding).name
         "".encode(codec)
-    except LookupError:
+        if codec.replace("_", "-") in _NO_TEXT:
+            raise LookupError
+    except (LookupError, UnicodeError):
         raise UserError(f"{name}: unknown encoding {encoding!r}; use a name such as 'cp1252' or 'utf-16'") from None
     mark = find_byte_order_mark(head)
     wide = codec.startswith(("utf-16", "utf-32"))

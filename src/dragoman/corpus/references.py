@@ -91,7 +91,7 @@ def to_toml(value: Any) -> str:
         return "{" + ", ".join(f"{key} = {to_toml(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(to_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _settings_of(reference: CorpusReference) -> dict[str, Any]:

@@ -84,6 +84,7 @@ def _open_aligned(output: str, languages: Languages) -> Iterator[Writer]:
             target.write(f"{pair.target}\n")
 
         yield write
+        source.flush()  # so that a full disk is noticed before the target appears
 
 
 @contextmanager

@@ -54,9 +54,12 @@ def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pa
 
 def _find_sides(names: list[str], languages: Languages, path: Path) -> tuple[str, str] | None:
     """The files whose suffixes are the languages and whose names are equal otherwise."""
+    by_stem: dict[PurePosixPath, dict[str, str]] = {}
+    for name in names:
+        file = PurePosixPath(name)
+        by_stem.setdefault(file.with_suffix(""), {})[file.suffix[1:]] = name
     found = []
-    for stem in {PurePosixPath(name).with_suffix("") for name in names}:
-        files = {PurePosixPath(name).suffix[1:]: name for name in names if PurePosixPath(name).with_suffix("") == stem}
+    for files in by_stem.values():
         source, target = (find_language(language, tuple(files)) for language in languages)
         if source and target and source != target:
             found.append((files[source], files[target]))
