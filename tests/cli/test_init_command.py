@@ -50,6 +50,8 @@ def test_train_on_files_is_training_on_the_recipe_of_init(
     assert "test.de" in outcome.error, "the test text was scored"
     run = tmp_path / "runs" / "de-en"
     assert load_recipe(run / "recipe.toml") == load_recipe(tmp_path / "recipe.toml", FAST[1::2])
+    both = command("train", *files, "--minutes", "1", *FAST)
+    assert (both.code, "both say how long to train" in both.error) == (2, True)
     again = command("train", *files, *held_out, *FAST)
     assert (again.code, "already contains a run" in again.error) == (2, True)
     resumed = command("train", *files, "--resume")

@@ -122,16 +122,20 @@ def _find_recipe(files: TextOptions, overrides: Sequence[str], output: Path | No
         output: The run directory, if it is named.
         resuming: Take the recipe of a run that exists; it was chosen when the run was started.
     """
-    from dragoman.recipe import builtin_recipes, load_recipe, parse_recipe
+    from dragoman.recipe import BUDGETS, builtin_recipes, load_recipe, parse_recipe
 
     first = files.train[0]
     if len(files.train) == 1 and (first.endswith(".toml") or first in builtin_recipes()):
         if given := files.given():
             raise UserError(f"--{given[0]} is for files of text; change the recipe, or use --set")
         return load_recipe(Path(first), overrides)
-    chosen_before = (output or Path("runs") / files.name()) / "recipe.toml"
-    if resuming and chosen_before.is_file():
-        return load_recipe(chosen_before, overrides)
+    if files.minutes is not None and (others := [each for each in overrides if each.partition("=")[0] in BUDGETS]):
+        raise UserError(f"--minutes and --set {others[0]}: both say how long to train; give one of them")
+    run = output or Path("runs") / files.name()
+    if (run / "recipe.toml").is_file():
+        if not resuming:
+            raise UserError(f"{run}: already contains a run; continue it with --resume, or choose another --output")
+        return load_recipe(run / "recipe.toml", overrides)
     made = files.plan()
     print(made.summary(), file=sys.stderr)
     return parse_recipe(made.text, overrides, made.name)
