@@ -145,6 +145,9 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     """Runs the command line in this process, which is faster than in a new one."""
     from dragoman.cli import main
 
+    # It would apply to all later tests of this process, which would keep the memory that any of them frees.
+    monkeypatch.setattr("dragoman.system.memory.keep_freed_memory", lambda: None)
+
     def run(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
         monkeypatch.setattr(sys, "argv", ["dragoman", *map(str, arguments)])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
