@@ -32,7 +32,7 @@ from pathlib import Path
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.doctor.data.check import check_corpora
-from dragoman.doctor.data.corpora import corpora_of_files
+from dragoman.doctor.data.corpora import Corpora
 
 CAPTION_LANGUAGES = ("de", "en", "fr", "cs")
 MAX_PAIRS = 30_000  # of a corpus that are damaged
@@ -329,7 +329,7 @@ def flagged_lines(pairs: Sequence[tuple[Side, Side]], languages: tuple[str, str]
         for path, side in zip(paths, zip(*pairs, strict=True), strict=True):
             lines = (text if isinstance(text, bytes) else text.encode() for text in side)
             path.write_bytes(b"".join(line + b"\n" for line in lines))
-        check_corpora(corpora_of_files(*paths, None), directory / "clean")
+        check_corpora(Corpora(*languages, [f"{directory}/train.{{lang}}"]), directory / "clean")
         rows = (directory / "clean" / "dropped.tsv").read_text(encoding="utf-8").split("\n")[1:-1]
     return {int(line) - 1: set(codes.split(",")) for _, line, codes, *_ in (row.split("\t") for row in rows)}
 
@@ -395,7 +395,7 @@ def measure_time(pairs: int) -> None:
         files = write_pairs(Path(directory), pairs)
         size = sum(path.stat().st_size for path in files)
         started, computed = time.perf_counter(), time.process_time()
-        findings = check_corpora(corpora_of_files(*files, None))
+        findings = check_corpora(Corpora("de", "en", [f"{directory}/train.{{lang}}"]))
         seconds, computing = time.perf_counter() - started, time.process_time() - computed
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     counts = {finding.code: finding.measured["count"] for finding in findings}

@@ -51,7 +51,16 @@ RETIRED_PHRASES = (
     *("told", "tells", "begun", "goes on", "asked for", "left in peace", "whatever", "says otherwise"),
     *("learnt", "spelt", "parametrised", "normalise[ds]?", "initialise[ds]?", "synchronised"),
 )
-SHARED_NAMES = {"unsupported", "open_engine", "open_corpus", "recognizes", "reopen", "write", "load"}
+SHARED_NAMES = {
+    "load",
+    "open_corpus",
+    "open_engine",
+    "recognizes",
+    "reopen",
+    "stated_languages",
+    "unsupported",
+    "write",
+}
 """Functions that every module of a table of extensions has."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,7 +83,7 @@ def test_clean_leaves_out_pairs_with_problems(tmp_path: Path, corpus: Path, comm
         (["pairs.csv", "b.tsv", "--languages", "de-en", "--delimiter", "x"], "expected one of , ; | tab"),
         (["pairs.csv", "b.docx", "--languages", "de-en"], "expected a name that ends in .tsv"),
         (["a.txt", "b.txt", "c.txt", "d.tsv"], "3 paths were given"),
-        (["a.de", "b.en", "d.tsv", "--header"], "--header has no meaning for two line-aligned files"),
+        (["a.de", "b.en", "d.tsv", "--header"], "--header has no meaning for a.de, b.en"),
         (["none.tmx", "d.tsv", "--languages", "de-en"], "none.tmx: no such file"),
     ],
 )
@@ -98,13 +99,21 @@ def test_wrong_arguments_are_refused(
 
 def test_the_remedy_in_a_message_works(table: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user who copies the command from the message, at each error, ends with the right file."""
-    import shlex
-
     monkeypatch.chdir(table.parent)
     arguments = ["convert", "pairs.csv", "converted.tsv", "--languages", "de-en"]
     for _ in range(3):
         outcome = command(*arguments)
         if outcome.code == 0:
             break
-        arguments = shlex.split(outcome.error.partition("or convert it: dragoman ")[2])
+        arguments = shlex.split(outcome.error.partition("; run: dragoman ")[2])
     assert Path("converted.tsv").read_text("utf-8") == "Tür\tdoor\nHaus\thouse\n"
+
+
+@pytest.mark.parametrize("before", [["train"], ["init", "--output", "recipe.toml"], ["doctor", "data"]])
+def test_each_command_names_its_own_remedy(
+    before: list[str], table: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(table.parent)
+    outcome = command(*before, "pairs.csv", "--languages", "de-en")
+    assert outcome.code == 2
+    assert f"; run: dragoman {' '.join(before)} pairs.csv --languages de-en --encoding cp1252" in outcome.error

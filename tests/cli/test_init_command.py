@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dragoman.corpus.references import file_name
 from dragoman.recipe import load_recipe
 
 if TYPE_CHECKING:
@@ -36,14 +37,7 @@ def test_train_on_files_is_training_on_the_recipe_of_init(
     files: tuple[str, str], corpus: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    held_out = (
-        "--validation",
-        str(corpus / "validation.{lang}"),
-        "--test",
-        corpus / "test.de",
-        "--test",
-        corpus / "test.en",
-    )
+    held_out = ("--validation", str(corpus / "validation.{lang}"), "--test", corpus / "test.de", corpus / "test.en")
     assert command("init", *files, *held_out, "--output", "recipe.toml").code == 0
     outcome = command("train", *files, *held_out, *FAST)
     assert outcome.code == 0, outcome.error
@@ -58,14 +52,49 @@ def test_train_on_files_is_training_on_the_recipe_of_init(
     assert (resumed.code, "finished" in resumed.error) == (0, True), resumed.error
 
 
-def test_files_in_other_formats_need_languages(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
-    table = tmp_path / "pairs.tmx"
+def test_files_of_unknown_languages_need_an_option(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
+    table = tmp_path / "pairs.tsv"
     assert command("convert", *files, table).code == 0
     unknown = command("train", table)
     assert (unknown.code, "--languages" in unknown.error) == (2, True)
     outcome = command("train", table, "--languages", "en-de", "--output", tmp_path / "run", *FAST)
     assert outcome.code == 0, outcome.error
     assert load_recipe(tmp_path / "run" / "recipe.toml").data.source_language == "en"
+
+
+@pytest.mark.parametrize("name", ["pairs.tmx", "pairs.jsonl"])
+def test_files_that_state_their_languages_need_no_option(
+    name: str, files: tuple[str, str], tmp_path: Path, command: Command
+) -> None:
+    assert command("convert", *files, tmp_path / name).code == 0
+    outcome = command("init", tmp_path / name, "--output", tmp_path / "recipe.toml")
+    assert outcome.code == 0, outcome.error
+    assert "de-en: 400 training pairs" in outcome.out
+    assert load_recipe(tmp_path / "recipe.toml").data.target_language == "en"
+
+
+def test_held_out_files_are_given_in_any_form(
+    files: tuple[str, str], corpus: Path, tmp_path: Path, command: Command
+) -> None:
+    """Two files after an option are the two sides of one corpus, before and after the training text."""
+    test = [corpus / "test.de", corpus / "test.en"]
+    memory = tmp_path / "test.tmx"
+    assert command("convert", *test, memory).code == 0
+    forms: list[list[str | Path]] = [
+        [*files, "--test", *test],
+        [*files, "--test", test[0], "--test", test[1]],
+        ["--test", *test, *files],
+        [*files, "--test", memory],
+        ["--test", memory, *files],
+        [f"--test={memory}", *files],
+        [f"--test={test[0]}", test[1], *files],
+    ]
+    for number, form in enumerate(forms):
+        path = tmp_path / f"{number}.toml"
+        outcome = command("init", *form, "--output", path)
+        assert outcome.code == 0, outcome.error
+        (reference,) = load_recipe(path).data.test
+        assert (memory if memory in form or number == 5 else test[0]) == Path(file_name(reference))
 
 
 def test_missing_and_repeated_files_are_refused(files: tuple[str, str], tmp_path: Path, command: Command) -> None:

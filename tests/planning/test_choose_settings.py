@@ -7,9 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from dragoman.model.build import build_model
-from dragoman.model.transformer import parameter_counts
-from dragoman.planning.choose import ChosenSetting, PlannedBudget, choose_settings, parameters
+from dragoman.planning.choose import ChosenSetting, PlannedBudget, choose_settings
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.planning.write import recipe_text
 from dragoman.recipe import build_recipe
@@ -64,16 +62,6 @@ def test_different_scripts_have_separate_vocabularies() -> None:
 def test_text_without_spaces_is_not_split_at_spaces() -> None:
     assert chosen(facts_of(1000, "Han or Kana", spaces=False)).text.tokenizer == "unigram"
     assert chosen(facts_of(1000)).text.tokenizer == "bpe"
-
-
-@pytest.mark.parametrize("pairs", AMOUNTS)
-@pytest.mark.parametrize("script", ["Latin", "Greek"])
-def test_the_number_of_parameters_is_that_of_the_model(pairs: int, script: str) -> None:
-    facts = facts_of(pairs, script)
-    recipe = chosen(facts)
-    size = recipe.text.vocabulary_size
-    actual = parameter_counts(build_model(recipe.model, size, size, 1, seed=1))["total"]
-    assert parameters(facts) == pytest.approx(actual, rel=0.01)
 
 
 def test_every_value_has_a_reason() -> None:

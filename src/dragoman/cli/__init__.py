@@ -22,6 +22,7 @@ from dragoman.cli.info import info, settings
 from dragoman.cli.init import init
 from dragoman.cli.inspect import inspect
 from dragoman.cli.score import score
+from dragoman.cli.text_files import TextFilesCommand
 from dragoman.cli.train import TrainCommand, quickstart, train
 from dragoman.cli.translate import translate
 from dragoman.errors import UserError
@@ -46,8 +47,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare,
     "convert": convert,
 }
+CLASSES = {"train": TrainCommand, "init": TextFilesCommand, "convert": TextFilesCommand}
 for name, command in COMMANDS.items():
-    app.command(name, cls=TrainCommand if name == "train" else None)(command)
+    app.command(name, cls=CLASSES.get(name))(command)
 app.add_typer(data_app, name="data")
 app.add_typer(import_app, name="import")
 app.add_typer(doctor_app, name="doctor")

@@ -16,6 +16,7 @@ from dragoman.cli.text_files import (
     LanguagesOption,
     QuotesOption,
     find_references,
+    refuse_meaningless_options,
 )
 from dragoman.errors import UserError, counted
 
@@ -45,22 +46,25 @@ def convert(
     Example: dragoman convert memory.tmx pairs.tsv --languages de-en
     """
     from dragoman.corpus.corpus import find_corpora
+    from dragoman.corpus.references import has_suffix
     from dragoman.corpus.writers import check_output, write_corpus
 
     if len(files) < 2:
         raise UserError(f"expected files to read and a file to write, but only {files[0]} was given")
     *inputs, output = files
     options = FileOptions(languages, encoding, delimiter, columns, header, quotes)
-    references, codes = find_references(inputs, options)
+    names_languages = not has_suffix(output, ".tsv")
+    references, codes = find_references(inputs, options, languages_needed=names_languages)
+    refuse_meaningless_options(inputs, options)
     check_output(output, codes)
     corpora = find_corpora(references, source_language=codes[0], target_language=codes[1], data_directory=data_dir)
     pairs = (pair for corpus in corpora for pair in corpus.read())
     if clean:
         from dragoman.doctor.data.cleaned_pairs import cleaned_pairs
-        from dragoman.doctor.data.corpora import corpora_of_references
+        from dragoman.doctor.data.corpora import Corpora
 
         total = sum(1 for _ in pairs)  # also reports damage that the doctor would skip
-        with cleaned_pairs(corpora_of_references(references, codes, None, data_dir)) as kept:
+        with cleaned_pairs(Corpora(*codes, references, data_directory=data_dir)) as kept:
             written, _ = write_corpus(kept, output, codes)
         left_out = total - written
     else:

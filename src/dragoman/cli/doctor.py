@@ -20,7 +20,20 @@ from dragoman.cli.options import (
     open_translator,
 )
 from dragoman.cli.output import print_json
-from dragoman.cli.text_files import FileOptions, LanguagesOption, find_references
+from dragoman.cli.text_files import (
+    ColumnsOption,
+    DelimiterOption,
+    EncodingOption,
+    FileOptions,
+    HeaderOption,
+    LanguagesOption,
+    QuotesOption,
+    TestOption,
+    TextFilesCommand,
+    as_references,
+    find_references,
+    refuse_meaningless_options,
+)
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -57,7 +70,7 @@ def doctor_model(
     _report(examine_by_name(model, overfit=overfit, device=choose_device(device)), as_json)
 
 
-@doctor_app.command("data")
+@doctor_app.command("data", cls=TextFilesCommand)
 def doctor_data(
     corpus: Annotated[
         list[str],
@@ -65,10 +78,7 @@ def doctor_data(
             metavar="RECIPE|FILES", help="A recipe, two line-aligned files, or files in another format, such as .tmx."
         ),
     ],
-    test: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option(metavar="SOURCE TARGET", help="Two test files, to find test sentences in the training text."),
-    ] = None,
+    test: TestOption = None,
     write: Annotated[
         Path | None,
         typer.Option(
@@ -77,6 +87,11 @@ def doctor_data(
         ),
     ] = None,
     languages: LanguagesOption = None,
+    encoding: EncodingOption = None,
+    delimiter: DelimiterOption = None,
+    columns: ColumnsOption = None,
+    header: HeaderOption = None,
+    quotes: QuotesOption = None,
     as_json: AsJson = False,
     data_dir: DataDirectory = None,
 ) -> None:
@@ -89,11 +104,15 @@ def doctor_data(
     """
     from dragoman.corpus.corpus import is_recognized
     from dragoman.doctor.data.check import check_corpora
-    from dragoman.doctor.data.corpora import corpora_of_recipe, corpora_of_references
+    from dragoman.doctor.data.corpora import Corpora, corpora_of_recipe
     from dragoman.recipe import load_recipe
 
+    options = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     if len(corpus) > 1 or languages or is_recognized(corpus[0]):
-        corpora = corpora_of_references(*find_references(corpus, FileOptions(languages)), test, data_dir)
+        references, codes = find_references(corpus, options, languages_needed=False)
+        held_out = as_references(test, options) if test else []
+        refuse_meaningless_options([*corpus, *(test or [])], options)
+        corpora = Corpora(*codes, references, held_out, data_dir)
     elif test:
         raise UserError("--test cannot be used with a recipe; the recipe names its test corpora in data.test")
     else:

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
+    from dragoman.corpus.pair import Languages
     from dragoman.settings import CorpusReference
+
+TABLES = (".csv", ".tsv", ".xlsx")
 
 LanguagesOption = Annotated[
     str | None,
     typer.Option(
         "--languages",
         metavar="SOURCE-TARGET",
-        help="Language codes, such as de-en (default: the suffixes of two files).",
+        help="Language codes, such as de-en (default: what the files or their names state).",
     ),
 ]
 EncodingOption = Annotated[
@@ -41,6 +47,60 @@ HeaderOption = Annotated[
 QuotesOption = Annotated[
     bool | None, typer.Option("--quotes/--no-quotes", help="Whether quotation marks enclose columns, as in Excel.")
 ]
+TestOption = Annotated[
+    list[str] | None,
+    typer.Option("--test", metavar="FILE...", help="Test text: two line-aligned files, or a file in any format."),
+]
+ValidationOption = Annotated[
+    list[str] | None,
+    typer.Option("--validation", metavar="FILE...", help="Validation text, which chooses the best checkpoint."),
+]
+ARGUMENTS = "dragoman.arguments"
+_HELD_OUT = ("--test", "--validation")
+
+
+class TextFilesCommand(TyperCommand):
+    """Accepts two line-aligned files after --test and --validation; Typer's options have a fixed number of values."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat the option before the second of two files."""
+        ctx.meta[ARGUMENTS] = list(args)
+        return super().parse_args(ctx, _repeat_options(args))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. If a named file is not what the options say, the error contains the right command."""
+        from dragoman.corpus.references import UndeclaredError, as_options
+
+        try:
+            return super().invoke(ctx)
+        except UndeclaredError as error:
+            if error.file not in ctx.meta[ARGUMENTS]:
+                raise
+            names = ctx.command_path.removeprefix(ctx.find_root().command_path).split()  # such as doctor data
+            words = ["dragoman", *names, *ctx.meta[ARGUMENTS], *as_options(error.settings)]
+            raise UserError(f"{error.problem}; run: {shlex.join(words)}") from None
+
+
+def _repeat_options(arguments: Sequence[str]) -> list[str]:
+    """``--test A B`` as ``--test A --test B``, if A is not a corpus by itself."""
+    from dragoman.corpus.corpus import is_recognized
+
+    repeated: list[str] = []
+    needs_second = dict.fromkeys(_HELD_OUT, False)
+    for argument in chain.from_iterable(map(_split_value, arguments)):
+        option = repeated[-2] if len(repeated) > 1 else ""
+        if needs_second.get(option) and not argument.startswith("-"):
+            repeated.append(option)
+        if repeated and (last := repeated[-1]) in needs_second:
+            needs_second[last] = not needs_second[last] and not is_recognized(argument)
+        repeated.append(argument)
+    return repeated
+
+
+def _split_value(argument: str) -> list[str]:
+    """``--test=A`` as ``--test A``."""
+    option, equals, value = argument.partition("=")
+    return [option, value] if equals and option in _HELD_OUT else [argument]
 
 
 @dataclass(frozen=True)
@@ -69,42 +129,71 @@ class FileOptions:
         return {key: value for key, value in values.items() if value is not None}
 
 
-def find_references(files: Sequence[str], options: FileOptions) -> tuple[list[CorpusReference], tuple[str, str]]:
-    """The corpora in files, and their languages: two line-aligned text files, or files of the other formats.
+def find_references(
+    files: Sequence[str], options: FileOptions, *, languages_needed: bool = True
+) -> tuple[list[CorpusReference], Languages]:
+    """The corpora in files, and their languages.
+
+    Args:
+        files: Two line-aligned text files, or files of the other formats.
+        options: What the command line says about them.
+        languages_needed: Otherwise line-aligned files of unknown languages are in ``source`` and ``target``.
 
     Raises:
-        UserError: The languages are neither given nor suffixes of the files, or an option is invalid.
+        UserError: The languages are not known, or an option is invalid.
     """
+    from dragoman.corpus.stated_languages import find_languages, languages_of_names
+    from dragoman.settings import FilePair
+
+    references = as_references(files, options)
+    if options.languages:
+        return references, parse_languages(options.languages)
+    if not languages_needed and isinstance(pair := references[0], FilePair):
+        return references, languages_of_names(pair.source, pair.target) or ("source", "target")
+    return references, find_languages(references)
+
+
+def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusReference]:
+    """The corpora in files; raises UserError for files and options that do not fit together."""
     from dragoman.corpus.corpus import is_recognized
-    from dragoman.corpus.references import languages_of_suffixes
+    from dragoman.corpus.references import has_suffix
     from dragoman.settings import CorpusFile, FilePair
 
-    settings = options.settings()
     if len(files) == 1 and not is_recognized(files[0]) and Path(files[0]).is_file():
         raise UserError(f"{files[0]}: a text file needs a second one with the translation of each line; name both")
     if len(files) == 2 and files[0] == files[1]:
         raise UserError(f"{files[0]}: the same file was given twice, as source and target")
     if len(files) == 2 and not any(map(is_recognized, files)):
-        if meaningless := settings.keys() - {"encoding"}:
-            raise UserError(f"--{min(meaningless)} has no meaning for two line-aligned files; remove it")
-        pair = FilePair(source=files[0], target=files[1], encoding=options.encoding)
-        return [pair], parse_languages(options.languages) if options.languages else languages_of_suffixes(*files)
+        return [FilePair(source=files[0], target=files[1], encoding=options.encoding)]
     if len(files) > 2 and (unknown := [file for file in files if not is_recognized(file)]):
         expected = "two line-aligned files, or files in other formats"
         raise UserError(f"{unknown[0]}: expected {expected}, but {len(files)} paths were given")
-    if options.languages is None:
-        raise UserError(f"{', '.join(files)}: the languages are not known; add --languages, such as --languages de-en")
-    languages = parse_languages(options.languages)
-    return [CorpusFile(file=file, **settings) if settings else file for file in files], languages
+    settings = options.settings()
+    encoding = {key: value for key, value in settings.items() if key == "encoding"}
+    by_file = {file: settings if has_suffix(file, *TABLES) else encoding for file in files}
+    return [CorpusFile(file=file, **given) if given else file for file, given in by_file.items()]
 
 
-def parse_languages(text: str) -> tuple[str, str]:
+def refuse_meaningless_options(files: Sequence[str], options: FileOptions) -> None:
+    """Check that there is a table, if options describe one; raises UserError."""
+    from dragoman.corpus.references import has_suffix
+
+    if (given := options.settings().keys() - {"encoding"}) and not any(has_suffix(file, *TABLES) for file in files):
+        raise UserError(f"--{min(given)} has no meaning for {', '.join(files)}, because it is not a table; remove it")
+
+
+def parse_languages(text: str) -> Languages:
     """The two codes in ``de-en``, ``pt_BR-en`` or ``pt-BR:en``; raises UserError if there are not two."""
+    from dragoman.corpus.language_tags import known_language
+
     codes = text.split(":") if ":" in text else text.split("-")
     if len(codes) != 2 or not all(re.fullmatch(r"\w+([-_]\w+)*", code) for code in codes):
         raise UserError(f"--languages {text}: expected two language codes, such as de-en or pt-BR:en")
     if codes[0].lower() == codes[1].lower():
         raise UserError(f"--languages {text}: source and target are the same language")
+    meant = [known_language(code) or code for code in codes]
+    if max(map(len, codes)) > 3 and meant != [code.casefold() for code in codes]:
+        raise UserError(f"--languages {text}: expected language codes; did you mean --languages {':'.join(meant)}?")
     return codes[0], codes[1]
 
 

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand
 
-from dragoman.cli.init import MinutesOption, TestOption, TextOptions, ValidationOption
 from dragoman.cli.options import DataDirectory, Overrides
 from dragoman.cli.text_files import (
     ColumnsOption,
@@ -20,14 +18,18 @@ from dragoman.cli.text_files import (
     HeaderOption,
     LanguagesOption,
     QuotesOption,
+    TestOption,
+    TextFilesCommand,
+    ValidationOption,
 )
+from dragoman.cli.training_texts import MinutesOption, TrainingTexts
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
 
 
-class TrainCommand(TyperCommand):
+class TrainCommand(TextFilesCommand):
     """Accepts --resume without a value, because Typer has no options whose value may be left out."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -106,14 +108,14 @@ def train(
     keep_freed_memory()
     avoid_cudnn_attention()
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
-    files = TextOptions(recipe, validation or (), test or (), described, minutes, data_dir)
+    files = TrainingTexts(recipe, validation or (), test or (), described, minutes, data_dir)
     loaded = _find_recipe(files, overrides or [], output, resuming=resume is not None)
     run = output or Path("runs") / loaded.name
     if not train(loaded, run, resume="auto" if resume == "auto" else resume is not None, data_directory=data_dir):
         raise typer.Exit(130)
 
 
-def _find_recipe(files: TextOptions, overrides: Sequence[str], output: Path | None, *, resuming: bool) -> Recipe:
+def _find_recipe(files: TrainingTexts, overrides: Sequence[str], output: Path | None, *, resuming: bool) -> Recipe:
     """The recipe that is named, or that is chosen for the named files.
 
     Args:

@@ -11,7 +11,7 @@ from pathlib import Path
 from dragoman.corpus.catalog import CATALOG
 from dragoman.corpus.formats import FORMATS
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import UndeclaredError, describe_remedy, file_name
+from dragoman.corpus.references import UndeclaredError, file_name
 from dragoman.errors import UserError, nearest
 from dragoman.settings import CorpusReference, FilePair
 
@@ -113,4 +113,4 @@ def _read_with_remedy(corpus: Corpus, reference: CorpusReference, languages: Lan
     try:
         yield from corpus.read()
     except UndeclaredError as error:
-        raise UserError(f"{error}; {describe_remedy(reference, languages, error.settings)}") from None
+        raise error.of_corpus(reference, languages) from None

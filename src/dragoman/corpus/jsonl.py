@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from dragoman.corpus.lines import LineError, check_text
+from dragoman.corpus.checks import existing_file
+from dragoman.corpus.language_tags import looks_like_tag
+from dragoman.corpus.lines import LineError, check_text, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_rows
+from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .jsonl file"
@@ -24,6 +28,20 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
     """The corpus in this file; UserError if it is missing."""
     refuse_settings(reference, "delimiter", "columns", "header", "quotes")
     return open_rows(reference, _parse, languages)
+
+
+def stated_languages(reference: CorpusReference) -> list[str]:
+    """The keys in the first line that look like languages."""
+    path = existing_file(file_name(reference))
+    with closing(read_lines(path, as_corpus_file(reference).encoding)) as lines:
+        try:
+            record = _load(next(lines, "{}"))
+        except LineError as error:
+            raise UserError(f"{path} line 1: {error}") from None
+    texts = record.get("translation", record)
+    return (
+        [key for key in texts if looks_like_tag(key) and isinstance(texts[key], str)] if isinstance(texts, dict) else []
+    )
 
 
 def _parse(line: str, languages: Languages) -> Pair:

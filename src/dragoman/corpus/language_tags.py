@@ -55,6 +55,7 @@ _NAMES = {
 }
 _LANGUAGE_OF = {name: code for code, names in _NAMES.items() for name in names.split()}
 _WORD = re.compile(r"\b[a-z]{2,3}[-_](?:[a-z]{2}|[a-z]{4}|\d{3})\b|[^\s_.,:;()\[\]/-]+")
+_TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|\d{3}))?")
 SOURCE_WORDS = frozenset(["source", "src", "quelle", "quelltext", "ausgangstext", "original"])
 TARGET_WORDS = frozenset(["target", "tgt", "trg", "ziel", "zieltext", "translation", "translated", "übersetzung"])
 _OTHER_WORDS = frozenset(
@@ -110,6 +111,17 @@ def looks_like_header(values: Iterable[str], languages: Iterable[str]) -> bool:
         cell and all(word in known or any(find_language(each, (word,)) for each in languages) for word in cell)
         for cell in words
     )
+
+
+def known_language(word: str) -> str | None:
+    """The code of a language in the list of this module, given its code or its name; None for other words."""
+    code = word.casefold()
+    return code if code in _NAMES else _LANGUAGE_OF.get(code)
+
+
+def looks_like_tag(text: str) -> bool:
+    """Whether a word has the form of a language tag: ``de``, ``deu`` or ``pt-BR``."""
+    return _TAG.fullmatch(text) is not None
 
 
 def has_word(cell: str, words: frozenset[str]) -> bool:

@@ -12,12 +12,13 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from dragoman.corpus.checks import existing_file
 from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import make_pair
 from dragoman.corpus.po_messages import read_messages
-from dragoman.corpus.references import as_corpus_file, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
@@ -37,6 +38,15 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
     """The translated messages in this file, of plural forms the singular; UserError if it is missing."""
     refuse_settings(reference, "delimiter", "columns", "header", "quotes")
     return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
+
+
+def stated_languages(reference: CorpusReference) -> list[str]:
+    """The language of the translations, if the header states it; a PO file does not state that of the messages."""
+    path = existing_file(file_name(reference))
+    with closing(read_lines(path, as_corpus_file(reference).encoding or _find_charset(path))) as lines:
+        first = next(read_messages(lines, str(path)), None)
+    header = _parse_header(first.target) if first and not first.source else {}
+    return [tag] if (tag := header.get("language", "")) else []
 
 
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:

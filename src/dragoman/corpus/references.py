@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from pathlib import Path
 from typing import Any
 
 from dragoman.corpus.pair import Languages
@@ -16,12 +15,23 @@ class UndeclaredError(UserError):
     """A file is not what its reference declares.
 
     Attributes:
+        problem: What the file looks like, and where.
         settings: The keys of a `CorpusFile` or `FilePair` that would describe the file.
+        file: The file as its reference names it; empty in the readers of formats, which do not know the reference.
     """
 
-    def __init__(self, message: str, **settings: Any) -> None:
-        super().__init__(message)
+    def __init__(self, problem: str, **settings: Any) -> None:
+        super().__init__(problem)
+        self.problem = problem
         self.settings = settings
+        self.file = ""
+
+    def of_corpus(self, reference: CorpusReference, languages: Languages) -> UndeclaredError:
+        """The same error with the remedy for a reference."""
+        remedy = _describe_remedy(reference, languages, self.settings)
+        error = UndeclaredError(f"{self.problem}; {remedy}", **self.settings)
+        error.problem, error.file = self.problem, file_name(reference)
+        return error
 
 
 def file_name(reference: CorpusReference) -> str:
@@ -41,12 +51,6 @@ def as_corpus_file(reference: CorpusReference) -> CorpusFile:
     """The file that a reference names, with its settings; unset if it is only a path."""
     assert not isinstance(reference, FilePair)
     return reference if isinstance(reference, CorpusFile) else CorpusFile(file=reference)
-
-
-def languages_of_suffixes(source: str, target: str) -> Languages:
-    """The suffixes of two files, or ``source`` and ``target`` if those are the same or missing."""
-    languages = [Path(file.removesuffix(".gz")).suffix[1:] for file in (source, target)]
-    return (languages[0], languages[1]) if all(languages) and languages[0] != languages[1] else ("source", "target")
 
 
 def refuse_settings(reference: CorpusReference, *keys: str) -> None:
@@ -71,7 +75,7 @@ def describe_reference(reference: CorpusReference) -> str:
     return to_toml(reference.model_dump(exclude_none=True))
 
 
-def describe_remedy(reference: CorpusReference, languages: Languages, settings: dict[str, Any]) -> str:
+def _describe_remedy(reference: CorpusReference, languages: Languages, settings: dict[str, Any]) -> str:
     """How to declare settings of a reference: in a recipe, and with the command that converts the file."""
     if isinstance(reference, str):
         reference = CorpusFile(file=reference)
@@ -79,7 +83,7 @@ def describe_remedy(reference: CorpusReference, languages: Languages, settings: 
     in_pair = isinstance(reference, FilePair)
     files = [reference.source, reference.target] if isinstance(reference, FilePair) else [reference.file]
     output = "converted.{lang}" if in_pair or "{lang}" in files[0] else "converted.tsv"
-    options = [word for key, value in _settings_of(declared).items() for word in _to_option(key, value)]
+    options = as_options(_settings_of(declared))
     command = shlex.join(["dragoman", "convert", *files, output, "--languages", "-".join(languages), *options])
     table = to_toml(declared.model_dump(exclude_none=True))
     return f"in a recipe, write {table}; or convert it: {command}"
@@ -92,6 +96,11 @@ def to_toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(to_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def as_options(settings: dict[str, Any]) -> list[str]:
+    """Settings of a reference as options of the command line."""
+    return [word for key, value in settings.items() for word in _to_option(key, value)]
 
 
 def _settings_of(reference: CorpusReference) -> dict[str, Any]:

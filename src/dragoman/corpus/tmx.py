@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element
 
+from dragoman.corpus.checks import existing_file
 from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.corpus.segments import require_languages, to_pair
 from dragoman.corpus.xml_units import Unit, read_units
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .tmx file"
+
+FIRST_UNITS = 200  # that are read to find the languages
 
 
 def recognizes(reference: CorpusReference) -> bool:
@@ -30,6 +34,24 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
     """The units in this file that have both languages; UserError if it is missing."""
     refuse_settings(reference, "delimiter", "columns", "header", "quotes")
     return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
+
+
+def stated_languages(reference: CorpusReference) -> list[str]:
+    """The languages of the first units: the source language of the file, then the most frequent ones."""
+    path = existing_file(file_name(reference))
+    with open_binary(path) as stream:
+        return memory_languages(stream, str(path), as_corpus_file(reference).encoding)
+
+
+def memory_languages(stream: IO[bytes], name: str, encoding: str | None) -> list[str]:
+    """The same for an open file."""
+    found: Counter[str] = Counter()
+    for unit in islice(read_units(stream, name, encoding, ["tu"], ["header"]), FIRST_UNITS):
+        found.update(_find_segments(unit).keys())
+        source = find_language(unit.context.get("header", {}).get("srclang", ""), tuple(found))
+        if source is not None:
+            found[source] += FIRST_UNITS  # comes first
+    return [language for language, _ in found.most_common()]
 
 
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:

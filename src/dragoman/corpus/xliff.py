@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import IO
 from xml.etree.ElementTree import Element
 
+from dragoman.corpus.checks import existing_file
 from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.corpus.segments import require_languages, to_pair
 from dragoman.corpus.xml_units import Unit, read_units
@@ -36,11 +38,23 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
     return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
 
 
+def stated_languages(reference: CorpusReference) -> list[str]:
+    """The languages of the first unit."""
+    path = existing_file(file_name(reference))
+    with open_binary(path) as stream:
+        units = _read_units(stream, path, as_corpus_file(reference).encoding)
+        return next(([tag for tag in _find_languages(unit, str(path)) if tag] for unit in units), [])
+
+
+def _read_units(stream: IO[bytes], path: Path, encoding: str | None) -> Iterator[Unit]:
+    return read_units(stream, str(path), encoding, ["trans-unit", "unit"], ["file", "xliff"])
+
+
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
     found: Counter[str] = Counter()
     matched = False
     with open_binary(path) as stream:
-        for unit in read_units(stream, str(path), encoding, ["trans-unit", "unit"], ["file", "xliff"]):
+        for unit in _read_units(stream, path, encoding):
             tags = _find_languages(unit, str(path))
             forward, backward = _matches(tags, languages), _matches(tags[::-1], languages)
             for source, target in _find_segments(unit.element):

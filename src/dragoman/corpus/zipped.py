@@ -9,18 +9,20 @@ from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 
 from dragoman.corpus.archive import open_archive
-from dragoman.corpus.language_tags import find_language
+from dragoman.corpus.checks import existing_file
+from dragoman.corpus.language_tags import find_language, looks_like_tag
 from dragoman.corpus.lines import decode_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
-from dragoman.corpus.tmx import read_tmx
+from dragoman.corpus.tmx import memory_languages, read_tmx
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .zip file"
 
 MAX_BYTES = 200_000_000_000  # of the content, which is streamed
+_OTHER = {"txt", "xml", "ids", "tmx", "md"}  # suffixes that are no languages
 _SHOWN = 10  # names in a message
 
 
@@ -35,13 +37,47 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
     return open_single_file(reference, partial(_read, encoding=as_corpus_file(reference).encoding, languages=languages))
 
 
+def stated_languages(reference: CorpusReference) -> list[str]:
+    """The suffixes of two files with the same name, or else the languages of the .tmx file."""
+    path = existing_file(file_name(reference))
+    with open_archive(path, MAX_BYTES) as archive:
+        names = _file_names(archive)
+        by_stem = [
+            [tag for tag in files if looks_like_tag(tag) and tag not in _OTHER] for files in _by_stem(names).values()
+        ]
+        for tags in by_stem:
+            if len(tags) == 2:
+                return tags
+        for name in _memories(names)[:1]:
+            with archive.open(name) as stream:
+                return memory_languages(stream, f"{path}:{name}", as_corpus_file(reference).encoding)
+    return []
+
+
+def _file_names(archive: zipfile.ZipFile) -> list[str]:
+    return [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+
+
+def _memories(names: list[str]) -> list[str]:
+    return [name for name in names if name.lower().endswith(".tmx")]
+
+
+def _by_stem(names: list[str]) -> dict[PurePosixPath, dict[str, str]]:
+    """The files whose names are equal except for the suffix, by suffix."""
+    by_stem: dict[PurePosixPath, dict[str, str]] = {}
+    for name in names:
+        file = PurePosixPath(name)
+        by_stem.setdefault(file.with_suffix(""), {})[file.suffix[1:]] = name
+    return by_stem
+
+
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
     with open_archive(path, MAX_BYTES) as archive:
-        names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+        names = _file_names(archive)
         if sides := _find_sides(names, languages, path):
             yield from _align(archive, path, sides, encoding)
             return
-        memories = [name for name in names if name.lower().endswith(".tmx")]
+        memories = _memories(names)
         if len(memories) != 1:
             shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
             raise UserError(
@@ -54,12 +90,8 @@ def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pa
 
 def _find_sides(names: list[str], languages: Languages, path: Path) -> tuple[str, str] | None:
     """The files whose suffixes are the languages and whose names are equal otherwise."""
-    by_stem: dict[PurePosixPath, dict[str, str]] = {}
-    for name in names:
-        file = PurePosixPath(name)
-        by_stem.setdefault(file.with_suffix(""), {})[file.suffix[1:]] = name
     found = []
-    for files in by_stem.values():
+    for files in _by_stem(names).values():
         source, target = (find_language(language, tuple(files)) for language in languages)
         if source and target and source != target:
             found.append((files[source], files[target]))

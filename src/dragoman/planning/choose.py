@@ -1,4 +1,4 @@
-"""The choice of settings for a text and a budget. docs/own-data.md explains the rules."""
+"""The choice of settings for a text and a budget."""
 
 from __future__ import annotations
 
@@ -46,16 +46,9 @@ class PlannedBudget:
         return max(1, int(self.epochs(facts) * facts.target_tokens / batch_tokens(facts.pairs)))
 
 
-def parameters(facts: TextFacts) -> int:
-    """About how many parameters the chosen model has, apart from biases and norms."""
-    d_model, layers, matrices = (512, 6, 2048) if facts.pairs >= MANY_PAIRS else (256, 3, 1024)
-    embeddings = vocabulary_size(facts.pairs) * d_model * (1 if facts.same_script else 2)
-    return embeddings + layers * (12 * d_model**2 + 4 * d_model * matrices)
-
-
 def choose_settings(facts: TextFacts, budget: PlannedBudget) -> list[ChosenSetting]:
     """Settings for a text and a budget, in the order of a recipe."""
-    return [*_choose_text(facts), *_choose_model(facts), *_choose_training(facts, budget), *_choose_decoding()]
+    return [*_choose_text(facts), *choose_model(facts), *_choose_training(facts, budget), *_choose_decoding()]
 
 
 def batch_tokens(pairs: int) -> int:
@@ -95,7 +88,8 @@ def vocabulary_size(pairs: int) -> int:
     return round(min(max(size, MIN_SUBWORDS), MAX_SUBWORDS) / 500) * 500
 
 
-def _choose_model(facts: TextFacts) -> Iterator[ChosenSetting]:
+def choose_model(facts: TextFacts) -> Iterator[ChosenSetting]:
+    """Settings of the model for a text."""
     large = facts.pairs >= MANY_PAIRS
     width = "Width of the model: larger ones need more text and much more time."
     yield ChosenSetting("model", "d_model", 512 if large else 256, width)

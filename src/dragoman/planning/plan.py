@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from dragoman.corpus.pair import Languages
-from dragoman.planning.choose import ChosenSetting, PlannedBudget, choose_settings, parameters
+from dragoman.errors import counted
+from dragoman.model.transformer import Transformer, parameter_counts
+from dragoman.planning.choose import ChosenSetting, PlannedBudget, choose_model, choose_settings, vocabulary_size
 from dragoman.planning.speed import operations_per_second, tokens_per_second
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
-from dragoman.settings import CorpusReference
+from dragoman.settings import CorpusReference, Model
 
 MAX_HELD_OUT = 1000  # validation pairs
 
@@ -41,19 +45,19 @@ class PlannedRecipe:
     text: str
     facts: TextFacts
     budget: PlannedBudget
+    parameters: int
 
     def summary(self) -> str:
         """What was found and what to expect, in two lines."""
         facts, budget = self.facts, self.budget
         steps, epochs = budget.steps(facts), budget.epochs(facts)
-        minutes = epochs * facts.target_tokens / budget.tokens_per_second / 60
-        source, target = facts.source.words, facts.target.words
-        size, speed = parameters(facts) / 1e6, budget.tokens_per_second
+        minutes = max(1, round(epochs * facts.target_tokens / budget.tokens_per_second / 60))
+        words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
         return (
-            f"{facts.pairs:,} training pairs: {source:,} source words, {target:,} target words, about "
-            f"{facts.target_tokens:,} target tokens\n"
-            f"{size:.1f} million parameters; expect about {steps:,} steps, {epochs:.1f} epochs and {minutes:,.0f} "
-            f"minutes, at {speed:,.0f} tokens per second on this machine"
+            f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {facts.target_tokens:,} target "
+            f"tokens\n{self.parameters / 1e6:.1f} million parameters; expect about {counted(steps, 'step')}, "
+            f"{epochs:.1f} epochs and {counted(minutes, 'minute')}, at {budget.tokens_per_second:,.0f} tokens per "
+            "second on this machine"
         )
 
 
@@ -70,9 +74,17 @@ def plan_recipe(texts: Texts, minutes: float | None, data_directory: Path | None
     """
     facts = collect_facts(texts.train, texts.languages, data_directory)
     name = "-".join(texts.languages)
-    budget = PlannedBudget(minutes, tokens_per_second(parameters(facts), operations_per_second()))
+    parameters = _count_parameters(facts)
+    budget = PlannedBudget(minutes, tokens_per_second(parameters, operations_per_second()))
     text = recipe_text(name, _choose_data(texts, facts), choose_settings(facts, budget))
-    return PlannedRecipe(name, text, facts, budget)
+    return PlannedRecipe(name, text, facts, budget, parameters)
+
+
+def _count_parameters(facts: TextFacts) -> int:
+    settings = Model.model_validate({choice.key: choice.value for choice in choose_model(facts)})
+    size = vocabulary_size(facts.pairs)
+    with torch.device("meta"):
+        return parameter_counts(Transformer(settings, size, size, source_pad=0))["total"]
 
 
 def _choose_data(texts: Texts, facts: TextFacts) -> list[ChosenSetting]:

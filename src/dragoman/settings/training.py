@@ -154,8 +154,8 @@ class Training(Settings):
         None,
         gt=0,
         le=1,
-        description="Validations are left out if they would take more than this share of the time; not the first and "
-        "the last one.",
+        description="Validations take at most this share of the time: one that would exceed it is postponed until it "
+        "does not, except the first and the last one.",
     )
     validation_beam_size: int = advanced(
         1, ge=1, le=1000, description="Beam size of the translations in a validation; 1 is greedy."

@@ -8,7 +8,8 @@ from pathlib import Path
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.doctor import Finding
 from dragoman.doctor.data.check import check_corpora
-from dragoman.doctor.data.corpora import corpora_of_files
+from dragoman.doctor.data.corpora import Corpora
+from dragoman.settings import FilePair
 
 SIZE = 3000
 Lines = list[bytes]
@@ -36,7 +37,13 @@ def check_lines(
     test: tuple[Path, Path] | None = None,
     write_to: Path | None = None,
 ) -> list[Finding]:
-    return check_corpora(corpora_of_files(*write_files(directory, sources, targets), test), write_to)
+    return check_corpora(two_files(*write_files(directory, sources, targets), test), write_to)
+
+
+def two_files(source: Path, target: Path, test: tuple[Path, Path] | None = None) -> Corpora:
+    """Line-aligned files; their suffixes are the languages."""
+    pairs = [FilePair(source=str(files[0]), target=str(files[1])) for files in ((source, target), test) if files]
+    return Corpora(source.suffix[1:], target.suffix[1:], pairs[:1], pairs[1:])
 
 
 def only_finding(findings: list[Finding], code: str) -> Finding:

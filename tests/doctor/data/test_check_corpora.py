@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from damaged_corpora import PAIRS, SIZE, STRETCHES, Damage, check_lines, clean_lines, only_finding, write_files
+from damaged_corpora import (
+    PAIRS,
+    SIZE,
+    STRETCHES,
+    Damage,
+    check_lines,
+    clean_lines,
+    only_finding,
+    two_files,
+    write_files,
+)
 
 from dragoman.doctor.data.check import check_corpora
-from dragoman.doctor.data.corpora import Corpora, corpora_of_files
+from dragoman.doctor.data.corpora import Corpora
 from dragoman.doctor.findings.data import DATA_FINDINGS
 
 
@@ -78,7 +89,7 @@ def test_a_whole_side_in_the_wrong_script_is_an_error(tmp_path: Path) -> None:
     sources, targets = clean_lines()
     paths = write_files(tmp_path, sources, targets)
     paths[0].rename(tmp_path / "train.ru")
-    finding = only_finding(check_corpora(corpora_of_files(tmp_path / "train.ru", paths[1], None)), "wrong-script")
+    finding = only_finding(check_corpora(two_files(tmp_path / "train.ru", paths[1])), "wrong-script")
     assert finding.severity == "error"
     assert finding.measured["share"] == 1.0
 
@@ -89,7 +100,7 @@ def test_a_whole_side_in_another_language_is_an_error(tmp_path: Path) -> None:
         write_files(tmp_path, sources, targets)
         (tmp_path / "train.de").rename(tmp_path / f"one.{language}")
         (tmp_path / "train.en").rename(tmp_path / "two.en")
-        findings = check_corpora(corpora_of_files(tmp_path / f"one.{language}", tmp_path / "two.en", None))
+        findings = check_corpora(two_files(tmp_path / f"one.{language}", tmp_path / "two.en"))
         assert [finding.code for finding in findings] == (["wrong-language"] if language == "fr" else []), findings
         assert all(finding.severity == "error" for finding in findings)
 
@@ -123,9 +134,8 @@ def test_a_corpus_of_copies_is_an_error(write: Callable[[bytes], bytes], tmp_pat
 def test_files_of_unknown_languages_must_not_be_copies(tmp_path: Path) -> None:
     for name in ("one.txt", "two.txt"):
         (tmp_path / name).write_bytes(b"".join(line + b"\n" for line in clean_lines()[0]))
-    finding = only_finding(
-        check_corpora(corpora_of_files(tmp_path / "one.txt", tmp_path / "two.txt", None)), "copied-source"
-    )
+    corpora = replace(two_files(tmp_path / "one.txt", tmp_path / "two.txt"), target_language="target")
+    finding = only_finding(check_corpora(corpora), "copied-source")
     assert finding.severity == "error"
 
 
@@ -185,7 +195,7 @@ def test_a_swapped_pair_is_not_in_the_wrong_script(tmp_path: Path) -> None:
     sources[7], targets[7] = targets[7], sources[7]
     paths = write_files(tmp_path, sources, targets)
     paths[1].rename(tmp_path / "train.ru")
-    finding = only_finding(check_corpora(corpora_of_files(paths[0], tmp_path / "train.ru", None)), "swapped-sides")
+    finding = only_finding(check_corpora(two_files(paths[0], tmp_path / "train.ru")), "swapped-sides")
     assert finding.measured["lines"] == [8]
 
 

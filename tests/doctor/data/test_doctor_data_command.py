@@ -29,12 +29,13 @@ def test_files_and_recipes_are_checked(
     assert "data.test" in refused.error
 
 
-@pytest.mark.parametrize("content", ["", "\n"])
-def test_files_without_text_are_refused(content: str, command: Command, tmp_path: Path, corpus: Path) -> None:
+@pytest.mark.parametrize(("content", "code"), [("", 2), ("\n", 1)])
+def test_files_without_text_are_refused(
+    content: str, code: int, command: Command, tmp_path: Path, corpus: Path
+) -> None:
     (tmp_path / "train.de").write_text(content)
     outcome = command("doctor", "data", tmp_path / "train.de", corpus / "train.en")
-    assert outcome.code in (1, 2)
-    assert "Traceback" not in outcome.error
+    assert (outcome.code, "Traceback" in outcome.error) == (code, False)
 
 
 def test_wrong_paths_are_refused(command: Command, tmp_path: Path, corpus: Path) -> None:
@@ -54,9 +55,16 @@ def test_other_formats_are_checked(command: Command, tmp_path: Path, corpus: Pat
     )
     assert (outcome.code, outcome.out) == (0, "no problems found\n"), outcome.error
     assert command("doctor", "data", memory, "--languages", "de-en", "--test", *files).code == 1
-    missing = command("doctor", "data", memory)
-    assert missing.code == 2
-    assert "add --languages" in missing.error
+    assert command("doctor", "data", memory, "--test", memory).code == 1, "its languages are known"
+
+
+def test_files_of_unknown_languages_are_checked(command: Command, tmp_path: Path, corpus: Path) -> None:
+    for language, name in (("de", "one.txt"), ("en", "two.txt")):
+        (tmp_path / name).write_bytes((corpus / f"train.{language}").read_bytes())
+    assert command("doctor", "data", tmp_path / "one.txt", tmp_path / "two.txt").code == 0
+    (tmp_path / "pairs.tsv").write_text("Hund\tdog\n")
+    unknown = command("doctor", "data", tmp_path / "pairs.tsv")
+    assert (unknown.code, "add --languages" in unknown.error) == (2, True)
 
 
 def test_utf16_is_refused(command: Command, tmp_path: Path, corpus: Path) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.corpus.pair import Languages
-from dragoman.corpus.references import languages_of_suffixes
 from dragoman.doctor.data.chunked_reader import ChunkedReader
 from dragoman.settings import CorpusReference, Data, FilePair
 
@@ -51,20 +49,3 @@ def corpora_of_recipe(data: Data, data_directory: Path | None = None) -> Corpora
     """The corpora of a recipe, given its section `data`."""
     held_out = (*data.validation, *data.test)
     return Corpora(data.source_language, data.target_language, data.train, held_out, data_directory)
-
-
-def corpora_of_references(
-    train: Sequence[CorpusReference],
-    languages: Languages,
-    test: tuple[Path, Path] | None = None,
-    data_directory: Path | None = None,
-) -> Corpora:
-    """Corpora to train on, and perhaps two line-aligned files to test on."""
-    held_out = [FilePair(source=str(test[0]), target=str(test[1]))] if test else []
-    return Corpora(*languages, train, held_out, data_directory)
-
-
-def corpora_of_files(source: Path, target: Path, test: tuple[Path, Path] | None) -> Corpora:
-    """Two line-aligned files to train on, and perhaps two to test on. Their suffixes are the language codes."""
-    files = str(source), str(target)
-    return corpora_of_references([FilePair(source=files[0], target=files[1])], languages_of_suffixes(*files), test)

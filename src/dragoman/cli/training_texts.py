@@ -1,0 +1,50 @@
+"""The files that dragoman init and dragoman train choose a recipe for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.text_files import FileOptions, as_references, find_references, refuse_meaningless_options
+
+if TYPE_CHECKING:
+    from dragoman.planning.plan import PlannedRecipe
+
+MinutesOption = Annotated[
+    float | None,
+    typer.Option("--minutes", min=0.1, max=1_000_000, help="Time for training (default: a number of epochs)."),
+]
+
+
+@dataclass(frozen=True)
+class TrainingTexts:
+    """The files of a training, and what the command line says about them."""
+
+    train: Sequence[str]
+    validation: Sequence[str]
+    test: Sequence[str]
+    files: FileOptions
+    minutes: float | None
+    data_directory: Path | None
+
+    def given(self) -> list[str]:
+        """The names of options that describe files of text, of those that were given."""
+        values = {"minutes": self.minutes, "validation": self.validation, "test": self.test, **vars(self.files)}
+        return [name for name, value in values.items() if value not in (None, ())]
+
+    def name(self) -> str:
+        """The name of the recipe: the languages."""
+        return "-".join(find_references(self.train, self.files)[1])
+
+    def plan(self) -> PlannedRecipe:
+        """The recipe for these files."""
+        from dragoman.planning.plan import Texts, plan_recipe
+
+        references, languages = find_references(self.train, self.files)
+        held_out = [as_references(files, self.files) if files else [] for files in (self.validation, self.test)]
+        refuse_meaningless_options([*self.train, *self.validation, *self.test], self.files)
+        return plan_recipe(Texts(languages, references, *held_out), self.minutes, self.data_directory)

@@ -1,0 +1,85 @@
+"""The languages that corpora state, in their names or in their content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from dragoman.corpus.formats import FORMATS
+from dragoman.corpus.language_tags import known_language, looks_like_tag
+from dragoman.corpus.pair import Languages
+from dragoman.corpus.references import describe_reference
+from dragoman.errors import UserError
+from dragoman.settings import CorpusReference, FilePair
+
+_SHOWN = 8  # languages in a message
+
+
+@runtime_checkable
+class StatesLanguages(Protocol):
+    """What the module of a format contains in addition if its files name their languages."""
+
+    def stated_languages(self, reference: CorpusReference) -> Sequence[str]:
+        """The tags at the beginning of a file, that of the source first; UserError if it cannot be read."""
+        ...
+
+
+def find_languages(references: Sequence[CorpusReference]) -> Languages:
+    """The two languages that all corpora together state; a region is left out where that is unambiguous.
+
+    Raises:
+        UserError: They state fewer or more languages, or cannot be read.
+    """
+    tags = list(dict.fromkeys(chain.from_iterable(map(_stated_languages, references))))
+    languages = list(dict.fromkeys(_without_regions(tags)))
+    if len(languages) == 2:
+        return languages[0], languages[1]
+    names = ", ".join(map(describe_reference, references))
+    if not languages:
+        raise UserError(f"{names}: the languages are not known; add --languages, such as --languages de-en")
+    shown = ", ".join(languages[:_SHOWN]) + (", …" if len(languages) > _SHOWN else "")
+    if len(languages) == 1:
+        raise UserError(
+            f"{names}: only one language is stated, {shown}; add --languages, such as --languages {shown}-en"
+        )
+    raise UserError(
+        f"{names}: has several languages ({shown}); choose two, such as --languages {':'.join(languages[:2])}"
+    )
+
+
+def _stated_languages(reference: CorpusReference) -> Sequence[str]:
+    if isinstance(reference, FilePair):
+        return languages_of_names(reference.source, reference.target) or ()
+    for corpus_format in FORMATS:
+        if corpus_format.recognizes(reference):
+            return corpus_format.stated_languages(reference) if isinstance(corpus_format, StatesLanguages) else ()
+    return ()
+
+
+def _without_regions(tags: Sequence[str]) -> Iterable[str]:
+    """``de-DE`` as ``de``, unless there is ``de-AT``, too."""
+    bases = [re.split("[-_]", tag)[0].lower() for tag in tags]
+    return [base if bases.count(base) == 1 else tag for base, tag in zip(bases, tags, strict=True)]
+
+
+def languages_of_names(source: str, target: str) -> Languages | None:
+    """The languages in the names of two files.
+
+    Their suffixes, as in ``train.de``, or else the only word in which the names differ, if that is a known language, as
+    in ``train.de.txt``, ``en_test.txt`` or ``german.txt``.
+    """
+    names = [re.sub(r"(\.txt)?(\.gz)?$", "", Path(file).name, flags=re.IGNORECASE) for file in (source, target)]
+    suffixes = [Path(f"_{name}").suffix[1:] for name in names]
+    if all(map(looks_like_tag, suffixes)) and suffixes[0] != suffixes[1]:
+        return suffixes[0], suffixes[1]
+    words = [re.split(r"[._\s-]+", name) for name in names]
+    if len(words[0]) != len(words[1]):
+        return None
+    different = [pair for pair in zip(*words, strict=True) if pair[0] != pair[1]]
+    if len(different) != 1:
+        return None
+    first, second = map(known_language, different[0])
+    return (first, second) if first and second else None

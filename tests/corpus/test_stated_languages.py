@@ -1,0 +1,92 @@
+"""The languages of corpora are found in file names and in the files."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from dragoman.corpus.stated_languages import find_languages, languages_of_names
+from dragoman.errors import UserError
+from dragoman.settings import FilePair
+
+
+@pytest.mark.parametrize(
+    ("names", "languages"),
+    [
+        (("train.de", "train.en"), ("de", "en")),
+        (("my/train.de.gz", "my/train.en.gz"), ("de", "en")),
+        (("train.de.txt", "train.en.TXT"), ("de", "en")),
+        (("News_de.txt", "News_en.txt"), ("de", "en")),
+        (("de.txt", "hi.txt"), ("de", "hi")),
+        (("German.txt", "English.txt"), ("de", "en")),
+        (("europarl.de-en.de", "europarl.de-en.en"), ("de", "en")),
+        (("a/train.pt-BR", "a/train.en"), ("pt-BR", "en")),
+        (("one.txt", "two.txt"), None),
+        (("old.de", "new.de"), None),
+        (("de.v1.txt", "en.v2.txt"), None),
+        (("source", "target"), None),
+        (("de.txt", "en-final.txt"), None),
+    ],
+)
+def test_names_of_two_files(names: tuple[str, str], languages: tuple[str, str] | None) -> None:
+    assert languages_of_names(*names) == languages
+    if languages is None:
+        with pytest.raises(UserError, match="the languages are not known; add --languages"):
+            find_languages([FilePair(source=names[0], target=names[1])])
+
+
+def memory(*units: dict[str, str], source: str = "*all*") -> str:
+    variants = (
+        "".join(f'<tuv xml:lang="{language}"><seg>{text}</seg></tuv>' for language, text in unit.items())
+        for unit in units
+    )
+    body = "".join(f"<tu>{unit}</tu>" for unit in variants)
+    return f'<tmx version="1.4"><header srclang="{source}"/><body>{body}</body></tmx>'
+
+
+FILES = {
+    "a.tmx": memory({"de-DE": "Hund", "en-US": "dog"}),
+    "backward.tmx": memory({"de": "Hund", "en": "dog"}, source="EN"),
+    "regions.tmx": memory({"pt-BR": "cachorro", "pt-PT": "cão"}),
+    "b.jsonl": '{"id": 7, "translation": {"de": "Hund", "en": "dog"}}\n',
+    "c.jsonl": '{"de": "Hund", "en": "dog", "score": 0.5}\n',
+    "1.xlf": '<xliff version="1.2"><file source-language="de" target-language="en"><body><trans-unit id="1">'
+    "<source>Hund</source><target>dog</target></trans-unit></body></file></xliff>",
+    "2.xliff": '<xliff version="2.0" srcLang="de-AT" trgLang="en"><file id="f"><unit id="1"><segment><source>Hund'
+    "</source><target>dog</target></segment></unit></file></xliff>",
+}
+EXPECTED = {"backward.tmx": ("en", "de"), "regions.tmx": ("pt-BR", "pt-PT")}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_that_state_their_languages(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(FILES[name], "utf-8")
+    assert find_languages([str(path)]) == EXPECTED.get(name, ("de", "en"))
+
+
+def test_archives(tmp_path: Path) -> None:
+    for name, files in {
+        "moses.zip": {"README": "", "LICENSE": "", "x.de-en.de": "Hund\n", "x.de-en.en": "dog\n", "x.de-en.xml": ""},
+        "memory.zip": {"README.txt": "", "x.tmx": FILES["a.tmx"]},
+    }.items():
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for member, content in files.items():
+                archive.writestr(member, content)
+        assert find_languages([str(tmp_path / name)]) == ("de", "en")
+
+
+def test_other_numbers_of_languages_are_listed(tmp_path: Path) -> None:
+    three, one = tmp_path / "three.tmx", tmp_path / "one.po"
+    three.write_text(memory({"de": "Hund", "en": "dog", "fr": "chien"}), "utf-8")
+    one.write_text('msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "dog"\nmsgstr "Hund"\n', "utf-8")
+    with pytest.raises(UserError, match=r"several languages \(de, en, fr\); choose two, such as --languages de:en"):
+        find_languages([str(three)])
+    with pytest.raises(UserError, match="only one language is stated, de; add --languages, such as --languages de-en"):
+        find_languages([str(one)])
+    with pytest.raises(UserError, match="the languages are not known"):
+        find_languages([str(tmp_path / "pairs.tsv")])
+    with pytest.raises(UserError, match="no such file"):
+        find_languages([str(tmp_path / "missing.tmx")])
