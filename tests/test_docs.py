@@ -226,7 +226,7 @@ def test_convert_commands_run(tmp_path: Path) -> None:
             archive.writestr(f"Corpus.de-en.{language}", "\n".join(texts))
     section = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8").partition("## Formats")[2]
     script = section.partition("```sh\n")[2].partition("```")[0]
-    assert run(tmp_path, "bash", "-euo", "pipefail", "-c", script).count(" pairs") == 3
+    assert run(tmp_path, "bash", "-euo", "pipefail", "-c", script).count(": 300 pairs") == 3
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ OPTIONS = ("--encoding", "cp1252", "--delimiter", ";", "--columns", "Deutsch,Eng
 def test_options_describe_the_file(table: Path, tmp_path: Path, command: Command) -> None:
     output = tmp_path / "pairs.tsv"
     outcome = command("convert", table, output, "--languages", "de-en", *OPTIONS)
-    assert (outcome.code, outcome.out) == (0, f"{output}: 2 pairs; left out 1 pair\n"), outcome.error
+    assert (outcome.code, outcome.out) == (0, f"{output}: 2 pairs; left out 1 pair with an empty side\n"), outcome.error
     assert output.read_text("utf-8") == "Tür\tdoor\nHaus\thouse\n"
     again = command("convert", table, output, "--languages", "de-en", *OPTIONS)
     assert again.code == 2
@@ -65,7 +65,8 @@ def test_clean_leaves_out_pairs_with_problems(tmp_path: Path, corpus: Path, comm
     rows = [f"{source}\t{target}" for source, target in zip(sources, targets, strict=True)]
     (tmp_path / "a.tsv").write_text("\n".join([*rows, rows[0], "\tblank"]), "utf-8")
     outcome = command("convert", "--clean", tmp_path / "a.tsv", tmp_path / "b.tsv", "--languages", "de-en")
-    assert outcome.out == f"{tmp_path / 'b.tsv'}: {len(rows)} pairs; left out 2 pairs\n", outcome.error
+    left_out = f"left out 1 of {len(rows) + 1} pairs: duplicates 1"
+    assert outcome.out == f"{tmp_path / 'b.tsv'}: {len(rows)} pairs; {left_out}\n", outcome.error
     assert (tmp_path / "b.tsv").read_text("utf-8").splitlines() == rows
 
 

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 FAST = ("--set", "training.steps=3", "--set", "training.validations=1", "--set", "model.d_model=16")
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
 @pytest.fixture
 def files(corpus: Path) -> tuple[str, str]:
     return str(corpus / "train.de"), str(corpus / "train.en")
@@ -95,6 +100,26 @@ def test_held_out_files_are_given_in_any_form(
         assert outcome.code == 0, outcome.error
         (reference,) = load_recipe(path).data.test
         assert (memory if memory in form or number == 5 else test[0]) == Path(file_name(reference))
+
+
+def test_pairs_with_problems_are_left_out_unless_all_are_kept(
+    files: tuple[str, str], tmp_path: Path, command: Command
+) -> None:
+    damaged = [tmp_path / "train.de", tmp_path / "train.en"]
+    for path, file in zip(damaged, files, strict=True):
+        lines = Path(file).read_text("utf-8").splitlines()
+        path.write_text("\n".join([*lines, *lines[:9]]), "utf-8")
+    cleaned = command("train", *damaged, "--output", tmp_path / "run", *FAST)
+    assert cleaned.code == 0, cleaned.error
+    assert "left out 9 of 409 pairs: duplicates 9" in cleaned.error
+    assert len((tmp_path / "run" / "left-out.tsv").read_text("utf-8").splitlines()) == 10
+    assert "left out 9 of 409 pairs" in (tmp_path / "run" / "report.html").read_text("utf-8")
+    resumed = command("train", tmp_path / "run" / "recipe.toml", "--output", tmp_path / "run", "--resume")
+    assert (resumed.code, "finished" in resumed.error) == (0, True), resumed.error
+    kept = command("train", *damaged, "--keep-all", "--output", tmp_path / "all", *FAST)
+    assert kept.code == 0, kept.error
+    assert "409 training pairs" in kept.error
+    assert not (tmp_path / "all" / "left-out.tsv").exists()
 
 
 def test_missing_and_repeated_files_are_refused(files: tuple[str, str], tmp_path: Path, command: Command) -> None:

@@ -48,6 +48,7 @@ def convert(
     from dragoman.corpus.corpus import find_corpora
     from dragoman.corpus.references import has_suffix
     from dragoman.corpus.writers import check_output, write_corpus
+    from dragoman.system.progress import no_log
 
     if len(files) < 2:
         raise UserError(f"expected files to read and a file to write, but only {files[0]} was given")
@@ -57,16 +58,15 @@ def convert(
     references, codes = find_references(inputs, options, languages_needed=names_languages)
     refuse_meaningless_options(inputs, options)
     check_output(output, codes)
-    corpora = find_corpora(references, source_language=codes[0], target_language=codes[1], data_directory=data_dir)
-    pairs = (pair for corpus in corpora for pair in corpus.read())
+    left_out_by = ""
     if clean:
-        from dragoman.doctor.data.cleaned_pairs import cleaned_pairs
+        from dragoman.doctor.data.cleaned_text import clean_corpora
         from dragoman.doctor.data.corpora import Corpora
 
-        total = sum(1 for _ in pairs)  # also reports damage that the doctor would skip
-        with cleaned_pairs(Corpora(*codes, references, data_directory=data_dir)) as kept:
-            written, _ = write_corpus(kept, output, codes)
-        left_out = total - written
-    else:
-        written, left_out = write_corpus(pairs, output, codes)
-    print(f"{output}: {counted(written, 'pair')}" + (f"; left out {counted(left_out, 'pair')}" if left_out else ""))
+        cleaned = clean_corpora(Corpora(*codes, references, data_directory=data_dir), no_log)
+        references, left_out_by = [cleaned.files], f"; {cleaned}"
+    corpora = find_corpora(references, source_language=codes[0], target_language=codes[1], data_directory=data_dir)
+    written, blank = write_corpus((pair for corpus in corpora for pair in corpus.read()), output, codes)
+    if blank:
+        left_out_by = f"; left out {counted(blank, 'pair')} with an empty side"
+    print(f"{output}: {counted(written, 'pair')}{left_out_by}")

@@ -19,7 +19,7 @@ from dragoman.cli.text_files import (
     TestOption,
     ValidationOption,
 )
-from dragoman.cli.training_texts import MinutesOption, TrainingTexts
+from dragoman.cli.training_texts import KeepAllOption, MinutesOption, TrainingTexts
 from dragoman.errors import UserError
 
 FILES_HELP = "Two line-aligned files, or files in any format."
@@ -31,6 +31,7 @@ def init(
     minutes: MinutesOption = None,
     validation: ValidationOption = None,
     test: TestOption = None,
+    keep_all: KeepAllOption = False,
     languages: LanguagesOption = None,
     encoding: EncodingOption = None,
     delimiter: DelimiterOption = None,
@@ -51,7 +52,7 @@ def init(
     if output.exists():
         raise UserError(f"{output}: already exists; choose another --output")
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
-    made = TrainingTexts(files, validation or (), test or (), described, minutes, data_dir).plan()
+    made = TrainingTexts(files, validation or (), test or (), described, minutes, data_dir, keep_all).plan()
     write_text(output, made.text)
     print(made.summary())
     print(f"recipe: {output}; train with: dragoman train {output}")

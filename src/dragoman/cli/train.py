@@ -22,7 +22,7 @@ from dragoman.cli.text_files import (
     TextFilesCommand,
     ValidationOption,
 )
-from dragoman.cli.training_texts import MinutesOption, TrainingTexts
+from dragoman.cli.training_texts import KeepAllOption, MinutesOption, TrainingTexts
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def train(
     minutes: MinutesOption = None,
     validation: ValidationOption = None,
     test: TestOption = None,
+    keep_all: KeepAllOption = False,
     languages: LanguagesOption = None,
     encoding: EncodingOption = None,
     delimiter: DelimiterOption = None,
@@ -108,7 +109,7 @@ def train(
     keep_freed_memory()
     avoid_cudnn_attention()
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
-    files = TrainingTexts(recipe, validation or (), test or (), described, minutes, data_dir)
+    files = TrainingTexts(recipe, validation or (), test or (), described, minutes, data_dir, keep_all)
     loaded = _find_recipe(files, overrides or [], output, resuming=resume is not None)
     run = output or Path("runs") / loaded.name
     if not train(loaded, run, resume="auto" if resume == "auto" else resume is not None, data_directory=data_dir):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,14 @@ MinutesOption = Annotated[
     float | None,
     typer.Option("--minutes", min=0.1, max=1_000_000, help="Time for training (default: a number of epochs)."),
 ]
+KeepAllOption = Annotated[
+    bool, typer.Option("--keep-all", help="Keep training pairs in which 'dragoman doctor data' finds problems.")
+]
+
+
+def print_to_stderr(text: str) -> None:
+    """Print a message that is not the result of a command."""
+    print(text, file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -30,11 +39,15 @@ class TrainingTexts:
     files: FileOptions
     minutes: float | None
     data_directory: Path | None
+    keep_all: bool = False
 
     def given(self) -> list[str]:
         """The names of options that describe files of text, of those that were given."""
-        values = {"minutes": self.minutes, "validation": self.validation, "test": self.test, **vars(self.files)}
-        return [name for name, value in values.items() if value not in (None, ())]
+        values = {
+            **{"minutes": self.minutes, "validation": self.validation, "test": self.test, "keep-all": self.keep_all},
+            **vars(self.files),
+        }
+        return [name for name, value in values.items() if value not in (None, (), False)]
 
     def name(self) -> str:
         """The name of the recipe: the languages."""
@@ -45,6 +58,7 @@ class TrainingTexts:
         from dragoman.planning.plan import Texts, plan_recipe
 
         references, languages = find_references(self.train, self.files)
-        held_out = [as_references(files, self.files) if files else [] for files in (self.validation, self.test)]
+        validation, test = (as_references(files, self.files) if files else [] for files in (self.validation, self.test))
         refuse_meaningless_options([*self.train, *self.validation, *self.test], self.files)
-        return plan_recipe(Texts(languages, references, *held_out), self.minutes, self.data_directory)
+        texts = Texts(languages, references, validation, test, clean=not self.keep_all)
+        return plan_recipe(texts, self.minutes, self.data_directory, print_to_stderr)

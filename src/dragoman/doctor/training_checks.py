@@ -39,12 +39,13 @@ def check_start(
     Args:
         recipe: The recipe of the run.
         data_directory: Mirror of the dataset catalog.
-        pairs: Number of training pairs; the corpora are not checked if there are more than `MAX_PAIRS`.
+        pairs: Number of training pairs; the corpora are not checked if there are more than `MAX_PAIRS`, or if they are
+            cleaned.
         model: The model, as initialized; it is left in evaluation mode.
         source: Vocabulary of the source.
         target: Vocabulary of the target.
     """
-    readable = pairs <= MAX_PAIRS and _can_be_read_again(recipe.data, data_directory)
+    readable = pairs <= MAX_PAIRS and not recipe.data.clean and _can_be_read_again(recipe.data, data_directory)
     findings = check_corpora(corpora_of_recipe(recipe.data, data_directory)) if readable else []
     model.eval()
     long_enough = recipe.model.max_length >= max(SOURCE_LENGTH, TARGET_LENGTH)

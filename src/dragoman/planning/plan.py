@@ -9,13 +9,15 @@ from pathlib import Path
 import torch
 
 from dragoman.corpus.pair import Languages
+from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import counted
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.planning.choose import ChosenSetting, PlannedBudget, choose_model, choose_settings, vocabulary_size
 from dragoman.planning.speed import operations_per_second, tokens_per_second
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
-from dragoman.settings import CorpusReference, Model
+from dragoman.settings import CorpusReference, Data, Model
+from dragoman.system.progress import Log, no_log
 
 MAX_HELD_OUT = 1000  # validation pairs
 
@@ -29,12 +31,26 @@ class Texts:
         train: Corpora to train on.
         validation: Corpora to validate on; if there are none, pairs are held out.
         test: Corpora to score the finished translator on.
+        clean: Leave out training pairs with problems.
     """
 
     languages: Languages
     train: Sequence[CorpusReference]
     validation: Sequence[CorpusReference] = ()
     test: Sequence[CorpusReference] = ()
+    clean: bool = True
+
+    def data(self) -> Data:
+        """The text as the section of a recipe; ``clean``: leave out pairs with problems."""
+        source, target = self.languages
+        return Data(
+            source_language=source,
+            target_language=target,
+            train=tuple(self.train),
+            validation=tuple(self.validation),
+            test=tuple(self.test),
+            clean=self.clean,
+        )
 
 
 @dataclass(frozen=True)
@@ -46,14 +62,16 @@ class PlannedRecipe:
     facts: TextFacts
     budget: PlannedBudget
     parameters: int
+    cleaned: CleanedText | None
 
     def summary(self) -> str:
-        """What was found and what to expect, in two lines."""
+        """What was found and what to expect."""
         facts, budget = self.facts, self.budget
         steps, epochs = budget.steps(facts), budget.epochs(facts)
         minutes = max(1, round(epochs * facts.target_tokens / budget.tokens_per_second / 60))
         words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
-        return (
+        cleaning = "".join(f"{line}\n" for line in (self.cleaned, *self.cleaned.warnings)) if self.cleaned else ""
+        return cleaning + (
             f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {facts.target_tokens:,} target "
             f"tokens\n{self.parameters / 1e6:.1f} million parameters; expect about {counted(steps, 'step')}, "
             f"{epochs:.1f} epochs and {counted(minutes, 'minute')}, at {budget.tokens_per_second:,.0f} tokens per "
@@ -61,23 +79,25 @@ class PlannedRecipe:
         )
 
 
-def plan_recipe(texts: Texts, minutes: float | None, data_directory: Path | None) -> PlannedRecipe:
+def plan_recipe(texts: Texts, minutes: float | None, data_directory: Path | None, log: Log = no_log) -> PlannedRecipe:
     """Read the training text and choose a recipe for it.
 
     Args:
         texts: The text.
         minutes: The time for training; None chooses a number of epochs.
         data_directory: Mirror of the dataset catalog.
+        log: Receives messages while text is checked.
 
     Raises:
-        UserError: A corpus is missing or damaged, or the training text is empty.
+        UserError: A corpus is missing or damaged, or the training text is empty, or most of it has problems.
     """
-    facts = collect_facts(texts.train, texts.languages, data_directory)
+    data, cleaned = clean_data(texts.data(), data_directory, log)
+    facts = collect_facts(data.train, texts.languages, data_directory)
     name = "-".join(texts.languages)
     parameters = _count_parameters(facts)
     budget = PlannedBudget(minutes, tokens_per_second(parameters, operations_per_second()))
-    text = recipe_text(name, _choose_data(texts, facts), choose_settings(facts, budget))
-    return PlannedRecipe(name, text, facts, budget, parameters)
+    text = recipe_text(name, _choose_data(texts, facts, cleaned), choose_settings(facts, budget))
+    return PlannedRecipe(name, text, facts, budget, parameters, cleaned)
 
 
 def _count_parameters(facts: TextFacts) -> int:
@@ -87,7 +107,7 @@ def _count_parameters(facts: TextFacts) -> int:
         return parameter_counts(Transformer(settings, size, size, source_pad=0))["total"]
 
 
-def _choose_data(texts: Texts, facts: TextFacts) -> list[ChosenSetting]:
+def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None) -> list[ChosenSetting]:
     source, target = texts.languages
     held_out = min(MAX_HELD_OUT, max(1, facts.pairs // 20))
     choices = [
@@ -100,6 +120,9 @@ def _choose_data(texts: Texts, facts: TextFacts) -> list[ChosenSetting]:
             "data", "max_tokens", 128, "Longer pairs are left out: they are often misaligned, and need much memory."
         ),
     ]
+    if cleaned:
+        reason = f"Leave out pairs with problems: {cleaned}."
+        choices.append(ChosenSetting("data", "clean", True, reason))
     if not texts.validation:
         reason = (
             "Without validation text, this many pairs of the training text are held out: a twentieth, at most 1,000."

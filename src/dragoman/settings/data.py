@@ -76,6 +76,11 @@ class Data(Settings):
     max_tokens: int = Field(
         128, ge=1, le=100_000, description="Leave out training pairs with more tokens than this on either side."
     )
+    clean: bool = Field(
+        False,
+        description="Leave out training pairs in which 'dragoman doctor data' finds problems: duplicates, wrong "
+        "languages, misaligned lines, copies of validation and test pairs, and others.",
+    )
     validation_pairs: int = advanced(
         1000,
         ge=1,

@@ -19,6 +19,8 @@ from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import refuse_other_tokenizers
 
 LOCK_FILE = ".lock"
+LEFT_OUT_FILE = "left-out.tsv"
+"""Training pairs that `data.clean` left out, with the reasons."""
 
 CHANGEABLE = (
     *("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.prepare import Dataset, prepare
+from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.doctor.training_checks import check_start
 from dragoman.model.transformer import parameter_counts
 from dragoman.settings import Recipe
@@ -20,7 +22,14 @@ from dragoman.system.device import compute_dtype
 from dragoman.system.files import restore_replaced, write_text
 from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.training.checkpoint import checkpoint_steps, load_checkpoint, newest_intact, refuse_other_versions
-from dragoman.training.directory import LOCK_FILE, check_place, lock_directory, saved_tokenizers, start_directory
+from dragoman.training.directory import (
+    LEFT_OUT_FILE,
+    LOCK_FILE,
+    check_place,
+    lock_directory,
+    saved_tokenizers,
+    start_directory,
+)
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks, join_ranks
 from dragoman.training.finish import finish, read_tests
 from dragoman.training.log import RunLog
@@ -61,6 +70,7 @@ class _Run:
     ) -> None:
         self.recipe, self.output, self.data_directory = recipe, output, data_directory
         self.ranks, self.line = ranks, line
+        self.cleaned: CleanedText | None = None
 
     def train(self, resume: Resume) -> bool:
         """Prepare the data, train, and finish; see `train`."""
@@ -78,11 +88,21 @@ class _Run:
                     refuse_other_versions(self.output)
                 with _removed_after_error(self.output if made else None):
                     tokenizers = saved_tokenizers(self.output)
-                    data = prepare(self.recipe, self.data_directory, tokenizers, self.line.log, self.line.update)
+                    cleaned = self._clean()
+                    data = prepare(cleaned, self.data_directory, tokenizers, self.line.log, self.line.update)
                     tests = read_tests(self.recipe, self.data_directory) if self.ranks.first else {}
                 if self.ranks.first:
                     start_directory(self.recipe, self.output, data, resume)
+                    if self.cleaned:
+                        shutil.copyfile(self.cleaned.listing, self.output / LEFT_OUT_FILE)
             return self._train(data, tests, device, resume)
+
+    def _clean(self) -> Recipe:
+        """The recipe with cleaned training text, if it asks for that."""
+        data, self.cleaned = clean_data(self.recipe.data, self.data_directory, self.line.log)
+        for text in (str(self.cleaned), *self.cleaned.warnings) if self.cleaned else ():
+            self.line.log(text)
+        return self.recipe.model_copy(update={"data": data})
 
     def _is_finished(self) -> bool:
         """Whether nothing is left to do: a run killed between its bundle and its report finishes once more."""
@@ -164,6 +184,7 @@ class _Run:
             *((f"Parameters, {part.replace('_', ' ')}", f"{number:,}") for part, number in by_size),
             ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
             ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out by the filters)"),
+            *([("Cleaning", str(self.cleaned))] if self.cleaned else []),
             ("Training", f"{progress.step:,} steps in {format_seconds(progress.seconds)}, validation included"),
             ("End of training", trainer.budget.reason_to_end(progress)),
             ("Machine", f"{trainer.state.device}, {torch.get_num_threads()} threads, {platform.machine()}"),

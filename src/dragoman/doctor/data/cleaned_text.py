@@ -1,0 +1,137 @@
+"""Training text without the pairs in which the doctor finds problems."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman import __version__
+from dragoman.corpus.corpus import find_corpora
+from dragoman.dataset.pairs import CorpusPairs
+from dragoman.doctor.data.check import check_corpora
+from dragoman.doctor.data.cleaned_copy import DROPPED
+from dragoman.doctor.data.corpora import Corpora, corpora_of_recipe
+from dragoman.doctor.findings.finding import Finding
+from dragoman.errors import UserError, counted
+from dragoman.settings import CorpusReference, Data, FilePair
+from dragoman.system.build_cache import BuildCache
+from dragoman.system.cache import cache_directory
+from dragoman.system.progress import Log
+
+EMPTY = "empty-side"
+MIN_KEPT = 0.5  # of the pairs; if fewer are left, the text as a whole is wrong
+
+
+@dataclass(frozen=True)
+class CleanedText:
+    """A copy of training corpora without the pairs that have problems, in the cache.
+
+    Attributes:
+        files: The copy.
+        kept: The number of its pairs.
+        left_out: The number of pairs with text on both sides that were left out.
+        reasons: How many of them have each problem, by code, the most frequent first; a pair may have several.
+        warnings: Findings about whole corpora, and about corpora that are not trained on.
+        listing: A table of the pairs that were left out, with corpus, line and reasons.
+    """
+
+    files: FilePair
+    kept: int
+    left_out: int
+    reasons: dict[str, int]
+    warnings: list[str]
+    listing: Path
+
+    def __str__(self) -> str:
+        """How many pairs were left out, and why."""
+        if not self.left_out:
+            return f"no problems found in {counted(self.kept, 'pair')}"
+        reasons = ", ".join(f"{code} {count:,}" for code, count in self.reasons.items())
+        return f"left out {self.left_out:,} of {counted(self.kept + self.left_out, 'pair')}: {reasons}"
+
+
+def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data, CleanedText | None]:
+    """The data of a recipe with cleaned training text, if `data.clean` asks for that.
+
+    Raises:
+        UserError: A corpus cannot be read, or most of the text has problems.
+    """
+    if not data.clean:
+        return data, None
+    cleaned = clean_corpora(corpora_of_recipe(data, data_directory), log)
+    if cleaned.kept < MIN_KEPT * (cleaned.kept + cleaned.left_out):
+        problem = f"most of the training text has problems; {cleaned}; {cleaned.listing} lists them"
+        raise UserError(f"{problem}; correct the text, or train on all of it with --keep-all or data.clean = false")
+    return data.model_copy(update={"train": (cleaned.files,), "clean": False}), cleaned
+
+
+def clean_corpora(corpora: Corpora, log: Log) -> CleanedText:
+    """Copy the training corpora without the pairs in which `check_corpora` finds problems.
+
+    Raises:
+        UserError: A corpus cannot be read, contains errors that training refuses, or comes from a pipe.
+    """
+    train, held_out = (_open_pairs(corpora, references) for references in (corpora.train, corpora.held_out))
+    train.check_files()
+    identity = {
+        "version": __version__,
+        "languages": [corpora.source_language, corpora.target_language],
+        "corpora": [train.fingerprint, held_out.fingerprint],
+    }
+
+    def build(directory: Path) -> dict[str, Any]:
+        total = sum(1 for _ in train)  # also reports damage, such as invalid UTF-8, that the doctor would skip
+        log(f"checking {counted(total, 'training pair')}")
+        findings = check_corpora(corpora, directory)
+        reasons = _count_reasons(directory / DROPPED)
+        kept = total - sum(reasons.values())
+        return {
+            "kept": kept,
+            "left_out": total - kept,
+            "reasons": _by_code(reasons),
+            "warnings": list(_describe_others(findings, {reader.name for reader in corpora.readers(corpora.train)})),
+        }
+
+    cache = BuildCache(cache_directory() / "prepared", log)
+    with cache.lock(identity):
+        entry = cache.get("cleaned", identity, build)
+    source, target = (str(entry.path / name) for name in corpora.file_names)
+    return CleanedText(FilePair(source=source, target=target), **entry.facts, listing=entry.path / DROPPED)
+
+
+def _open_pairs(corpora: Corpora, references: Iterable[CorpusReference]) -> CorpusPairs:
+    found = find_corpora(
+        references,
+        source_language=corpora.source_language,
+        target_language=corpora.target_language,
+        data_directory=corpora.data_directory,
+    )
+    return CorpusPairs(found)
+
+
+def _count_reasons(listing: Path) -> Counter[tuple[str, ...]]:
+    """How many pairs with text on both sides were left out for each combination of reasons."""
+    with listing.open(encoding="utf-8", newline="") as stream:
+        rows = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        next(rows)
+        combinations = Counter(tuple(row[2].split(",")) for row in rows)
+    return Counter({codes: count for codes, count in combinations.items() if EMPTY not in codes})
+
+
+def _by_code(reasons: Counter[tuple[str, ...]]) -> dict[str, int]:
+    by_code: Counter[str] = Counter()
+    for codes, count in reasons.items():
+        by_code.update(dict.fromkeys(codes, count))
+    return dict(sorted(by_code.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _describe_others(findings: Iterable[Finding], train: set[str]) -> Iterable[str]:
+    """The findings that leaving out training pairs does not solve."""
+    for finding in findings:
+        about_pairs = finding.measured.get("corpus") in train and "count" in finding.measured
+        if finding.severity != "note" and not about_pairs and finding.code != "test-overlap":
+            yield f"{finding.severity}: {finding.code}: {finding.message}\n  fix: {finding.fix}"

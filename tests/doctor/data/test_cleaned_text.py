@@ -1,0 +1,95 @@
+"""Training text is copied without the pairs that have problems, once, and everything that was left out is counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from damaged_corpora import clean_lines, two_files, write_files
+
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.pair import Pair
+from dragoman.doctor.data.cleaned_text import CleanedText, clean_corpora, clean_data
+from dragoman.doctor.data.corpora import Corpora
+from dragoman.errors import UserError
+from dragoman.settings import Data
+from dragoman.system.progress import no_log
+
+SIZE = 600
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Corpora:
+    """Text with an empty side, two duplicates, three copies of the source, and two pairs of the test text."""
+    sources, targets = (lines[:SIZE] for lines in clean_lines())
+    test = write_files(tmp_path, sources[:2], targets[:2], "test")
+    sources += [b"Allein.", sources[7], sources[8]]
+    targets += [b"", targets[7], targets[8]]
+    targets[20:23] = sources[20:23]
+    return two_files(*write_files(tmp_path, sources, targets), test)
+
+
+def pairs_of(cleaned: CleanedText) -> list[Pair]:
+    return list(read_corpus(cleaned.files, source_language="de", target_language="en"))
+
+
+def append(directory: Path, source: bytes, target: bytes) -> None:
+    """Add a pair to the training text."""
+    for language, line in (("de", source), ("en", target)):
+        with (directory / f"train.{language}").open("ab") as file:
+            file.write(line + b"\n")
+
+
+def test_what_is_left_out_is_counted_and_listed(damaged: Corpora) -> None:
+    cleaned = clean_corpora(damaged, no_log)
+    assert cleaned.reasons == {"copied-source": 3, "duplicates": 2, "test-overlap": 2}
+    assert (cleaned.kept, cleaned.left_out) == (SIZE - 5, 7)
+    assert str(cleaned) == f"left out 7 of {SIZE + 2} pairs: copied-source 3, duplicates 2, test-overlap 2"
+    assert cleaned.warnings == []
+    kept = pairs_of(cleaned)
+    assert len(kept) == cleaned.kept
+    assert len(set(kept)) == cleaned.kept
+    rows = [line.split("\t") for line in cleaned.listing.read_text("utf-8").splitlines()[1:]]
+    assert [int(row[1]) for row in rows] == [1, 2, 21, 22, 23, SIZE + 1, SIZE + 2, SIZE + 3]
+
+
+def test_text_is_checked_once(damaged: Corpora, tmp_path: Path) -> None:
+    messages: list[str] = []
+    first = clean_corpora(damaged, messages.append)
+    assert len(messages) == 1
+    assert clean_corpora(damaged, messages.append) == first
+    assert len(messages) == 1
+    first.listing.unlink()
+    assert clean_corpora(damaged, messages.append) == first, "a damaged copy is made again"
+    append(tmp_path, b"Neu.", b"New.")
+    assert clean_corpora(damaged, no_log).kept == first.kept + 1
+
+
+def test_damage_that_training_refuses_is_not_cleaned_away(damaged: Corpora, tmp_path: Path) -> None:
+    append(tmp_path, b"\xff", b"Bad.")
+    with pytest.raises(UserError, match="not valid UTF-8"):
+        clean_corpora(damaged, no_log)
+
+
+def test_findings_about_other_corpora_are_kept(tmp_path: Path) -> None:
+    sources, targets = (lines[:SIZE] for lines in clean_lines())
+    train = write_files(tmp_path, sources, targets)
+    swapped = write_files(tmp_path, clean_lines()[1][SIZE:1000], clean_lines()[0][SIZE:1000], "test")
+    (warning,) = clean_corpora(two_files(*train, swapped), no_log).warnings
+    assert warning.startswith("error: swapped-sides: ")
+
+
+def test_text_that_is_mostly_wrong_is_refused(tmp_path: Path) -> None:
+    sources, _ = clean_lines()
+    write_files(tmp_path, sources[:SIZE], sources[:SIZE])
+    data = Data(source_language="de", target_language="en", train=(f"{tmp_path}/train.{{lang}}",), clean=True)
+    with pytest.raises(UserError, match="most of the training text has problems; left out 600 of 600 pairs"):
+        clean_data(data, None, no_log)
+    everything, cleaned = clean_data(data.model_copy(update={"clean": False}), None, no_log)
+    assert (everything.train, cleaned) == (data.train, None)
