@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.split import Split, TrainingPairs, choose_held_out, split_pairs, without
+from dragoman.dataset.split import Split, TrainingPairs, choose_held_out, simplify, split_pairs, without
 from dragoman.errors import UserError
 from dragoman.settings import Data
 from dragoman.system.build_cache import Entry
@@ -34,21 +34,64 @@ def share_a_side(pairs: list[Pair], others: list[Pair]) -> bool:
     return any(pair.source in sources or pair.target in targets for pair in pairs)
 
 
-def test_training_pairs_can_be_read_repeatedly() -> None:
+def test_training_pairs_can_be_read_repeatedly(data: Data) -> None:
+    data = data.model_copy(update={"max_characters": 9})
     short = [pair for pair in PAIRS if is_shorter(pair, 9)]
     assert 0 < len(short) < len(PAIRS)
-    text = TrainingPairs(PAIRS, max_characters=9)
+    text = TrainingPairs(PAIRS, data)
     assert list(text) == list(text) == short
-    rest = TrainingPairs(PAIRS, max_characters=9, held_out=[short[3]])
+    rest = TrainingPairs(PAIRS, data, held_out=[short[3]])
     assert list(rest) == list(rest) == list(without([short[3]], short))
     assert 0 < len(list(rest)) < len(short)
 
 
-def test_at_most_a_tenth_is_held_out() -> None:
-    assert [len(choose_held_out(number, 20, seed=1)) for number in (5, 100, 200, 1000)] == [1, 10, 20, 20]
-    chosen = choose_held_out(1000, 20, seed=1)
-    assert chosen == sorted(set(chosen))
-    assert chosen != choose_held_out(1000, 20, seed=2)
+@pytest.mark.parametrize("block", [1, 7, 20, 1000])
+def test_at_most_a_tenth_is_held_out(block: int, data: Data) -> None:
+    data = data.model_copy(update={"validation_pairs": 20, "validation_block": block})
+    for number, expected in ((5, 1), (100, 10), (200, 20), (1000, 20)):
+        chosen = choose_held_out(number, data, seed=1)
+        assert chosen == sorted(set(chosen))
+        assert set(chosen) <= set(range(number))
+        assert expected - block < len(chosen) <= expected
+        assert block > 1 or len(chosen) == expected
+
+
+def test_the_seed_decides_which_blocks_are_held_out(data: Data) -> None:
+    blocks = data.model_copy(update={"validation_pairs": 100, "validation_block": 10})
+    chosen, other = (choose_held_out(2000, blocks, seed) for seed in (1, 2))
+    assert chosen != other
+    starts = chosen[::10]
+    assert chosen == [start + offset for start in starts for offset in range(10)]
+    assert all(start % 10 == 0 for start in starts)
+
+
+def test_blocks_are_separated_from_training_by_more_than_punctuation(data: Data) -> None:
+    pairs = [Pair(f"Satz {number}", f"sentence {number}") for number in range(100)]
+    variants = [Pair(f"satz {number}!", f"Something else {number}") for number in range(100)]
+    for block, kept in ((1, 190), (2, 180)):
+        split = split_pairs(
+            [*pairs, *variants],
+            data.model_copy(update={"validation_block": block, "validation_pairs": 10, "max_characters": None}),
+            1,
+            no_update,
+        )
+        assert len(split.held_out) == 10
+        assert len(list(split.training)) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "simple"),
+    [
+        ("Hallo, Welt!", "hallowelt"),
+        ("STRASSE – Straße", "strassestrasse"),
+        ("दो कुत्ते।", "दोकुत्ते"),
+        ("好。", "好"),
+        ("...", "..."),
+        ("42.5 %", "425"),
+    ],
+)
+def test_simplified_text_keeps_letters_marks_and_digits(text: str, simple: str) -> None:
+    assert simplify(text) == simple
 
 
 def test_held_out_pairs_share_no_side_with_training(data: Data) -> None:

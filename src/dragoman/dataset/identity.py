@@ -27,7 +27,7 @@ def split_identity(recipe: Recipe, fingerprint: list[Any]) -> dict[str, Any]:
         "languages": [data.source_language, data.target_language],
         "corpora": fingerprint,
         "max_characters": data.max_characters,
-        "held_out": None if data.validation else [data.validation_pairs, recipe.training.seed],
+        "held_out": None if data.validation else [data.validation_pairs, data.validation_block, recipe.training.seed],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
 
 HELD_OUT = "held-out.json"
+_PUNCTUATION = re.compile(r"[\s!-/:-@\[-`{-~¡-¿‐-⁞।॥、-〃〈-】]+")
 
 
 @dataclass(frozen=True)
@@ -24,11 +26,12 @@ class TrainingPairs:
     """The pairs to train on: short enough, and sharing no side with a held-out pair. They can be read repeatedly."""
 
     pairs: Iterable[Pair]  # all pairs; read again by each iteration
-    max_characters: int | None
+    data: Data
     held_out: Sequence[Pair] = ()
 
     def __iter__(self) -> Iterator[Pair]:
-        return without(self.held_out, (pair for pair in self.pairs if is_short(pair, self.max_characters)))
+        short = (pair for pair in self.pairs if is_short(pair, self.data.max_characters))
+        return without(self.held_out, short, ignore_punctuation=self.data.validation_block > 1)
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Split:
     def load(cls, entry: Entry, pairs: Iterable[Pair], data: Data) -> Split:
         """Apply the split that `save` wrote to the same pairs."""
         held_out = [Pair(*texts) for texts in read_json(entry.path / HELD_OUT)["pairs"]]
-        training = TrainingPairs(pairs, data.max_characters, held_out)
+        training = TrainingPairs(pairs, data, held_out)
         return cls(entry.facts["read"], entry.facts["short"], held_out, training)
 
 
@@ -76,10 +79,10 @@ def split_pairs(pairs: Iterable[Pair], data: Data, seed: int, update: Update) ->
         short += is_short(pair, data.max_characters)
     held_out: list[Pair] = []
     if not data.validation:
-        chosen = set(choose_held_out(short, data.validation_pairs, seed))
-        candidates = Meter(update, "choosing validation pairs", short).track(TrainingPairs(pairs, data.max_characters))
+        chosen = set(choose_held_out(short, data, seed))
+        candidates = Meter(update, "choosing validation pairs", short).track(TrainingPairs(pairs, data))
         held_out = [pair for index, pair in enumerate(candidates) if index in chosen]
-    training = TrainingPairs(pairs, data.max_characters, held_out)
+    training = TrainingPairs(pairs, data, held_out)
     if next(iter(training), None) is None:
         raise UserError(f"data.train: {read:,} pairs are too few to train and validate on")
     return Split(read, short, held_out, training)
@@ -90,14 +93,27 @@ def is_short(pair: Pair, limit: int | None) -> bool:
     return limit is None or (len(pair.source) < limit and len(pair.target) < limit)
 
 
-def choose_held_out(number: int, count: int, seed: int) -> list[int]:
-    """Random indices of `count` of `number` pairs, but of at most a tenth of them, in ascending order."""
-    count = min(count, max(1, number // 10))
-    chosen = np.random.Generator(np.random.PCG64(seed)).permutation(number)[:count]
-    return sorted(chosen.tolist())
+def choose_held_out(number: int, data: Data, seed: int) -> list[int]:
+    """Indices of the pairs to hold out, in ascending order.
+
+    Args:
+        number: The number of pairs; at most a tenth of them are held out.
+        data: How many to hold out, and how many neighboring pairs together; the blocks are random.
+        seed: Decides which blocks.
+    """
+    count, block = min(data.validation_pairs, max(1, number // 10)), data.validation_block
+    starts = block * np.random.Generator(np.random.PCG64(seed)).permutation(-(-number // block))
+    chosen = (starts[: -(-count // block), None] + np.arange(block)).flatten()
+    return sorted(chosen[chosen < number][:count].tolist())
 
 
-def without(held_out: Sequence[Pair], pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """The pairs that share no side with a held-out pair."""
-    sources, targets = {pair.source for pair in held_out}, {pair.target for pair in held_out}
-    return (pair for pair in pairs if pair.source not in sources and pair.target not in targets)
+def without(held_out: Sequence[Pair], pairs: Iterable[Pair], *, ignore_punctuation: bool = False) -> Iterator[Pair]:
+    """The pairs that share no side with a held-out pair, perhaps apart from case, spaces and punctuation."""
+    key = simplify if ignore_punctuation else str
+    sources, targets = {key(pair.source) for pair in held_out}, {key(pair.target) for pair in held_out}
+    return (pair for pair in pairs if key(pair.source) not in sources and key(pair.target) not in targets)
+
+
+def simplify(text: str) -> str:
+    """The text in lower case, without spaces and punctuation; all of it if there is nothing else."""
+    return _PUNCTUATION.sub("", text.casefold()) or text

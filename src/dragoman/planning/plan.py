@@ -20,6 +20,8 @@ from dragoman.settings import CorpusReference, Data, Model
 from dragoman.system.progress import Log, no_log
 
 MAX_HELD_OUT = 1000  # validation pairs
+MAX_BLOCK = 50  # neighboring pairs; in corpora of documents, lines further apart have little in common
+MIN_BLOCKS = 10
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,16 @@ def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None) ->
         choices.append(ChosenSetting("data", "clean", True, reason))
     if not texts.validation:
         reason = (
-            "Without validation text, this many pairs of the training text are held out: a twentieth, at most 1,000."
+            "Without validation text, this many pairs of the training text are held out: a twentieth, at most 1,000 …"
         )
-        choices.insert(4, ChosenSetting("data", "validation_pairs", held_out, reason))
+        block = min(MAX_BLOCK, max(1, held_out // MIN_BLOCKS)) if facts.similar_neighbors else 1
+        together = (
+            "… in blocks of neighboring pairs, because neighbors are similar: single pairs would be too easy."
+            if facts.similar_neighbors
+            else "… one by one, because neighboring pairs are not similar."
+        )
+        choices[4:4] = [
+            ChosenSetting("data", "validation_pairs", held_out, reason),
+            ChosenSetting("data", "validation_block", block, together),
+        ]
     return choices

@@ -88,6 +88,14 @@ class Data(Settings):
         description="Number of pairs to hold out of the training corpora if validation is not given; at most a tenth "
         "of all pairs are held out.",
     )
+    validation_block: int = advanced(
+        1,
+        ge=1,
+        le=100_000,
+        description="Number of neighboring pairs that are held out together. Where neighbors are similar, as in "
+        "documents, single pairs give scores that are too high. If it is above 1, training pairs that differ from a "
+        "held-out pair only in case, spaces and punctuation on one side are left out, too.",
+    )
     max_characters: int | None = advanced(
         None,
         ge=1,
