@@ -7,7 +7,15 @@ from itertools import pairwise
 
 import pytest
 
-from dragoman.planning.choose import ChosenSetting, PlannedBudget, choose_settings
+from dragoman.planning.choose import (
+    LARGE_MODEL,
+    MANY_PAIRS,
+    SMALL_MODEL,
+    ChosenSetting,
+    PlannedBudget,
+    choose_settings,
+)
+from dragoman.planning.plan import choose_size
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.planning.write import recipe_text
 from dragoman.recipe import build_recipe
@@ -29,7 +37,8 @@ def facts_of(pairs: int, script: str = "Latin", spaces: bool = True) -> TextFact
 
 
 def chosen(facts: TextFacts, minutes: float | None = None, speed: float = 5000.0) -> Recipe:
-    text = recipe_text("name", DATA, choose_settings(facts, PlannedBudget(minutes, speed)))
+    size = LARGE_MODEL if facts.pairs >= MANY_PAIRS else SMALL_MODEL
+    text = recipe_text("name", DATA, choose_settings(facts, size, PlannedBudget(minutes, speed)))
     return build_recipe(tomllib.loads(text))
 
 
@@ -64,8 +73,24 @@ def test_text_without_spaces_is_not_split_at_spaces() -> None:
     assert chosen(facts_of(1000)).text.tokenizer == "bpe"
 
 
+def test_a_large_model_needs_much_text_and_time() -> None:
+    fast, slow = 1e14, 5e11  # a GPU, and a laptop
+    assert choose_size(facts_of(1_000_000), None, fast)[0] == LARGE_MODEL
+    assert choose_size(facts_of(1_000_000), 600, fast)[0] == LARGE_MODEL
+    assert choose_size(facts_of(1_000_000), 1, fast)[0] == SMALL_MODEL
+    assert choose_size(facts_of(1_000_000), None, slow)[0] == SMALL_MODEL
+    assert choose_size(facts_of(10_000), None, fast)[0] == SMALL_MODEL
+
+
+def test_large_batches_need_many_steps() -> None:
+    facts = facts_of(1_000_000)
+    assert PlannedBudget(None, 1.0).batch_tokens(facts) > PlannedBudget(1, 5000.0).batch_tokens(facts)
+
+
 def test_every_value_has_a_reason() -> None:
-    lines = recipe_text("name", DATA, choose_settings(facts_of(5000), PlannedBudget(None, 5000.0))).splitlines()
+    lines = recipe_text(
+        "name", DATA, choose_settings(facts_of(5000), SMALL_MODEL, PlannedBudget(None, 5000.0))
+    ).splitlines()
     for before, line in pairwise(lines):
         assert " = " not in line or line.startswith("#") or before.startswith("# ")
         assert len(line) <= 120

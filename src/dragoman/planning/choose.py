@@ -9,8 +9,9 @@ from typing import Any
 from dragoman.planning.text_facts import TextFacts
 
 MIN_SUBWORDS, MAX_SUBWORDS = 1000, 32_000
-MANY_PAIRS = 300_000  # pairs from which the model is larger
+MANY_PAIRS = 300_000  # pairs from which a larger model is better, if there is time to train it
 SMALL_BATCH, LARGE_BATCH = 1024, 4096  # target tokens
+MANY_STEPS = 10_000  # more of them help less than larger batches
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,18 @@ class ChosenSetting:
     key: str
     value: Any
     reason: str
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """The sizes of a model."""
+
+    d_model: int
+    d_ff: int
+    layers: int
+
+
+SMALL_MODEL, LARGE_MODEL = ModelSize(256, 1024, 3), ModelSize(512, 2048, 6)
 
 
 @dataclass(frozen=True)
@@ -41,19 +54,24 @@ class PlannedBudget:
             return 60 * self.minutes * self.tokens_per_second / facts.target_tokens
         return float(round(min(max(20 * (30_000 / facts.pairs) ** 0.3, 4), 60)))
 
+    def expected_minutes(self, facts: TextFacts) -> float:
+        """How long the training takes."""
+        return self.epochs(facts) * facts.target_tokens / self.tokens_per_second / 60
+
+    def batch_tokens(self, facts: TextFacts) -> int:
+        """Target tokens in a batch."""
+        large = facts.pairs >= 100_000 and self.epochs(facts) * facts.target_tokens >= MANY_STEPS * LARGE_BATCH
+        return LARGE_BATCH if large else SMALL_BATCH
+
     def steps(self, facts: TextFacts) -> int:
         """The number of optimizer steps, at least 1."""
-        return max(1, int(self.epochs(facts) * facts.target_tokens / batch_tokens(facts.pairs)))
+        return max(1, int(self.epochs(facts) * facts.target_tokens / self.batch_tokens(facts)))
 
 
-def choose_settings(facts: TextFacts, budget: PlannedBudget) -> list[ChosenSetting]:
+def choose_settings(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -> list[ChosenSetting]:
     """Settings for a text and a budget, in the order of a recipe."""
-    return [*_choose_text(facts), *choose_model(facts), *_choose_training(facts, budget), *_choose_decoding()]
-
-
-def batch_tokens(pairs: int) -> int:
-    """Target tokens in a batch for a number of training pairs."""
-    return SMALL_BATCH if pairs < 100_000 else LARGE_BATCH
+    training = _choose_training(facts, size, budget)
+    return [*_choose_text(facts), *choose_model(facts, size), *training, *_choose_decoding()]
 
 
 def _choose_text(facts: TextFacts) -> Iterator[ChosenSetting]:
@@ -88,17 +106,14 @@ def vocabulary_size(pairs: int) -> int:
     return round(min(max(size, MIN_SUBWORDS), MAX_SUBWORDS) / 500) * 500
 
 
-def choose_model(facts: TextFacts) -> Iterator[ChosenSetting]:
+def choose_model(facts: TextFacts, size: ModelSize) -> Iterator[ChosenSetting]:
     """Settings of the model for a text."""
-    large = facts.pairs >= MANY_PAIRS
     width = "Width of the model: larger ones need more text and much more time."
-    yield ChosenSetting("model", "d_model", 512 if large else 256, width)
+    yield ChosenSetting("model", "d_model", size.d_model, width)
     yield ChosenSetting("model", "heads", 8, "Attention heads.")
-    yield ChosenSetting(
-        "model", "d_ff", 2048 if large else 1024, "Hidden width of the feed-forward layers: four times d_model."
-    )
-    yield ChosenSetting("model", "encoder_layers", 6 if large else 3, "Layers of the encoder.")
-    yield ChosenSetting("model", "decoder_layers", 6 if large else 3, "Layers of the decoder.")
+    yield ChosenSetting("model", "d_ff", size.d_ff, "Hidden width of the feed-forward layers: four times d_model.")
+    yield ChosenSetting("model", "encoder_layers", size.layers, "Layers of the encoder.")
+    yield ChosenSetting("model", "decoder_layers", size.layers, "Layers of the decoder.")
     yield ChosenSetting("model", "norm", "pre", "Layer norm before each sublayer trains stably at high learning rates.")
     tie = "Embeddings and output share a matrix: fewer parameters, which are updated more often."
     yield ChosenSetting("model", "tie", "all" if facts.same_script else "target", tie)
@@ -119,8 +134,8 @@ def dropout(pairs: int) -> float:
     return 0.3 if pairs < 10_000 else 0.2 if pairs < 100_000 else 0.1
 
 
-def _choose_training(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
-    many = facts.pairs >= MANY_PAIRS
+def _choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+    large = size == LARGE_MODEL
     if budget.minutes is None:
         yield ChosenSetting("training", "epochs", budget.epochs(facts), "Passes over the text: more for less text.")
     else:
@@ -130,19 +145,19 @@ def _choose_training(facts: TextFacts, budget: PlannedBudget) -> Iterator[Chosen
     yield ChosenSetting(
         "training",
         "batch_tokens",
-        batch_tokens(facts.pairs),
+        budget.batch_tokens(facts),
         "Target tokens in a batch: small batches allow many steps.",
     )
     yield ChosenSetting(
         "training", "optimizer", "adamw", "Adam with decoupled weight decay, which helps most with little text."
     )
-    yield ChosenSetting("training", "weight_decay", 0.01 if many else 0.1, "Weight decay of the matrices.")
+    yield ChosenSetting("training", "weight_decay", 0.01 if large else 0.1, "Weight decay of the matrices.")
     rate = "Peak learning rate: high for a narrow model with normalized inputs."
-    yield ChosenSetting("training", "learning_rate", 1e-3 if many else 2e-3, rate)
+    yield ChosenSetting("training", "learning_rate", 1e-3 if large else 2e-3, rate)
     yield ChosenSetting("training", "schedule", "cosine", "The learning rate falls to zero at the end.")
     steps = budget.steps(facts)
-    warmup = min(steps // 20, 4000 if many else 250)
-    reason = f"Steps in which the learning rate rises: at most a twentieth of about {steps:,}."
+    warmup = min(steps // 10, 4000 if large else 250)
+    reason = f"Steps in which the learning rate rises: at most a tenth of about {steps:,}."
     yield ChosenSetting("training", "warmup_steps", warmup, reason)
     yield ChosenSetting("training", "clip_norm", 1.0, "Larger gradients are scaled down to this norm.")
     yield ChosenSetting("training", "validations", 10, "Number of validations, evenly spaced …")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,17 @@ from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import counted
 from dragoman.model.transformer import Transformer, parameter_counts
-from dragoman.planning.choose import ChosenSetting, PlannedBudget, choose_model, choose_settings, vocabulary_size
+from dragoman.planning.choose import (
+    LARGE_MODEL,
+    MANY_PAIRS,
+    SMALL_MODEL,
+    ChosenSetting,
+    ModelSize,
+    PlannedBudget,
+    choose_model,
+    choose_settings,
+    vocabulary_size,
+)
 from dragoman.planning.speed import operations_per_second, tokens_per_second
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
@@ -22,6 +32,10 @@ from dragoman.system.progress import Log, no_log
 MAX_HELD_OUT = 1000  # validation pairs
 MAX_BLOCK = 50  # neighboring pairs; in corpora of documents, lines further apart have little in common
 MIN_BLOCKS = 10
+FEW_EPOCHS = 3.0  # fewer passes over the text leave a model undertrained
+MANY_EPOCHS = 60.0
+FEW_PAIRS = 10_000
+MAX_MINUTES = 24 * 60.0  # that training a large model may take where no time is given
 
 
 @dataclass(frozen=True)
@@ -69,16 +83,34 @@ class PlannedRecipe:
     def summary(self) -> str:
         """What was found and what to expect."""
         facts, budget = self.facts, self.budget
-        steps, epochs = budget.steps(facts), budget.epochs(facts)
-        minutes = max(1, round(epochs * facts.target_tokens / budget.tokens_per_second / 60))
         words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
-        cleaning = "".join(f"{line}\n" for line in (self.cleaned, *self.cleaned.warnings)) if self.cleaned else ""
-        return cleaning + (
+        lines = [
+            *([str(self.cleaned), *self.cleaned.warnings] if self.cleaned else []),
             f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {facts.target_tokens:,} target "
-            f"tokens\n{self.parameters / 1e6:.1f} million parameters; expect about {counted(steps, 'step')}, "
-            f"{epochs:.1f} epochs and {counted(minutes, 'minute')}, at {budget.tokens_per_second:,.0f} tokens per "
-            "second on this machine"
-        )
+            "tokens",
+            f"{self.parameters / 1e6:.1f} million parameters; expect about {counted(budget.steps(facts), 'step')}, "
+            f"{budget.epochs(facts):.1f} epochs and {_describe_minutes(budget.expected_minutes(facts))}, at "
+            f"{budget.tokens_per_second:,.0f} tokens per second on this machine",
+            *_advise(facts, budget.epochs(facts)),
+        ]
+        return "\n".join(lines)
+
+
+def _describe_minutes(minutes: float) -> str:
+    for unit, length in (("day", 1440), ("hour", 60)):
+        if minutes >= 2 * length:
+            return counted(round(minutes / length), unit)
+    return counted(max(1, round(minutes)), "minute")
+
+
+def _advise(facts: TextFacts, epochs: float) -> Iterator[str]:
+    """What would help most, if anything stands out."""
+    if epochs < FEW_EPOCHS:
+        yield f"what would help most: more time, because the text is read only {epochs:.1f} times"
+    elif facts.pairs < FEW_PAIRS:
+        yield f"what would help most: more text; from {counted(facts.pairs, 'pair')}, a model learns phrases"
+    elif epochs > MANY_EPOCHS:
+        yield f"what would help most: more text, because each pair is read {epochs:.0f} times"
 
 
 def plan_recipe(texts: Texts, minutes: float | None, data_directory: Path | None, log: Log = no_log) -> PlannedRecipe:
@@ -96,17 +128,36 @@ def plan_recipe(texts: Texts, minutes: float | None, data_directory: Path | None
     data, cleaned = clean_data(texts.data(), data_directory, log)
     facts = collect_facts(data.train, texts.languages, data_directory)
     name = "-".join(texts.languages)
-    parameters = _count_parameters(facts)
-    budget = PlannedBudget(minutes, tokens_per_second(parameters, operations_per_second()))
-    text = recipe_text(name, _choose_data(texts, facts, cleaned), choose_settings(facts, budget))
+    size, parameters, budget = choose_size(facts, minutes, operations_per_second())
+    text = recipe_text(name, _choose_data(texts, facts, cleaned), choose_settings(facts, size, budget))
     return PlannedRecipe(name, text, facts, budget, parameters, cleaned)
 
 
-def _count_parameters(facts: TextFacts) -> int:
-    settings = Model.model_validate({choice.key: choice.value for choice in choose_model(facts)})
-    size = vocabulary_size(facts.pairs)
+def choose_size(facts: TextFacts, minutes: float | None, operations: float) -> tuple[ModelSize, int, PlannedBudget]:
+    """The size of the model, its number of parameters, and what the time amounts to with it.
+
+    A large model needs much text, and time to read it several times.
+
+    Args:
+        facts: The text.
+        minutes: The time for training; None if there is no limit.
+        operations: Result of `operations_per_second`.
+    """
+    if facts.pairs >= MANY_PAIRS:
+        parameters, budget = _plan_size(facts, LARGE_MODEL, minutes, operations)
+        if budget.expected_minutes(facts) <= MAX_MINUTES and budget.epochs(facts) >= FEW_EPOCHS:
+            return LARGE_MODEL, parameters, budget
+    return SMALL_MODEL, *_plan_size(facts, SMALL_MODEL, minutes, operations)
+
+
+def _plan_size(
+    facts: TextFacts, size: ModelSize, minutes: float | None, operations: float
+) -> tuple[int, PlannedBudget]:
+    settings = Model.model_validate({choice.key: choice.value for choice in choose_model(facts, size)})
+    subwords = vocabulary_size(facts.pairs)
     with torch.device("meta"):
-        return parameter_counts(Transformer(settings, size, size, source_pad=0))["total"]
+        parameters = parameter_counts(Transformer(settings, subwords, subwords, source_pad=0))["total"]
+    return parameters, PlannedBudget(minutes, tokens_per_second(parameters, operations))
 
 
 def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None) -> list[ChosenSetting]:
