@@ -22,9 +22,11 @@ from dragoman.cli.info import info, settings
 from dragoman.cli.init import init
 from dragoman.cli.inspect import inspect
 from dragoman.cli.score import score
+from dragoman.cli.suggestions import SuggestingCommand, corrected_command
 from dragoman.cli.train import TrainCommand, quickstart, train
 from dragoman.cli.translate import translate
 from dragoman.errors import UserError
+from dragoman.system.run_paths import NoBundleError
 
 app = typer.Typer(
     help="Train a Transformer translator from parallel text, and translate with it.",
@@ -47,7 +49,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "convert": convert,
 }
 for name, command in COMMANDS.items():
-    app.command(name, cls=TrainCommand if name == "train" else None)(command)
+    app.command(name, cls=TrainCommand if name == "train" else SuggestingCommand)(command)
 app.add_typer(data_app, name="data")
 app.add_typer(import_app, name="import")
 app.add_typer(doctor_app, name="doctor")
@@ -61,7 +63,10 @@ def main() -> None:
         _require_utf8(sys.argv[1:])
         app(standalone_mode=True)
     except UserError as error:
-        sys.exit(_print_error(error))
+        code = _print_error(error)
+        if isinstance(error, NoBundleError) and (command := corrected_command(sys.argv[1:], error)):
+            print(f"  try: {command}", file=sys.stderr)
+        sys.exit(code)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)

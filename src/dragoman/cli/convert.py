@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.options import DataDirectory
+from dragoman.cli.standard_streams import file_for_standard_input, file_for_standard_output
 from dragoman.cli.text_files import (
     ColumnsOption,
     DelimiterOption,
@@ -41,28 +46,44 @@ def convert(
     """Convert parallel text to another format.
 
     Reads TMX, XLIFF, PO, CSV, TSV, XLSX, JSONL, ZIP and line-aligned files. Pairs with an empty side are left out.
+    The name - means standard input or output, as TSV.
 
     Example: dragoman convert memory.tmx pairs.tsv --languages de-en
     """
-    from dragoman.corpus.corpus import find_corpora
-    from dragoman.corpus.writers import check_output, write_corpus
-
     if len(files) < 2:
         raise UserError(f"expected files to read and a file to write, but only {files[0]} was given")
     *inputs, output = files
     options = FileOptions(languages, encoding, delimiter, columns, header, quotes)
+    with ExitStack() as streams:
+        paths = [_path_of_input(each, streams) for each in inputs]
+        path = streams.enter_context(file_for_standard_output("pairs.tsv")) if output == "-" else output
+        written, left_out = _convert(paths, str(path), options, data_dir, clean)
+    summary = f"{output}: {counted(written, 'pair')}" + (f"; left out {counted(left_out, 'pair')}" if left_out else "")
+    print(summary, file=sys.stderr if output == "-" else sys.stdout)
+
+
+def _path_of_input(name: str, streams: ExitStack) -> str:
+    return str(streams.enter_context(file_for_standard_input("pairs.tsv"))) if name == "-" else name
+
+
+def _convert(
+    inputs: Sequence[str], output: str, options: FileOptions, data_directory: Path | None, clean: bool
+) -> tuple[int, int]:
+    """Convert files; returns the numbers of pairs that were written and left out."""
+    from dragoman.corpus.corpus import find_corpora
+    from dragoman.corpus.writers import check_output, write_corpus
+
     references, codes = find_references(inputs, options)
     check_output(output, codes)
-    corpora = find_corpora(references, source_language=codes[0], target_language=codes[1], data_directory=data_dir)
+    source, target = codes
+    corpora = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
     pairs = (pair for corpus in corpora for pair in corpus.read())
-    if clean:
-        from dragoman.doctor.data.cleaned_pairs import cleaned_pairs
-        from dragoman.doctor.data.corpora import corpora_of_references
+    if not clean:
+        return write_corpus(pairs, output, codes)
+    from dragoman.doctor.data.cleaned_pairs import cleaned_pairs
+    from dragoman.doctor.data.corpora import corpora_of_references
 
-        total = sum(1 for _ in pairs)  # also reports damage that the doctor would skip
-        with cleaned_pairs(corpora_of_references(references, codes, None, data_dir)) as kept:
-            written, _ = write_corpus(kept, output, codes)
-        left_out = total - written
-    else:
-        written, left_out = write_corpus(pairs, output, codes)
-    print(f"{output}: {counted(written, 'pair')}" + (f"; left out {counted(left_out, 'pair')}" if left_out else ""))
+    total = sum(1 for _ in pairs)  # also reports damage that the doctor would skip
+    with cleaned_pairs(corpora_of_references(references, codes, None, data_directory)) as kept:
+        written, _ = write_corpus(kept, output, codes)
+    return written, total - written

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.corpus.pair import Languages
+from dragoman.errors import counted
 from dragoman.planning.choose import ChosenSetting, PlannedBudget, choose_settings, parameters
 from dragoman.planning.speed import operations_per_second, tokens_per_second
 from dragoman.planning.text_facts import TextFacts, collect_facts
@@ -50,10 +51,10 @@ class PlannedRecipe:
         source, target = facts.source.words, facts.target.words
         size, speed = parameters(facts) / 1e6, budget.tokens_per_second
         return (
-            f"{facts.pairs:,} training pairs: {source:,} source words, {target:,} target words, about "
-            f"{facts.target_tokens:,} target tokens\n"
-            f"{size:.1f} million parameters; expect about {steps:,} steps, {epochs:.1f} epochs and {minutes:,.0f} "
-            f"minutes, at {speed:,.0f} tokens per second on this machine"
+            f"{counted(facts.pairs, 'training pair')}: {counted(source, 'source word')}, "
+            f"{counted(target, 'target word')}, about {counted(facts.target_tokens, 'target token')}\n"
+            f"{size:.1f} million parameters; expect about {counted(steps, 'step')}, {epochs:.1f} epochs and "
+            f"{counted(round(minutes), 'minute')}, at {speed:,.0f} tokens per second on this machine"
         )
 
 

@@ -9,6 +9,7 @@ from dragoman.doctor.data.languages import most_likely_language, stopwords_used,
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.errors import counted
 from dragoman.settings import Data
 
 MIN_SENTENCES = 20  # fewer sentences have unreliable averages
@@ -21,10 +22,9 @@ SHOWN_LINES = 5
 def check_few_sentences(sources: Sequence[str]) -> Iterator[Finding]:
     """Find files that are too short for checks of averages."""
     if len(sources) < MIN_SENTENCES:
-        count = "1 sentence" if len(sources) == 1 else f"{len(sources)} sentences"
         yield make_finding(
             "few-sentences",
-            f"only {count}: average lengths, losses and BLEU were not checked",
+            f"only {counted(len(sources), 'sentence')}: average lengths, losses and BLEU were not checked",
             {"count": len(sources), "minimum": MIN_SENTENCES},
         )
 
