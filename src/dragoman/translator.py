@@ -93,8 +93,8 @@ class Translator:
         translations = list(self.stream(texts, prefixes))
         if truncated := sum(translation.truncated for translation in translations):
             warnings.warn(
-                f"translated only the beginning of {truncated:,} of {counted(len(translations), 'text')}, because of the "
-                f"model's limit of {self.source_limit} tokens",
+                f"translated only the beginning of {truncated:,} of {counted(len(translations), 'text')}, because of "
+                f"the model's limit of {self.source_limit} tokens",
                 stacklevel=2,
             )
         return translations

@@ -30,12 +30,15 @@ def _prompted_lines(prompt: str) -> Iterator[str]:
     from dragoman.corpus.lines import LineError, check_text
 
     if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # `check_text` refuses the surrogates
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # for a message about invalid bytes
     while True:
         try:
             line = _read_line(prompt)
+            line.encode()
             if line.strip():
                 yield check_text(line)
+        except UnicodeEncodeError:
+            print("dragoman: not valid UTF-8; check the encoding of the terminal", file=sys.stderr)
         except LineError as error:
             print(f"dragoman: {error}", file=sys.stderr)
         except EOFError:

@@ -42,35 +42,37 @@ class TranslateInput:
             _refuse_mistyped_file(self.texts[0])
 
     @property
+    def _file(self) -> Path | None:
+        """The file to read; None for standard input, and if there are texts."""
+        return None if self.file == DASH else self.file
+
+    @property
     def typed(self) -> bool:
         """Whether the user types the texts, so that each must be translated at once."""
-        return not self.texts and self.file in (None, DASH) and sys.stdin.isatty()
+        return not self.texts and self._file is None and sys.stdin.isatty()
 
     def read(self, bundle: Bundle) -> Iterator[str]:
-        """The texts, in order; unusual ones are reported on standard error."""
+        """The texts, in order. Of each kind of unusual texts, the first one is reported on standard error."""
         from dragoman.corpus.lines import read_lines
+        from dragoman.doctor.input.text_warnings import TextChecker
 
+        texts: Iterable[str] = self.texts
         if self.typed:
             data = bundle.recipe.data
             direction = f"from {data.source_language} to {data.target_language}"
             print(f"Type a text and press Enter to translate it {direction}; Ctrl-D ends.", file=sys.stderr)
-        if self.texts:
-            return _with_warnings(bundle, self.texts, "text")
-        lines = read_lines(self.file) if self.file not in (None, DASH) else read_standard_input("> ")
-        return _with_warnings(bundle, lines, "line")
-
-
-def _with_warnings(bundle: Bundle, texts: Iterable[str], unit: str) -> Iterator[str]:
-    """The same texts. For each kind of warning, only the first text is reported."""
-    from dragoman.doctor.input.text_warnings import TextChecker
-
-    checker, kinds = TextChecker(bundle), set[str]()
-    for number, text in enumerate(texts, start=1):
-        for warning in checker.check(number, text):
-            if warning.kind not in kinds:
-                kinds.add(warning.kind)
-                print(f"dragoman: warning: {unit} {number:,} {warning.message}", file=sys.stderr)
-        yield text
+        if not self.texts:
+            texts = read_lines(self._file) if self._file else read_standard_input("> ")
+        unit = "text" if self.texts else "line"
+        reported = set[str]()  # kinds of warnings
+        checker = TextChecker(bundle)
+        for number, text in enumerate(texts, start=1):
+            for warning in checker.check(number, text):
+                if warning.kind not in reported:
+                    reported.add(warning.kind)
+                    place = "this text" if self.typed else f"{unit} {number:,}"
+                    print(f"dragoman: warning: {place} {warning.message}", file=sys.stderr)
+            yield text
 
 
 def _refuse_other_order(bundle: Path, texts: Sequence[str]) -> None:
