@@ -34,7 +34,7 @@ class TranslateInput:
         """Refuse what is probably a mistake, before the model is loaded."""
         if self.texts and self.file:
             raise UserError("give texts or --input, not both")
-        if self.texts and not os.path.exists(self.bundle):
+        if self.texts and not is_finished(self.bundle):
             _refuse_other_order(self.bundle, self.texts)
         if self.texts and all(map(os.path.isfile, self.texts)):
             _refuse_files(self.texts)
@@ -78,7 +78,8 @@ class TranslateInput:
 def _refuse_other_order(bundle: Path, texts: Sequence[str]) -> None:
     runs = [text for text in texts if is_finished(Path(text))]
     if len(runs) == 1 and str(bundle) in sys.argv:
-        command = command_with(sys.argv[1:], {str(bundle): runs, runs[0]: [str(bundle)]})
+        text = ["--input", str(bundle)] if os.path.isfile(bundle) else [str(bundle)]
+        command = command_with(sys.argv[1:], {str(bundle): runs, runs[0]: text})
         raise UserError(f"the run comes before the texts: {command}")
 
 

@@ -50,8 +50,8 @@ def explain_no_bundle(path: Path) -> NoBundleError:
         return _explain_directory(path)
     if os.path.exists(path):
         return _explain_file(path)
-    found = [*_finished_runs(path.parent), *_finished_runs(path.parent.parent), *_finished_runs(RUNS)]
-    if meant := _nearest(path, found):
+    places = (RUNS, path.parent.parent, path.parent)  # of equal names, the last one is used
+    if meant := _nearest(path, [run for place in places for run in _finished_runs(place)]):
         return NoBundleError(path, _MISSING, meant)
     return _explain_with_runs(path, _MISSING)
 
