@@ -48,8 +48,13 @@ class TextChecker:
         """What is unusual about a text."""
         if self._trained is None:
             return []
-        found = _compare(text.lower() if self._lowercase else text, self._trained, self._target_language)
-        return [TextWarning(number, kind, message) for kind, message in found]
+        return check_with(self._trained, number, text.lower() if self._lowercase else text, self._target_language)
+
+
+def check_with(trained: TrainingText, number: int, text: str, target_language: str) -> list[TextWarning]:
+    """What is unusual about a text, compared with the description of a training text."""
+    found = _compare(text, trained, target_language)
+    return [TextWarning(number, kind, message) for kind, message in found]
 
 
 def check_texts(bundle: Bundle, texts: Iterable[str]) -> list[TextWarning]:
