@@ -160,7 +160,7 @@ def test_long_texts_are_translated_in_part_and_counted(translator: Translator, t
     assert limit == translator.bundle.recipe.model.max_length - 1
     words = ("Hund " * hounds + "z" * letters for hounds in range(limit) for letters in range(9))
     exact = next(text for text in words if len(translator.bundle.source.encode([text])[0]) == limit)
-    with pytest.warns(UserWarning, match=f"2 of 4 texts were longer than the model's limit of {limit} tokens"):
+    with pytest.warns(UserWarning, match=f"2 of 4 texts, because of the model's limit of {limit} tokens"):
         translations = translator([exact + " z", texts[0], exact + " Hund Hund", exact])
     assert [translation.truncated for translation in translations] == [True, False, True, False]
     assert {translation.text for translation in translations[::2]} == {translations[3].text} != {""}

@@ -21,6 +21,7 @@ from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Recipe
 from dragoman.system.files import atomic_directory, read_json, restore_replaced, sha256
+from dragoman.system.run_paths import explain_no_bundle
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.vocabulary import Vocabulary
@@ -32,13 +33,18 @@ WEIGHTS = "model.safetensors"
 
 @dataclass(frozen=True)
 class Bundle:
-    """A trained model with its recipe and tokenizers; `scores` are the test scores of its training run."""
+    """A trained model with its recipe and tokenizers; `scores` are the test scores of its training run.
+
+    `training_text` describes the training text in a few numbers, see `dragoman.doctor.input.training_text`; it is empty
+    in imported bundles and in those of older versions.
+    """
 
     recipe: Recipe
     model: Transformer
     source: Tokenizer
     target: Tokenizer
     scores: dict[str, Any] = field(default_factory=dict)
+    training_text: dict[str, Any] = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
         """Write the bundle completely or not at all; an existing bundle at this path is replaced.
@@ -56,6 +62,7 @@ class Bundle:
                 "dragoman": __version__,
                 "recipe": self.recipe.to_dict(),
                 "scores": self.scores,
+                "training_text": self.training_text,
                 "sha256": {name: sha256(directory / name) for name in (WEIGHTS, SOURCE_FILE, TARGET_FILE)},
             }
             (directory / "bundle.json").write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
@@ -75,7 +82,7 @@ class Bundle:
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
             raise UserError(f"{directory}: model.tie = 'all', but the vocabularies of the tokenizers differ in size")
         model = _read_model(directory / WEIGHTS, recipe.model, source.vocabulary, target.vocabulary)
-        return cls(recipe, model.eval(), source, target, about["scores"])
+        return cls(recipe, model.eval(), source, target, about["scores"], about["training_text"])
 
     def _card(self) -> str:
         data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
@@ -109,7 +116,7 @@ def find_bundle(path: str | Path) -> Path:
     """The directory of the bundle at `path`, which is a bundle or a run directory.
 
     Raises:
-        UserError: There is no bundle.
+        UserError: There is no bundle; the message names the run that is probably meant.
     """
     if not isinstance(path, str | Path):
         raise UserError(f"{path!r}: must be the path of a bundle or of a run directory")
@@ -119,14 +126,7 @@ def find_bundle(path: str | Path) -> Path:
             restore_replaced(directory)
         if os.path.isfile(directory / "bundle.json"):  # the method of Path raises OSError for names that are too long
             return directory
-    if not os.path.exists(path):
-        raise UserError(f"{path}: no such bundle or run directory")
-    if not os.path.isdir(path):
-        raise UserError(f"{path}: not a dragoman bundle, which is a directory with a bundle.json; this is a file")
-    if os.path.isfile(path / "recipe.toml"):
-        again = f"dragoman train {path / 'recipe.toml'} --output {path} --resume"
-        raise UserError(f"{path}: this run has no bundle yet; finish it with: {again}")
-    raise UserError(f"{path}: not a dragoman bundle (it contains no bundle.json)")
+    raise explain_no_bundle(path)
 
 
 def _read_about(directory: Path) -> dict[str, Any]:
@@ -140,8 +140,10 @@ def _read_about(directory: Path) -> dict[str, Any]:
             f"{path}: bundle format {version} is newer than the {VERSION} that dragoman {__version__} reads; "
             "upgrade dragoman"
         )
-    for key in ("recipe", "sha256", "scores"):
-        if not isinstance(about.setdefault(key, {} if key == "scores" else None), dict):
+    for key in ("scores", "training_text"):
+        about.setdefault(key, {})
+    for key in ("recipe", "sha256", "scores", "training_text"):
+        if not isinstance(about.get(key), dict):
             raise UserError(f"{path}: damaged (the table {key!r} is missing)")
     return about
 

@@ -11,7 +11,7 @@ from typing import Any, overload
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.engines import Engine, EngineRequest, open_engine
 from dragoman.engines.choose import open_with_ensemble
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.explanation.attention_map import AttentionMap
 from dragoman.explanation.explain import Explanation, explain
 from dragoman.recipe import build_recipe
@@ -93,8 +93,8 @@ class Translator:
         translations = list(self.stream(texts, prefixes))
         if truncated := sum(translation.truncated for translation in translations):
             warnings.warn(
-                f"{truncated} of {len(translations)} texts were longer than the model's limit of "
-                f"{self.source_limit} tokens; only their beginning was translated",
+                f"translated only the beginning of {truncated:,} of {counted(len(translations), 'text')}, because of "
+                f"the model's limit of {self.source_limit} tokens",
                 stacklevel=2,
             )
         return translations

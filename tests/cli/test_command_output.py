@@ -75,7 +75,7 @@ def test_progress_is_shown_in_a_terminal(finished_run: Path, corpus: Path, tmp_p
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell is needed")
 @pytest.mark.parametrize("closed", ["<&-", "2>&-"])
 def test_closed_streams_are_no_error(closed: str, finished_run: Path) -> None:
-    command = f'"$0" -m dragoman translate "$1" Hund {closed}'
+    command = f'"$0" -m dragoman translate "$1" "Ein Hund läuft." {closed}'
     completed = subprocess.run(["sh", "-c", command, sys.executable, str(finished_run)], capture_output=True, text=True)
     assert (completed.returncode, completed.stderr) == (0, "")
     assert completed.stdout.strip()

@@ -64,4 +64,4 @@ def test_warning_about_long_lines_shows_no_source_code(finished_run: Path, proce
     (tmp_path / "x").write_text("Hund " * 300 + "\n")
     outcome = process("evaluate", finished_run, "--source", tmp_path / "x", "--reference", tmp_path / "x")
     assert outcome.code == 0
-    assert re.fullmatch(r"dragoman: warning: 1 of 1 texts were longer than the model's limit .*\n", outcome.error)
+    assert re.fullmatch(r"dragoman: warning: translated only the beginning of 1 of 1 text, because .*\n", outcome.error)

@@ -129,7 +129,7 @@ def test_tokenizers_alone_are_those_of_the_dataset(size: str, make_recipe: Recip
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("data.max_characters=2", "data.train: 400 pairs are too few"),
+        ("data.max_characters=2", "data.train: 400 pairs, too few"),
         ("data.max_tokens=1", "data.max_tokens = 1: no training pair"),
         ("text.vocabulary_size=100", "text.vocabulary_size = 100"),
     ],

@@ -57,7 +57,7 @@ def test_translating_some_pairs_keeps_the_loss_of_all_pairs(
 
 
 def test_empty_and_overlong_pairs_are_scored(translator: Translator) -> None:
-    with pytest.warns(UserWarning, match="1 of 3 texts were longer"):
+    with pytest.warns(UserWarning, match="the beginning of 1 of 3 texts"):
         report, translations = evaluate(translator, ["", "Hund " * 500, "Ein Hund."], ["x", "dog " * 500, ""])
     assert report.sentences == 3
     assert translations[0] == ""

@@ -22,10 +22,12 @@ from dragoman.cli.info import info, settings
 from dragoman.cli.init import init
 from dragoman.cli.inspect import inspect
 from dragoman.cli.score import score
+from dragoman.cli.suggestions import SuggestingCommand, corrected_command
 from dragoman.cli.text_files import TextFilesCommand
 from dragoman.cli.train import TrainCommand, quickstart, train
 from dragoman.cli.translate import translate
 from dragoman.errors import UserError
+from dragoman.system.run_paths import NoBundleError
 
 app = typer.Typer(
     help="Train a Transformer translator from parallel text, and translate with it.",
@@ -49,7 +51,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 CLASSES = {"train": TrainCommand, "init": TextFilesCommand, "convert": TextFilesCommand}
 for name, command in COMMANDS.items():
-    app.command(name, cls=CLASSES.get(name))(command)
+    app.command(name, cls=CLASSES.get(name, SuggestingCommand))(command)
 app.add_typer(data_app, name="data")
 app.add_typer(import_app, name="import")
 app.add_typer(doctor_app, name="doctor")
@@ -63,7 +65,10 @@ def main() -> None:
         _require_utf8(sys.argv[1:])
         app(standalone_mode=True)
     except UserError as error:
-        sys.exit(_print_error(error))
+        code = _print_error(error)
+        if isinstance(error, NoBundleError) and (command := corrected_command(sys.argv[1:], error)):
+            print(f"  try: {command}", file=sys.stderr)
+        sys.exit(code)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)

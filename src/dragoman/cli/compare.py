@@ -17,7 +17,9 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import print_json
+from dragoman.cli.output import print_json, write_page
+from dragoman.cli.standard_streams import DASH
+from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.evaluation.comparison import Comparison
@@ -30,7 +32,10 @@ def compare(
     source: Annotated[Path, typer.Option(help="File to translate, one sentence per line (or .gz).")],
     reference: Annotated[Path, typer.Option(help="File with the reference translation of each line.")],
     as_json: JsonFlag = False,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write an HTML page (- for standard output instead of the text)."),
+    ] = None,
     sentences: Annotated[int, typer.Option(min=0, help="Number of differing sentences to show.")] = 5,
     overrides: Overrides = None,
     engine: EngineName = None,
@@ -48,20 +53,21 @@ def compare(
     from dragoman.corpus.corpus import read_texts
     from dragoman.evaluation.comparison import compare_translators
     from dragoman.evaluation.page.render import ComparedTranslator, render_comparison
-    from dragoman.system.files import write_text
 
     refuse_file_name(context)
+    if as_json and output == DASH:
+        raise UserError("--json and --output - both write to standard output; choose one")
     sources, references = read_texts(source, reference)
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
     baseline, other = (open_translator(path, overrides, options) for path in (first, second))
     comparison = compare_translators(baseline, other, sources, references)
     if as_json:
         print_json(comparison.to_dict())
-    else:
+    elif output != DASH:
         _print_comparison(comparison, (first, second), sentences)
     if output:
         sides = (ComparedTranslator(first, baseline.bundle.recipe), ComparedTranslator(second, other.bundle.recipe))
-        write_text(output, render_comparison(comparison, *sides))
+        write_page(output, render_comparison(comparison, *sides))
 
 
 def _print_comparison(comparison: Comparison, paths: tuple[Path, Path], sentences: int) -> None:

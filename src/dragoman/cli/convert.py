@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.options import DataDirectory
+from dragoman.cli.standard_streams import file_for_standard_input, file_for_standard_output
 from dragoman.cli.text_files import (
     ColumnsOption,
     DelimiterOption,
@@ -42,31 +47,44 @@ def convert(
     """Convert parallel text to another format.
 
     Reads TMX, XLIFF, PO, CSV, TSV, XLSX, JSONL, ZIP and line-aligned files. Pairs with an empty side are left out.
+    The name - means standard input or output, as TSV.
 
     Example: dragoman convert memory.tmx pairs.tsv --languages de-en
     """
-    from dragoman.corpus.corpus import find_corpora
-    from dragoman.corpus.references import has_suffix
-    from dragoman.corpus.writers import check_output, write_corpus
-    from dragoman.system.progress import no_log
-
     if len(files) < 2:
         raise UserError(f"expected files to read and a file to write, but only {files[0]} was given")
     *inputs, output = files
     options = FileOptions(languages, encoding, delimiter, columns, header, quotes)
-    names_languages = not has_suffix(output, ".tsv")
-    references, codes = find_references(inputs, options, languages_needed=names_languages)
-    refuse_meaningless_options(inputs, options)
-    check_output(output, codes)
-    left_out_by = ""
-    if clean:
-        from dragoman.doctor.data.cleaned_text import clean_corpora
-        from dragoman.doctor.data.corpora import Corpora
+    with ExitStack() as streams:
+        paths = [_path_of_input(each, streams) for each in inputs]
+        path = streams.enter_context(file_for_standard_output("pairs.tsv")) if output == "-" else output
+        summary = _convert(paths, str(path), options, data_dir, clean)
+    print(f"{output}: {summary}", file=sys.stderr if output == "-" else sys.stdout)
 
-        cleaned = clean_corpora(Corpora(*codes, references, data_directory=data_dir), no_log)
-        references, left_out_by = [cleaned.files], f"; {cleaned}"
-    corpora = find_corpora(references, source_language=codes[0], target_language=codes[1], data_directory=data_dir)
-    written, blank = write_corpus((pair for corpus in corpora for pair in corpus.read()), output, codes)
+
+def _path_of_input(name: str, streams: ExitStack) -> str:
+    return str(streams.enter_context(file_for_standard_input("pairs.tsv"))) if name == "-" else name
+
+
+def _convert(inputs: Sequence[str], output: str, options: FileOptions, data_directory: Path | None, clean: bool) -> str:
+    """Convert files; describes how many pairs were written and left out."""
+    from dragoman.corpus.corpus import find_corpora
+    from dragoman.corpus.references import has_suffix
+    from dragoman.corpus.writers import check_output, write_corpus
+    from dragoman.doctor.data.cleaned_text import clean_corpora
+    from dragoman.doctor.data.corpora import Corpora
+    from dragoman.system.progress import no_log
+
+    references, (source, target) = find_references(inputs, options, languages_needed=not has_suffix(output, ".tsv"))
+    refuse_meaningless_options(inputs, options)
+    check_output(output, (source, target))
+    left_out = ""
+    if clean:
+        cleaned = clean_corpora(Corpora(source, target, references, data_directory=data_directory), no_log)
+        references, left_out = [cleaned.files], f"; {cleaned}"
+    corpora = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
+    pairs = (pair for corpus in corpora for pair in corpus.read())
+    written, blank = write_corpus(pairs, output, (source, target))
     if blank:
-        left_out_by = f"; left out {counted(blank, 'pair')} with an empty side"
-    print(f"{output}: {counted(written, 'pair')}{left_out_by}")
+        left_out = f"; left out {counted(blank, 'pair')} with an empty side"
+    return f"{counted(written, 'pair')}{left_out}"

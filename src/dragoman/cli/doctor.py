@@ -20,6 +20,7 @@ from dragoman.cli.options import (
     open_translator,
 )
 from dragoman.cli.output import print_json
+from dragoman.cli.suggestions import SuggestingCommand
 from dragoman.cli.text_files import (
     ColumnsOption,
     DelimiterOption,
@@ -120,7 +121,7 @@ def doctor_data(
     _report(check_corpora(corpora, write), as_json)
 
 
-@doctor_app.command("output")
+@doctor_app.command("output", cls=SuggestingCommand)
 def doctor_output(
     bundle: BundlePath,
     source: Annotated[Path, typer.Option(help="Text to translate, one sentence per line (or .gz).")],

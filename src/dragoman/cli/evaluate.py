@@ -19,6 +19,7 @@ from dragoman.cli.options import (
     open_translator,
 )
 from dragoman.cli.output import print_json
+from dragoman.errors import counted
 
 
 def evaluate(
@@ -48,7 +49,7 @@ def evaluate(
     if as_json:
         print_json(report.to_dict())
         return
-    print(f"{report.sentences:,} sentences, {report.decoding}")
+    print(f"{counted(report.sentences, 'sentence')}, {report.decoding}")
     print(f"BLEU {report.bleu:.2f}  {report.bleu_signature}")
     print(f"chrF {report.chrf:.2f}  {report.chrf_signature}")
     print(f"perplexity {report.perplexity:.3f}  loss {report.loss:.4f} nats per token")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.options import BundlePath, Device, EngineName, EngineOptions, Overrides, Verbose, open_translator
+from dragoman.cli.output import write_page
+from dragoman.cli.standard_streams import DASH
 
 
 def inspect(
     bundle: BundlePath,
     text: Annotated[str, typer.Argument(help="Text to translate and explain.")],
-    output: Annotated[Path, typer.Option(help="HTML page to write.")] = Path("inspect.html"),
+    output: Annotated[Path, typer.Option(help="HTML page to write (- for standard output).")] = Path("inspect.html"),
     png: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write heat maps here, as PNG and SVG.")] = None,
     overrides: Overrides = None,
     engine: EngineName = None,
@@ -28,11 +31,12 @@ def inspect(
     """
     from dragoman.explanation.page.render import render_page
     from dragoman.explanation.plots import save_heat_maps
-    from dragoman.system.files import write_text
 
     translator = open_translator(bundle, overrides, EngineOptions(engine, device, verbose=verbose, trace=True))
     explanation = translator.explain(text)
-    print(explanation.translation.text)
-    write_text(output, render_page(translator.bundle, translator.decoding, text, explanation))
-    for path in [output, *(save_heat_maps(explanation.attention, png) if png else [])]:
-        print(path)
+    messages = sys.stderr if output == DASH else sys.stdout
+    print(explanation.translation.text, file=messages)
+    write_page(output, render_page(translator.bundle, translator.decoding, text, explanation))
+    pictures = save_heat_maps(explanation.attention, png) if png else []
+    for path in [*([] if output == DASH else [output]), *pictures]:
+        print(path, file=messages)

@@ -25,9 +25,8 @@ DataDirectory = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Directory with datasets, read before downloading (default: $DRAGOMAN_DATA)."),
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON instead of text; translate and score print one object per line.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON instead of text, one object per line.")]
 ComputeType = Annotated[
     Literal["auto", "float32", "bfloat16", "int8"],
     typer.Option(

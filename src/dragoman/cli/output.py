@@ -10,14 +10,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from dragoman.cli.standard_streams import DASH
+
 if TYPE_CHECKING:
     from dragoman.text.translation import Translation
 
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that appears only once it is complete; ``.gz`` files are compressed."""
-    if path is None:
+    """Standard output for None and ``-``, or a file that appears only once it is complete; ``.gz`` is compressed."""
+    if path in (None, DASH):
         yield sys.stdout
         sys.stdout.flush()
         return
@@ -35,6 +37,16 @@ def with_progress(translations: Iterable[Translation], shown: bool) -> Iterator[
     columns = TextColumn("{task.completed:,.0f} lines"), TaskProgressColumn(show_speed=True), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as progress:
         yield from progress.track(translations)
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write an HTML page to a file, or to standard output if the path is ``-``."""
+    from dragoman.system.files import write_text
+
+    if path == DASH:
+        print(page)
+    else:
+        write_text(path, page)
 
 
 def print_json(data: Any) -> None:

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.options import (
-    AsJson,
     BundlePath,
     Device,
     EngineName,
     EngineOptions,
+    JsonLines,
     Overrides,
     Verbose,
     open_translator,
@@ -24,9 +24,11 @@ def score(
     bundle: BundlePath,
     source: Annotated[Path, typer.Option(help="File with one source sentence per line (or .gz).")],
     target: Annotated[Path, typer.Option(help="File with the translation of each line to score.")],
-    output: Annotated[Path | None, typer.Option(help="File to write, plain or .gz (default: standard output).")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="File to write, plain or .gz (default, and -: standard output).")
+    ] = None,
     overrides: Overrides = None,
-    as_json: AsJson = False,
+    as_json: JsonLines = False,
     engine: EngineName = None,
     device: Device = "auto",
     verbose: Verbose = False,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from dragoman.cli.suggestions import SuggestingCommand
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ ARGUMENTS = "dragoman.arguments"
 _HELD_OUT = ("--test", "--validation")
 
 
-class TextFilesCommand(TyperCommand):
+class TextFilesCommand(SuggestingCommand):
     """Accepts two line-aligned files after --test and --validation; Typer's options have a fixed number of values."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

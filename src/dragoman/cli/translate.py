@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.options import (
-    AsJson,
     BundlePath,
     ComputeType,
     Device,
     EngineName,
     EngineOptions,
+    JsonLines,
     Overrides,
     Verbose,
     open_translator,
 )
 from dragoman.cli.output import open_output, to_json, to_line, with_progress
+from dragoman.cli.standard_streams import DASH
+from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError, counted
 
 
@@ -29,12 +30,16 @@ def translate(
     bundle: BundlePath,
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT]...", help="Texts to translate (default: standard input)."),
+        typer.Argument(metavar="[TEXT]...", help="Texts to translate (default: standard input, or a prompt)."),
     ] = None,
-    source: Annotated[Path | None, typer.Option("--input", help="File to translate, a text per line (or .gz).")] = None,
-    output: Annotated[Path | None, typer.Option(help="File to write, plain or .gz (default: standard output).")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--input", help="File to translate, a text per line (or .gz; - for standard input).")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="File to write, plain or .gz (default, and -: standard output).")
+    ] = None,
     overrides: Overrides = None,
-    as_json: AsJson = False,
+    as_json: JsonLines = False,
     engine: EngineName = None,
     device: Device = "auto",
     compute_type: ComputeType = "auto",
@@ -47,28 +52,32 @@ def translate(
         Path | None, typer.Option(metavar="FILE", help="File with the beginning of each translation, one per line.")
     ] = None,
 ) -> None:
-    """Translate texts, a file or standard input.
+    """Translate texts, a file, standard input, or what you type.
 
     Prints one line per line of input. With decoding.n_best above 1, the alternatives follow on the same line,
-    separated by tabs.
+    separated by tabs. Without texts and --input, it reads standard input; on a terminal, it translates each line that
+    you type, until Ctrl-D.
 
     Example: dragoman translate runs/quickstart "Ein Hund läuft." --set decoding.beam_size=8
     """
-    from dragoman.corpus.lines import decode_lines, read_lines
+    from dragoman.corpus.lines import read_lines
+    from dragoman.translator import WINDOW
 
-    if texts and source:
-        raise UserError("give texts or --input, not both")
-    if output and source and os.path.realpath(output) == os.path.realpath(source):  # also with a loop of links
-        raise UserError(f"{output}: is also the input")
+    chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source)
+    if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
+        raise UserError(f"{output}: is also the input")  # also with a loop of links
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
     translator = open_translator(bundle, overrides, options, ensemble or [])
-    lines: Iterable[str] = texts or (read_lines(source) if source else decode_lines(sys.stdin.buffer, "standard input"))
+    lines, window = chosen.read(translator.bundle), 1 if chosen.typed else WINDOW
     truncated = 0
     with open_output(output) as file:
-        translations = translator.stream(lines, read_lines(prefixes) if prefixes else None)
-        for translation in with_progress(translations, shown=sys.stderr.isatty() and not (texts or file.isatty())):
+        translations = translator.stream(lines, read_lines(prefixes) if prefixes else None, window)
+        shown = sys.stderr.isatty() and not (texts or chosen.typed or file.isatty())
+        for translation in with_progress(translations, shown):
             truncated += translation.truncated
             file.write((to_json(translation) if as_json else to_line(translation)) + "\n")
+            if chosen.typed:
+                file.flush()
     if truncated:
         print(
             f"dragoman: warning: translated only the beginning of {counted(truncated, 'line')} longer than the model's "

@@ -19,7 +19,7 @@ from dragoman.dataset.identity import split_identity
 from dragoman.dataset.pairs import find_training_corpora, read_pairs
 from dragoman.dataset.token_store import PairStore
 from dragoman.dataset.tokenizer_training import Tokenizers
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.settings import Recipe
 from dragoman.system.build_cache import BuildCache
 from dragoman.system.cache import cache_directory
@@ -65,7 +65,7 @@ def prepare(
         raise UserError("data.validation: no pair has text on both sides")
     with _open_builder(recipe, data_directory, log, update) as builder:
         split = builder.split()
-        log(f"{split.read:,} training pairs")
+        log(counted(split.read, "training pair"))
         source, target = tokenizers or builder.tokenizers(split)
         log(f"vocabularies of {len(source.vocabulary):,} and {len(target.vocabulary):,} entries")
         train = builder.encode(split, (source, target))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.corpus.pair import Pair
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.settings import Data
 from dragoman.system.build_cache import Entry
 from dragoman.system.files import read_json, write_json
@@ -84,7 +84,7 @@ def split_pairs(pairs: Iterable[Pair], data: Data, seed: int, update: Update) ->
         held_out = [pair for index, pair in enumerate(candidates) if index in chosen]
     training = TrainingPairs(pairs, data, held_out)
     if next(iter(training), None) is None:
-        raise UserError(f"data.train: {read:,} pairs are too few to train and validate on")
+        raise UserError(f"data.train: {counted(read, 'pair')}, too few to train and validate on")
     return Split(read, short, held_out, training)
 
 

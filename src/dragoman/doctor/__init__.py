@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 from dragoman.doctor.findings.finding import Finding, is_healthy
 
 if TYPE_CHECKING:
+    from dragoman.doctor.input.text_warnings import TextWarning, check_texts
     from dragoman.doctor.model.examine import examine
 
-__all__ = ["Finding", "examine", "is_healthy"]
+__all__ = ["Finding", "TextWarning", "check_texts", "examine", "is_healthy"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import `examine`, which needs torch, only when it is used: the checks of parallel text do not need torch."""
+    """Import what needs torch only when it is used: the checks of parallel text do not need torch."""
     if name == "examine":
         from dragoman.doctor.model.examine import examine
 
         return examine
+    if name in ("TextWarning", "check_texts"):
+        from dragoman.doctor.input import text_warnings
+
+        return getattr(text_warnings, name)
     raise AttributeError(f"module 'dragoman.doctor' has no attribute {name!r}")
 
 

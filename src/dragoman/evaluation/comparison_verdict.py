@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import mean
 
+from dragoman.errors import counted
 from dragoman.evaluation.comparison import Comparison, SentenceDifference
 from dragoman.evaluation.error_analysis import LENGTH_BOUNDS, group_name
 from dragoman.evaluation.metrics import USELESS, overall_score
@@ -23,14 +24,14 @@ def describe_comparison(comparison: Comparison) -> list[str]:
     """
     differences, pairs = comparison.differences, comparison.first.sentences
     if not differences:
-        return [f"A and B are equally good: 0 of {pairs:,} sentences are translated differently."]
+        return [f"A and B are equally good: 0 of {counted(pairs, 'sentence')} are translated differently."]
     better = sum(each.second_chrf > each.first_chrf for each in differences)
     worse = sum(each.second_chrf < each.first_chrf for each in differences)
     return [
         *_decide(comparison.significance),
         *_usability(comparison),
-        f"{len(differences):,} of {pairs:,} sentences are translated differently. By sentence-level chrF, A is better "
-        f"for {worse:,} of them and B for {better:,}.",
+        f"{len(differences):,} of {counted(pairs, 'sentence')} are translated differently. By sentence-level chrF, A "
+        f"is better for {worse:,} of them and B for {better:,}.",
         *_by_length(differences),
         *_lengths(comparison),
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.export.model_outputs import model_outputs, random_pairs
 from dragoman.export.protocol import ExportedModel, OutputKind
@@ -93,7 +93,8 @@ class Parity:
         lines = [
             f"{self.compared}: largest difference {self.largest_difference:.2g}, mean {self.mean_difference:.2g} "
             f"({self.values:,} values, {self.compute_type})",
-            f"translations: {self.same_text:.1%} of {self.sentences:,} sentences{kind} are equal ({self.decoding})",
+            f"translations: {self.same_text:.1%} of {counted(self.sentences, 'sentence')}{kind} are equal "
+            f"({self.decoding})",
         ]
         if self.bleu is not None and self.bleu_of_bundle is not None:
             lines.append(f"BLEU: {self.bleu:.2f} (bundle: {self.bleu_of_bundle:.2f})")

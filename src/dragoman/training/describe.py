@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from dragoman.dataset.prepare import train_recipe_tokenizers
 from dragoman.engines import EngineRequest, choose
 from dragoman.errors import UserError
 from dragoman.model.transformer import Transformer, parameter_counts
-from dragoman.recipe import load_recipe
+from dragoman.recipe import builtin_recipes, load_recipe
 from dragoman.settings import Recipe
 from dragoman.system.device import choose_device
+from dragoman.system.run_paths import explain_no_bundle
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.lines import complete_lines
 
@@ -35,6 +37,7 @@ def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | N
         UserError: The path is none of these, or the bundle is damaged.
     """
     if not path.is_dir():
+        _refuse_mistyped_runs(path)
         recipe = load_recipe(path, overrides)
         return {"kind": "recipe", **_describe_recipe(recipe, data_directory)}
     if overrides:
@@ -53,6 +56,14 @@ def describe(path: Path, overrides: Sequence[str] = (), data_directory: Path | N
         "scores": bundle.scores,
         "settings": bundle.recipe.to_dict(),
     }
+
+
+def _refuse_mistyped_runs(path: Path) -> None:
+    """Raise UserError for a path that does not exist, and resembles that of a run instead of a recipe."""
+    if not os.path.exists(path) and path.suffix != ".toml" and path.stem not in builtin_recipes():
+        error = explain_no_bundle(path)
+        if error.meant and error.similar:
+            raise error
 
 
 def _describe_recipe(recipe: Recipe, data_directory: Path | None) -> dict[str, Any]:

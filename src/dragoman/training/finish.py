@@ -11,20 +11,26 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.references import file_name
 from dragoman.dataset.pairs import read_pairs
+from dragoman.dataset.prepare import Dataset
+from dragoman.dataset.token_store import IdStore
+from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.doctor.output.check import check_translations
 from dragoman.engines.choose import open_engine
 from dragoman.engines.protocol import EngineRequest
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.nearest_match import nearest_match_baseline
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.averaging import average_weights
 from dragoman.training.state import load_weights
 from dragoman.training.trainer import SAMPLES, Trainer
 from dragoman.translator import Translator
+
+DESCRIBED_PAIRS = 10_000  # training pairs, evenly spaced
 
 
 def read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pair]]:
@@ -63,9 +69,21 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
     for name, pairs in tests.items():
         log.line.update(1.0, f"scoring {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)
-    replace(bundle, scores=scores).save(trainer.run / "bundle")
-    log.line.update(1.0, f"done after {progress.step:,} steps in {format_seconds(progress.seconds)}")
+    described = describe_training_text(trainer.data).model_dump()
+    replace(bundle, scores=scores, training_text=described).save(trainer.run / "bundle")
+    log.line.update(1.0, f"done after {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")
+
+
+def describe_training_text(data: Dataset) -> TrainingText:
+    """Describe a sample of the training pairs, so that `check_texts` can compare other texts with them."""
+    pairs = range(0, len(data.train), max(1, len(data.train) // DESCRIBED_PAIRS))
+
+    def texts(ids: IdStore, tokenizer: Tokenizer) -> list[str]:
+        unk = tokenizer.vocabulary.unk
+        return [tokenizer.decode([each for each in ids[index].tolist() if each != unk]) for index in pairs]
+
+    return describe_text(texts(data.train.source, data.source), texts(data.train.target, data.target))
 
 
 def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list[Pair]) -> dict[str, Any]:
@@ -90,6 +108,6 @@ def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list
     trainer.log.metrics.write("test", trainer.position | values)
     trainer.log.message(
         f"{name}: BLEU {report.bleu:.2f}, chrF {report.chrf:.2f}, perplexity {report.perplexity:.2f} "
-        f"({report.sentences:,} sentences, {report.decoding})"
+        f"({counted(report.sentences, 'sentence')}, {report.decoding})"
     )
     return report.to_dict()

@@ -16,6 +16,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.dataset.prepare import Dataset, prepare
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.doctor.training_checks import check_start
+from dragoman.errors import counted
 from dragoman.model.transformer import parameter_counts
 from dragoman.settings import Recipe
 from dragoman.system.device import compute_dtype
@@ -152,8 +153,8 @@ class _Run:
         trainer = Trainer(recipe, run, data, state, RunLog(self.line, metrics), ranks)
         precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
         self.line.log(
-            f"{parameter_counts(state.model)['total']:,} parameters; {len(data.train):,} pairs in "
-            f"{trainer.batches.groups_per_epoch:,} groups of similar length; {precision} on {device}"
+            f"{parameter_counts(state.model)['total']:,} parameters; {counted(len(data.train), 'pair')} in "
+            f"{counted(trainer.batches.groups_per_epoch, 'group')} of similar length; {precision} on {device}"
             f"{f', {ranks.size} processes' if ranks.size > 1 else ''}"
         )
         if recipe.training.optimizer == "adam" and recipe.training.weight_decay:
@@ -177,7 +178,7 @@ class _Run:
 
     def _write_report(self, trainer: Trainer) -> None:
         data, progress = trainer.data, trainer.state.progress
-        counts = parameter_counts(trainer.state.model)
+        counts, steps = parameter_counts(trainer.state.model), counted(progress.step, "step")
         by_size = sorted(counts.items(), key=lambda item: -item[1])
         finished_run = trainer.run if (trainer.run / "bundle" / "bundle.json").exists() else None
         facts = [
@@ -185,7 +186,7 @@ class _Run:
             ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
             ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out by the filters)"),
             *([("Cleaning", str(self.cleaned))] if self.cleaned else []),
-            ("Training", f"{progress.step:,} steps in {format_seconds(progress.seconds)}, validation included"),
+            ("Training", f"{steps} in {format_seconds(progress.seconds)}, validation included"),
             ("End of training", trainer.budget.reason_to_end(progress)),
             ("Machine", f"{trainer.state.device}, {torch.get_num_threads()} threads, {platform.machine()}"),
             ("Versions", f"Python {platform.python_version()}, torch {torch.__version__}"),

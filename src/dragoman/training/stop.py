@@ -54,7 +54,7 @@ def stop_on_signals(flag: StopFlag, log: Callable[[str], None]) -> Iterator[None
         if flag.requested:
             raise KeyboardInterrupt
         flag.requested = True
-        log("stopping and saving a checkpoint; interrupt again to stop immediately")
+        log("stopping at the next batch and saving a checkpoint; press Ctrl-C again to stop immediately")
         flag.interrupt()
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}

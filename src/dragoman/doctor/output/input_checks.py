@@ -22,10 +22,9 @@ SHOWN_LINES = 5
 def check_few_sentences(sources: Sequence[str]) -> Iterator[Finding]:
     """Find files that are too short for checks of averages."""
     if len(sources) < MIN_SENTENCES:
-        count = counted(len(sources), "sentence")
         yield make_finding(
             "few-sentences",
-            f"only {count}: average lengths, losses and BLEU were not checked",
+            f"only {counted(len(sources), 'sentence')}: average lengths, losses and BLEU were not checked",
             {"count": len(sources), "minimum": MIN_SENTENCES},
         )
 

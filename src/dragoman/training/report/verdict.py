@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from dragoman.errors import counted
 from dragoman.evaluation.metrics import MAX_LOSS, USELESS, overall_score
 from dragoman.settings import Training
 from dragoman.training.metrics_file import Metrics
@@ -56,7 +57,7 @@ def judge_scores(line: dict[str, Any], scope: str) -> Verdict:
         reasons.append(_compare_with_nearest(line, nearest))
     reasons += [f"{problem[:1].upper()}{problem[1:]}." for problem in line.get("problems", ())]
     if line["sentences"] < FEW_SENTENCES:
-        reasons.append(f"There are only {line['sentences']} sentences, so the scores are uncertain.")
+        reasons.append(f"The scores are of only {counted(line['sentences'], 'sentence')}, so they are uncertain.")
     return Verdict(word, scope, reasons)
 
 

@@ -1,0 +1,66 @@
+"""How many texts have warnings: ordinary test sentences, and sentences that were made unusual.
+
+python benchmarks/unusual_texts.py
+
+Describes the training text of each corpus as training does, without training, and prints the share of test sentences
+with a warning: as they are, with the other side in their place, in capital letters, and joined to the next sentence.
+For the changed ones, only the warning for this change counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from dragoman.corpus.corpus import read_corpus
+from dragoman.doctor.input.text_warnings import TextWarning, check_with
+from dragoman.doctor.input.training_text import TrainingText, describe_text
+
+CORPORA = {
+    "multi30k": "test_2016_flickr",
+    "libreoffice-de-en": "test",
+    "tatoeba-de-en": "test",
+    "wmt-news-de-en": "test",
+    "europarl-20k-de-en": "test",
+    "iitb-hetc-sample-en-hi": "test",
+    "hindi-visual-genome": "test",
+    "libreoffice-hi-en": "test",
+}
+"""The test split by corpus."""
+OTHER_LANGUAGE = ("target-language", "script")
+PAIRS = 10_000  # of the training text
+
+
+def read_sides(name: str, source: str, target: str) -> tuple[list[str], list[str]]:
+    """The sources and targets of a corpus."""
+    pairs = list(read_corpus(name, source_language=source, target_language=target, data_directory=None))
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]
+
+
+def share(trained: TrainingText, texts: Sequence[str], target: str, kinds: Sequence[str] = ()) -> float:
+    """The share of texts with a warning, or with one of these kinds."""
+    found: list[list[TextWarning]] = [check_with(trained, 1, text, target) for text in texts]
+    return sum(any(not kinds or each.kind in kinds for each in warnings) for warnings in found) / len(texts)
+
+
+def main() -> None:
+    """Print a table."""
+    print("| training text | ordinary | other language | capitals | two sentences |\n| --- | --- | --- | --- | --- |")
+    for corpus, split in CORPORA.items():
+        languages = ("hi", "en") if "hi" in corpus.split("-")[-2:] or corpus == "hindi-visual-genome" else ("de", "en")
+        for source, target in (languages, languages[::-1]):
+            sources, targets = read_sides(f"{corpus}:train", source, target)
+            step = max(1, len(sources) // PAIRS)
+            trained = describe_text(sources[::step], targets[::step])
+            texts, others = read_sides(f"{corpus}:{split}", source, target)
+            values = (
+                f"{share(trained, texts, target):.2%}",
+                f"{share(trained, others, target, OTHER_LANGUAGE):.0%}",
+                f"{share(trained, [text.upper() for text in texts], target, ['capitals']):.0%}",
+                f"{share(trained, list(map(' '.join, pairwise(texts))), target, ['several-sentences']):.0%}",
+            )
+            print(f"| {corpus}, {source} to {target} | {' | '.join(values)} |")
+
+
+if __name__ == "__main__":
+    main()

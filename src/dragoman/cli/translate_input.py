@@ -1,0 +1,102 @@
+"""What `dragoman translate` translates, and warnings about it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dragoman.cli.standard_streams import DASH, read_standard_input
+from dragoman.cli.suggestions import command_with
+from dragoman.errors import UserError, nearest
+from dragoman.system.run_paths import is_finished
+
+if TYPE_CHECKING:
+    from dragoman.bundle import Bundle
+
+
+@dataclass(frozen=True)
+class TranslateInput:
+    """Texts on the command line, or a file, or standard input if there is neither.
+
+    Raises:
+        UserError: There are both, or the texts are probably meant as something else.
+    """
+
+    bundle: Path
+    texts: Sequence[str]
+    file: Path | None
+
+    def __post_init__(self) -> None:
+        """Refuse what is probably a mistake, before the model is loaded."""
+        if self.texts and self.file:
+            raise UserError("give texts or --input, not both")
+        if self.texts and not is_finished(self.bundle):
+            _refuse_other_order(self.bundle, self.texts)
+        if self.texts and all(map(os.path.isfile, self.texts)):
+            _refuse_files(self.texts)
+        if len(self.texts) == 1:
+            _refuse_mistyped_file(self.texts[0])
+
+    @property
+    def _file(self) -> Path | None:
+        """The file to read; None for standard input, and if there are texts."""
+        return None if self.file == DASH else self.file
+
+    @property
+    def typed(self) -> bool:
+        """Whether the user types the texts, so that each must be translated at once."""
+        return not self.texts and self._file is None and sys.stdin.isatty()
+
+    def read(self, bundle: Bundle) -> Iterator[str]:
+        """The texts, in order. Of each kind of unusual texts, the first one is reported on standard error."""
+        from dragoman.corpus.lines import read_lines
+        from dragoman.doctor.input.text_warnings import TextChecker
+
+        texts: Iterable[str] = self.texts
+        if self.typed:
+            data = bundle.recipe.data
+            direction = f"from {data.source_language} to {data.target_language}"
+            print(f"Type a text and press Enter to translate it {direction}; Ctrl-D ends.", file=sys.stderr)
+        if not self.texts:
+            texts = read_lines(self._file) if self._file else read_standard_input("> ")
+        unit = "text" if self.texts else "line"
+        reported = set[str]()  # kinds of warnings
+        checker = TextChecker(bundle)
+        for number, text in enumerate(texts, start=1):
+            for warning in checker.check(number, text):
+                if warning.kind not in reported:
+                    reported.add(warning.kind)
+                    place = "this text" if self.typed else f"{unit} {number:,}"
+                    print(f"dragoman: warning: {place} {warning.message}", file=sys.stderr)
+            yield text
+
+
+def _refuse_other_order(bundle: Path, texts: Sequence[str]) -> None:
+    runs = [text for text in texts if is_finished(Path(text))]
+    if len(runs) == 1 and str(bundle) in sys.argv:
+        text = ["--input", str(bundle)] if os.path.isfile(bundle) else [str(bundle)]
+        command = command_with(sys.argv[1:], {str(bundle): runs, runs[0]: text})
+        raise UserError(f"the run comes before the texts: {command}")
+
+
+def _refuse_files(texts: Sequence[str]) -> None:
+    if len(texts) == 1:
+        command = command_with(sys.argv[1:], {texts[0]: ["--input", texts[0]]})
+        raise UserError(f"{texts[0]}: is a file; translate its content with: {command}")
+    example = command_with(sys.argv[1:], {text: [] for text in texts[1:]} | {texts[0]: ["--input", texts[0]]})
+    raise UserError(f"{', '.join(texts)}: are files; translate the content of each with --input: {example}")
+
+
+def _refuse_mistyped_file(text: str) -> None:
+    """Refuse the path of a directory, or of a missing file in an existing directory."""
+    directory, name = os.path.split(text)
+    if not directory or not os.path.isdir(directory) or any(map(str.isspace, text)):
+        return
+    if os.path.isdir(text):
+        raise UserError(f"{text}: is a directory; name a file with --input")
+    similar = nearest(name, os.listdir(directory))
+    raise UserError(f"{text}: no such file{similar}; to translate a file, name it with --input")

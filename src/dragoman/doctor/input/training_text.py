@@ -1,0 +1,102 @@
+"""A few numbers about the training text of a translator, which its bundle stores."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import regex
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+
+from dragoman.doctor.data.scripts import SCRIPTS, count_letters
+from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
+from dragoman.errors import UserError
+
+FREQUENT_WORDS = 100  # of each language
+MIN_WORD_COUNT = 5  # rarer words are no evidence of a language
+MAX_EVIDENCE = 3.0  # nats that one word contributes
+NEARLY_ALL = 0.999  # of the lines
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*")
+
+
+class TrainingText(BaseModel):
+    """What the training text looks like. Shares are between 0 and 1; all but `evidence` describe the sources."""
+
+    model_config = ConfigDict(frozen=True)
+
+    lines: int
+    """Number of pairs that were counted."""
+    longest: int
+    """Number of characters that `NEARLY_ALL` lines do not exceed."""
+    scripts: dict[str, FiniteFloat]
+    """The share of each script in all letters."""
+    capitals: FiniteFloat
+    """The share of lines in capital letters."""
+    single_words: FiniteFloat
+    """The share of lines with one word."""
+    several_sentences: FiniteFloat
+    """The share of lines with several sentences."""
+    evidence: dict[str, FiniteFloat]
+    """Of frequent words: log-probability in the sources minus log-probability in the targets, in nats."""
+
+
+def describe_text(sources: Sequence[str], targets: Sequence[str]) -> TrainingText:
+    """Describe sources and their translations; there must be at least one."""
+    lengths = sorted(map(len, sources))
+
+    def share(form: Callable[[str], bool]) -> float:
+        return round(sum(map(form, sources)) / len(sources), 6)
+
+    return TrainingText(
+        lines=len(sources),
+        longest=lengths[math.ceil(NEARLY_ALL * len(lengths)) - 1],
+        scripts=script_shares(sources),
+        capitals=share(is_in_capitals),
+        single_words=share(is_single_word),
+        several_sentences=share(has_several_sentences),
+        evidence=_word_evidence(sources, targets),
+    )
+
+
+def read_training_text(stored: dict[str, Any]) -> TrainingText | None:
+    """The description that a bundle stores; None for bundles of older versions and of other programs.
+
+    Raises:
+        UserError: It is damaged.
+    """
+    try:
+        return TrainingText.model_validate(stored) if stored else None
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise UserError(f"bundle.json: damaged (training_text.{place})") from None
+
+
+def script_shares(texts: Sequence[str]) -> dict[str, float]:
+    """The share of each script in the letters of all texts, most common first; scripts that do not occur are left out.
+
+    Letters of scripts that are not in `SCRIPTS` do not count.
+    """
+    letters = count_letters(texts)[:, 1:].sum(axis=0).tolist()
+    counts = Counter({name: count for name, count in zip(SCRIPTS[1:], letters, strict=True) if count})
+    return {name: round(count / counts.total(), 6) for name, count in counts.most_common()}
+
+
+def words_of(text: str) -> Iterator[str]:
+    """The words of a text in lower case."""
+    return (match.group() for match in _WORD.finditer(text.lower()))
+
+
+def _word_evidence(sources: Sequence[str], targets: Sequence[str]) -> dict[str, float]:
+    counts = [Counter(word for text in texts for word in words_of(text)) for texts in (sources, targets)]
+    totals = [count.total() for count in counts]
+    frequent = {
+        word for count in counts for word, times in count.most_common(FREQUENT_WORDS) if times >= MIN_WORD_COUNT
+    }
+
+    def log_probability(side: int, word: str) -> float:
+        return math.log((counts[side][word] + 0.5) / (totals[side] + 1))
+
+    evidence = {word: log_probability(0, word) - log_probability(1, word) for word in sorted(frequent)}
+    return {word: round(min(max(value, -MAX_EVIDENCE), MAX_EVIDENCE), 2) for word, value in evidence.items()}
