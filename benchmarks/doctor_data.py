@@ -7,8 +7,9 @@ python benchmarks/doctor_data.py --pairs 1000000
 The first two commands damage known lines of a copy of each corpus in known ways and check the copy. A pair with a code
 that does not belong to its damage is a false finding. Before, all pairs with findings are removed from the corpus: the
 output shows their number, and whether those findings are true has to be read. Damage that a reader could not see is not
-made: only sentences of at least three words are swapped, copied or replaced. For the third-language lines, the captions
-of Multi30k are read.
+made: only sentences of at least three words are swapped, copied or replaced. The third-language lines are captions of
+Multi30k, or with `--foreign tatoeba-de-en:dev` short sentences, among them some of one word. A second table shows how
+many texts in another language are found by their number of words.
 
 The last command writes the built-in captions repeatedly, with a number in each line so that no pair is a duplicate;
 every ten-thousandth target is a copy. It prints seconds, pairs per second and the peak memory of the process. The goal
@@ -34,7 +35,9 @@ from dragoman.corpus.synthetic.captions import captions
 from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.corpora import Corpora
 
-CAPTION_LANGUAGES = ("de", "en", "fr", "cs")
+FOREIGN_LANGUAGES = {"multi30k:val": ("de", "en", "fr", "cs"), "tatoeba-de-en:dev": ("de", "en")}
+"""The languages of the corpora from which third-language lines are taken."""
+LENGTHS = {"1": (1, 1), "2": (2, 2), "3": (3, 3), "4": (4, 4), "5–7": (5, 7), "8 or more": (8, 10**6)}  # words
 MAX_PAIRS = 30_000  # of a corpus that are damaged
 PAIRS_PER_KIND = 1 / 400  # of the corpus
 LINES_IN_BLOCKS = 1 / 20  # of the corpus
@@ -260,11 +263,14 @@ CHANGES: dict[str, Change] = {
 }
 
 
+OTHER_SCRIPT = {kind: {"wrong-script"} for kind in CHANGES if kind.startswith(("copied-source", "swapped-sides"))}
 ALSO_TRUE = {
+    **OTHER_SCRIPT,
     "misaligned: shifted block": {"length-ratio"},
     "misaligned: shuffled block": {"length-ratio"},
     "wrong-language: source language": {"wrong-script", "length-ratio"},
     "wrong-language: third language": {"wrong-script", "length-ratio"},
+    "length-ratio: three more lines joined": {"over-long"},
     "encoding-damage: Latin-1": {"control-characters"},
 }
 """Other findings that are true of a kind of damage: text in another script, of another length, or with the control
@@ -280,6 +286,7 @@ class Tally:
         self.correct: Counter[str] = Counter()
         self.false: dict[str, list[str]] = defaultdict(list)
         self.missed: dict[str, list[str]] = defaultdict(list)
+        self.by_length: dict[str, Counter[tuple[str, bool]]] = defaultdict(Counter)
 
     def add(self, damage: Damage, before: dict[int, set[str]], after: dict[int, set[str]]) -> None:
         for index in range(len(damage.pairs)):
@@ -299,6 +306,10 @@ class Tally:
                 expected = {code, "wrong-script"} if code == "wrong-language" else {code}
                 self.made[kind] += 1
                 self.found[kind] += bool(expected & codes)
+                if code == "wrong-language":
+                    words = len(str(damage.targets[index]).split())
+                    length = next(name for name, (low, high) in LENGTHS.items() if low <= words <= high)
+                    self.by_length[kind][length, bool(expected & codes)] += 1
                 if not expected & codes:
                     self.missed[kind].append(shown)
 
@@ -315,6 +326,14 @@ class Tally:
                     f"{kind.partition(': ')[2]} {share(self.found[kind], self.made[kind])}" for kind in kinds
                 )
                 yield f"| {code} | {share(self.correct[code], flagged)} | {share(found, made)} | {parts} |"
+
+    def length_rows(self) -> Iterator[str]:
+        """A table in Markdown: how many texts in another language were found, by their number of words."""
+        yield f"| recall by words | {' | '.join(LENGTHS)} |"
+        yield "| --- |" + " --- |" * len(LENGTHS)
+        for kind, counts in self.by_length.items():
+            shares = (share(counts[name, True], counts[name, True] + counts[name, False]) for name in LENGTHS)
+            yield f"| {kind} | {' | '.join(shares)} |"
 
 
 def share(part: int, total: int) -> str:
@@ -334,20 +353,20 @@ def flagged_lines(pairs: Sequence[tuple[Side, Side]], languages: tuple[str, str]
     return {int(line) - 1: set(codes.split(",")) for _, line, codes, *_ in (row.split("\t") for row in rows)}
 
 
-def foreign_lines(languages: tuple[str, str], data_directory: Path | None) -> list[str]:
-    """Captions in languages other than these."""
+def foreign_lines(languages: tuple[str, str], foreign: str, data_directory: Path | None) -> list[str]:
+    """Lines of a corpus in languages other than these."""
     lines = []
-    for language in set(CAPTION_LANGUAGES) - set(languages):
-        other = next(code for code in CAPTION_LANGUAGES if code != language)
-        pairs = read_corpus(
-            "multi30k:val", source_language=language, target_language=other, data_directory=data_directory
-        )
+    for language in set(FOREIGN_LANGUAGES[foreign]) - set(languages):
+        other = next(code for code in FOREIGN_LANGUAGES[foreign] if code != language)
+        pairs = read_corpus(foreign, source_language=language, target_language=other, data_directory=data_directory)
         lines += [pair.source for pair in pairs]
     return sorted(lines)
 
 
-def measure_accuracy(corpus: list[str], seeds: list[int], data_directory: Path | None, shown: int) -> None:
+def measure_accuracy(corpus: list[str], arguments: argparse.Namespace) -> None:
     """Damage a corpus, check it, and print precision and recall of each code."""
+    seeds, shown = arguments.seeds, arguments.show
+    data_directory = Path(arguments.data_dir) if arguments.data_dir else None
     name, languages = corpus[0], (corpus[1], corpus[2])
     pairs = [
         (pair.source.replace("\r", " "), pair.target.replace("\r", " "))
@@ -358,7 +377,7 @@ def measure_accuracy(corpus: list[str], seeds: list[int], data_directory: Path |
             MAX_PAIRS,
         )
     ]
-    foreign = foreign_lines(languages, data_directory)
+    foreign = foreign_lines(languages, arguments.foreign, data_directory)
     natural = flagged_lines(pairs, languages)
     pairs = [pair for index, pair in enumerate(pairs) if index not in natural]
     before = flagged_lines(pairs, languages)
@@ -367,12 +386,13 @@ def measure_accuracy(corpus: list[str], seeds: list[int], data_directory: Path |
         damage = Damage(pairs, foreign, seed)
         damage.damage_blocks()
         for kind, change in CHANGES.items():
-            damage.damage_pairs(kind, change)
+            if foreign or change is not third_language:
+                damage.damage_pairs(kind, change)
         tally.add(damage, before, flagged_lines(list(zip(damage.sources, damage.targets, strict=True)), languages))
     counts = sorted(Counter(code for codes in natural.values() for code in codes).items())
     print(f"\n{name} ({languages[0]}, {languages[1]}): {len(pairs):,} pairs, seeds {', '.join(map(str, seeds))}")
     print(f"found without damage: {', '.join(f'{code} {count}' for code, count in counts) or 'nothing'}\n")
-    print("\n".join(tally.rows()))
+    print("\n".join((*tally.rows(), "", *tally.length_rows())))
     for title, examples in (("false", tally.false), ("missed", tally.missed)):
         for code, lines in examples.items():
             for line in lines[:shown]:
@@ -412,15 +432,17 @@ def main() -> None:
         "--corpus", nargs=3, action="append", metavar=("NAME", "SOURCE", "TARGET"), help="corpus and its languages"
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="one damaged copy is made for each seed")
+    parser.add_argument(
+        "--foreign", choices=FOREIGN_LANGUAGES, default="multi30k:val", help="corpus of the third-language lines"
+    )
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("DRAGOMAN_DATA"), help="mirror of the catalog")
     parser.add_argument("--show", type=int, default=0, help="false and missed lines to print for each code")
     arguments = parser.parse_args()
     if arguments.pairs:
         measure_time(arguments.pairs)
         return
-    directory = Path(arguments.data_dir) if arguments.data_dir else None
     for corpus in arguments.corpus or [["multi30k:train", "de", "en"]]:
-        measure_accuracy(corpus, arguments.seeds, directory, arguments.show)
+        measure_accuracy(corpus, arguments)
 
 
 if __name__ == "__main__":

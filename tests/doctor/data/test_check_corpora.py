@@ -151,6 +151,30 @@ def test_copies_of_names_are_no_problem(tmp_path: Path) -> None:
     assert not check_lines(tmp_path, sources, targets)
 
 
+def test_terms_with_other_capitals_are_no_copies(tmp_path: Path) -> None:
+    """In German, an English term gets capital letters; a copy in capitals is a copy."""
+    sources, targets = clean_lines()
+    targets[8:10] = [b"A woman is playing (A, with, the, dog)", b"The woman is playing with the dog"]
+    sources[8:10] = [b"A Woman is playing (A, with, the, Dog)", b"THE WOMAN IS PLAYING WITH THE DOG"]
+    assert only_finding(check_lines(tmp_path, sources, targets), "copied-source").measured["lines"] == [10]
+
+
+def test_an_empty_side_explains_the_other_side(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    sources[8], targets[8] = b"Une femme est dans le jardin avec des enfants.", b""
+    only_finding(check_lines(tmp_path, sources, targets), "empty-side")
+
+
+def test_a_long_sentence_in_the_other_language_is_found_among_short_translations(tmp_path: Path) -> None:
+    """A long text contains translations of some words by chance."""
+    sources, targets = clean_lines()
+    for index in range(0, SIZE, 3):
+        targets[index] = targets[index].split()[0] + b"."
+    targets[7] = b" ".join(sources[2000:2003])
+    findings = {finding.code: finding for finding in check_lines(tmp_path, sources, targets)}
+    assert findings["wrong-language"].measured["lines"] == [8]
+
+
 def test_a_list_of_short_lines_is_not_misaligned(tmp_path: Path) -> None:
     sources, targets = clean_lines()
     generator = random.Random(1)

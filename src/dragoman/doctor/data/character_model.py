@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ import numpy as np
 HELD_OUT = 4  # every fourth text shows how much the probabilities of texts vary
 UNSEEN = 0.2  # added to the count of every trigram
 POSSIBLE_LETTERS = 40  # that may follow two letters
+FOREIGN_DIFFERENCE = -1.7  # nats per letter by which the letters of another language are less usual than the mean
+FOREIGN_SPREAD, OWN_SPREAD = 0.6, 0.2  # standard deviations of this difference in long texts
 _NO_LETTERS = re.compile(r"[\W\d_]+")
 
 
@@ -39,6 +42,16 @@ class CharacterModel:
         mean, length = self._score(_letters(text))
         difference = mean - self._mean
         return difference, difference * length**0.5 / self._deviation
+
+    def foreign_evidence(self, text: str) -> float:
+        """Evidence of the letters that a text is in another language, in nats."""
+        difference, deviation = self.compare(text)
+        if difference >= 0:
+            return -float("inf")
+        noise = difference / deviation  # the standard deviation that is due to the length of the text
+        own, foreign = (math.hypot(spread, noise) for spread in (OWN_SPREAD, FOREIGN_SPREAD))
+        distances = difference / own, max(0.0, difference - FOREIGN_DIFFERENCE) / foreign
+        return 0.5 * (distances[0] ** 2 - distances[1] ** 2) + math.log(own / foreign)
 
     def _score(self, text: str) -> tuple[float, int]:
         """Mean log-probability of a letter, and the number of letters."""

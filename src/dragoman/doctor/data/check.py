@@ -116,7 +116,7 @@ def _flag_pairs(
     damaged = statistics.flags["encoding-damage"] | statistics.flags["invalid-utf8"]
     copied = flag_copies(statistics, scores)
     swapped = flag_swapped(statistics, scores) & ~copied
-    explained = damaged | copied | swapped
+    explained = damaged | copied | swapped | statistics.flags["empty-side"]
     wrong_script = flag_scripts(statistics, scores) & ~explained
     wrong_language = scores.wrong_language & ~misaligned & ~explained & ~wrong_script
     explained |= wrong_script | wrong_language | misaligned

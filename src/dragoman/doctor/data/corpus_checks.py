@@ -58,7 +58,12 @@ def flag_copies(statistics: CorpusStatistics, scores: PairScores) -> Flags:
     """Pairs whose sides are equal although they have words that are usually translated."""
     if not len(statistics) or statistics.equal.mean() > COPIED_SHARE:
         return statistics.equal
-    flags: Flags = statistics.equal & statistics.translatable & (np.abs(scores.source_language) >= MIN_COPY_EVIDENCE)
+    scripts = statistics.source.scripts
+    usual = most_common_script(scripts), most_common_script(statistics.target.scripts)
+    # Names and commands may be Latin in all languages, but not in other scripts.
+    by_script = (usual[0] != usual[1]) & (scripts > 0) & (scripts != SCRIPTS.index("Latin"))
+    by_words = np.abs(scores.source_language) >= MIN_COPY_EVIDENCE
+    flags: Flags = statistics.equal & ~statistics.recapitalized & statistics.translatable & (by_words | by_script)
     return flags
 
 

@@ -23,6 +23,8 @@ SAMPLE_LINES = 24_000  # lines at the start of a corpus that are all in the samp
 SAMPLE_CHUNK_LINES = 200  # lines at the start of each later chunk that are in the sample
 FIRST_TEXTS, TEXTS_PER_CHUNK = 4_000, 20  # lines of the first and of each later chunk whose letters are counted
 
+CAPITALS_SHARE = 0.8  # of the letters of a text that is written in capitals
+
 
 @dataclass(frozen=True)
 class SideStatistics:
@@ -54,6 +56,8 @@ class CorpusStatistics:
         target: Statistics of the target.
         flags: For each code of a finding, the pairs that have the problem.
         equal: Pairs whose sides have the same letters and digits, and at least one letter.
+        recapitalized: Of these pairs, those in which only some words differ in case. They were edited: in German, an
+            English term gets capital letters.
         translatable: Pairs whose source is so long that a translation must differ from it.
     """
 
@@ -61,6 +65,7 @@ class CorpusStatistics:
     target: SideStatistics
     flags: dict[str, Flags]
     equal: Flags
+    recapitalized: Flags
     translatable: Flags
 
     def __len__(self) -> int:
@@ -107,14 +112,17 @@ class _Side:
 def collect_statistics(reader: ChunkedReader) -> CorpusStatistics:
     """Read a corpus once and collect its statistics."""
     source, target = _Side(), _Side()
-    invalid_parts, equal_parts = [np.zeros(0, np.bool_)], [np.zeros(0, np.bool_)]
+    nothing = np.zeros(0, np.bool_)
+    invalid_parts, equal_parts, recapitalized_parts = [nothing], [nothing], [nothing]
     for chunk in reader.chunks():
         equal_parts.append(_add_chunk(chunk, source, target))
+        recapitalized_parts.append(_flag_recapitalized(chunk, equal_parts[-1]))
         invalid_parts.append(np.isin(np.arange(len(chunk)), list(chunk.invalid_utf8)))
     (source_side, source_lines), (target_side, target_lines) = source.join(), target.join()
     flags = _flag_pairs(source_lines, target_lines, np.concatenate(invalid_parts))
     equal = np.concatenate(equal_parts) & source_lines.lettered
-    return CorpusStatistics(source_side, target_side, flags, equal, source_lines.translatable)
+    recapitalized = np.concatenate(recapitalized_parts)
+    return CorpusStatistics(source_side, target_side, flags, equal, recapitalized, source_lines.translatable)
 
 
 def _add_chunk(chunk: Chunk, source: _Side, target: _Side) -> Flags:
@@ -126,6 +134,17 @@ def _add_chunk(chunk: Chunk, source: _Side, target: _Side) -> Flags:
     source.add(chunk.sources, source_words, different, in_sample)
     target.add(chunk.targets, target_words, different, in_sample)
     return equal
+
+
+def _flag_recapitalized(chunk: Chunk, equal: Flags) -> Flags:
+    """Of the pairs with equal sides, those in which only some words differ in case."""
+    flags = np.zeros(len(chunk), np.bool_)
+    for index in equal.nonzero()[0].tolist():
+        if chunk.sources[index] != chunk.targets[index]:
+            sides = ["".join(filter(str.isalpha, side)) for side in (chunk.sources[index], chunk.targets[index])]
+            capitals = [sum(map(str.isupper, side)) / max(1, len(side)) for side in sides]
+            flags[index] = sides[0] != sides[1] and all(0 < share < CAPITALS_SHARE for share in capitals)
+    return flags
 
 
 def _flag_pairs(source: LineStatistics, target: LineStatistics, invalid_utf8: Flags) -> dict[str, Flags]:

@@ -62,13 +62,18 @@ def stopwords_used(word_counts: Mapping[str, int], language: str) -> int | None:
     if language not in _STOPWORDS:
         return None
     total = sum(word_counts.values())
-    return sum(word_counts.get(word, 0) * 500 >= max(1, total) for word in _STOPWORDS[language].split())
+    return sum(word_counts.get(word, 0) * 500 >= max(1, total) for word in stopwords(language))
+
+
+def stopwords(language: str) -> list[str]:
+    """The stopwords of a language; none if they are not known."""
+    return _STOPWORDS.get(language, "").split()
 
 
 @cache
 def stopword_hashes(language: str) -> NDArray[np.int64]:
     """The hashes of the stopwords of a language in ascending order; none if they are not known."""
-    return np.unique(np.array([hash_word(word) for word in _STOPWORDS.get(language, "").split()], np.int64))
+    return np.unique(np.array([hash_word(word) for word in stopwords(language)], np.int64))
 
 
 def stopword_share(word_counts: NDArray[np.int64], language: str) -> float | None:

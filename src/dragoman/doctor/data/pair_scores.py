@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dragoman.doctor.data.chunked_reader import Chunk, ChunkedReader
 from dragoman.doctor.data.corpus_statistics import CorpusStatistics
-from dragoman.doctor.data.foreign_language import ForeignLanguageDetector
+from dragoman.doctor.data.foreign_language import ForeignLanguageDetector, without_names
 from dragoman.doctor.data.language_classifier import LanguageClassifier
 from dragoman.doctor.data.length_model import Floats
 from dragoman.doctor.data.line_statistics import Flags
@@ -22,15 +22,18 @@ Scores = NDArray[np.float32]
 
 MIN_ADVANTAGE = 0.7  # mean evidence of pairs over that of shuffled pairs, in nats, of links that are used …
 MIN_ADVANTAGE_ERRORS = 5.0  # … which are also this many standard errors
-MIN_LANGUAGE_EVIDENCE = 4.0  # nats that show the language of a text
-MIN_WORD_EVIDENCE = 0.8  # nats per word that show that most of a text is in a language
-MIN_WORDS = 3  # of a text whose language is certain
 MAX_DOUBTFUL_EVIDENCE = 3.0  # nats of a text that may be in another language
-MAX_DOUBTFUL_TRANSLATION, MAX_TRANSLATION = 6.0, 4.0  # nats that such a text, and others, may have for being a …
-MAX_REST = 2.0  # … translation, with all words and without those that are on both sides
-MIN_CONFIRMED_EVIDENCE = 2.0  # nats of the words of a text whose letters also show its language:
-MAX_DEVIATION = -2.5  # in its own language they are at least so unusual, in standard deviations, …
-MIN_DEVIATION_DIFFERENCE = 2.5  # … and in the other language so much more usual
+MAX_DOUBTFUL_TRANSLATION, MAX_TRANSLATION = 6.0, 4.0  # nats that translations of such texts, and of others, exceed
+MAX_WORD_TRANSLATION = 0.35  # nats per word of the longer side that they exceed, too
+MIN_LANGUAGE_EVIDENCE = 4.0  # nats of the words of a text that show that it is in the language of the other side …
+MIN_WORD_EVIDENCE, MIN_WORDS = 0.8, 3  # … so many per word, and of so many words
+MAX_REST = 2.0  # nats that such a text may have for being a translation …
+MIN_REST_FACTOR = 3.0  # … unless the evidence of the language is that many times as much
+MIN_CONFIRMED_EVIDENCE = 2.0  # nats of the words of a text whose letters also show its language …
+MIN_TOTAL_EVIDENCE = 10.0  # … with so many nats in total, …
+MIN_LETTERS, MAX_LETTERS = 1.5, 6.0  # … at least and at most so many of them from its letters …
+MAX_NO_TRANSLATION = 3.0  # … and at most so many because it is no translation
+MIN_CHARACTERS = 6  # of such a text
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,11 @@ class _Scorer:
         self._unusual_script = _has_unusual_script(source.scripts) | _has_unusual_script(target.scripts)
         self._same_script = most_common_script(source.scripts) == most_common_script(target.scripts)
         self._characters = source.characters, target.characters
-        self._detectors = [
-            ForeignLanguageDetector(side.word_counts, side.characters, languages) for side in (source, target)
-        ]
         links = WordLinks(source.sample, target.sample)
+        self._detectors = [
+            ForeignLanguageDetector(side.word_counts, linked, side.characters, codes)
+            for side, linked, codes in zip((source, target), links.linked, (languages, languages[::-1]), strict=True)
+        ]
         advantage, error = links.advantage
         known = advantage >= max(MIN_ADVANTAGE, MIN_ADVANTAGE_ERRORS * error)
         self.links = links if known else None
@@ -90,28 +94,37 @@ class _Scorer:
         """Pairs with a side in the wrong language. A pair whose words translate each other has none."""
         flags = np.zeros(len(chunk), np.bool_)
         doubtful = (languages[0] < MAX_DOUBTFUL_EVIDENCE) | (languages[1] > -MAX_DOUBTFUL_EVIDENCE)
-        candidates = (translation <= np.where(doubtful, MAX_DOUBTFUL_TRANSLATION, MAX_TRANSLATION)).nonzero()[0]
+        limit = np.where(doubtful, MAX_DOUBTFUL_TRANSLATION, MAX_TRANSLATION)
+        limit = np.maximum(limit, MAX_WORD_TRANSLATION * np.maximum(words[0].counts, words[1].counts))
+        candidates = (translation <= limit).nonzero()[0]
         # Names, quotations and commands are in the same language on both sides.
-        sides = _without_shared(*(side.select(candidates) for side in words))
+        all_words = [side.select(candidates) for side in words]
+        sides = _without_shared(*all_words)
         rest = self.links.evidence(*sides) if self.links else np.zeros(len(candidates))
         for side, texts, own in zip(sides, (chunk.sources, chunk.targets), (0, 1), strict=True):
             chosen = [texts[index] for index in candidates]
-            found = self._detectors[own].flag(chosen, side, rest)
+            nameless = [without_names(text) for text in chosen]
+            nameless_words = _without_words_of(find_words(nameless), all_words[1 - own])
+            found = self._detectors[own].flag(nameless, nameless_words, rest)
             evidence = (1 if own else -1) * self._classifier.score(side)
             # If the scripts differ, a text in the other language is in the wrong script.
             for index in (self._same_script & (evidence >= MIN_CONFIRMED_EVIDENCE)).nonzero()[0]:
                 found[index] |= self._is_other_language(
-                    chosen[index], float(evidence[index]), int(side.counts[index]), own
+                    chosen[index], float(evidence[index]), int(side.counts[index]), float(rest[index]), own
                 )
-            flags[candidates] |= found & (rest <= MAX_REST)
+            flags[candidates] |= found
         return flags
 
-    def _is_other_language(self, text: str, evidence: float, words: int, own: int) -> bool:
+    def _is_other_language(self, text: str, evidence: float, words: int, translation: float, own: int) -> bool:
         """Whether a text is in the language of the other side, given the evidence of its words."""
         deviation, other = (self._characters[side].compare(text)[1] for side in (own, 1 - own))
+        if translation > MAX_REST and evidence < MIN_REST_FACTOR * translation:
+            return False
         if words >= MIN_WORDS and evidence >= max(MIN_LANGUAGE_EVIDENCE, MIN_WORD_EVIDENCE * words):
             return deviation < other
-        return deviation <= MAX_DEVIATION and deviation <= other - MIN_DEVIATION_DIFFERENCE
+        letters = 0.5 * (min(deviation, 0.0) ** 2 - min(other, 0.0) ** 2)
+        total = evidence + min(letters, MAX_LETTERS) + min(-translation, MAX_NO_TRANSLATION)
+        return len(text) >= MIN_CHARACTERS and letters >= MIN_LETTERS and total >= MIN_TOTAL_EVIDENCE
 
     def _flag_names(self, source: Words, target: Words, unusual: Flags) -> Flags:
         """Of some pairs, those in which all words of one side are also on the other side."""
@@ -131,8 +144,13 @@ def score_pairs(reader: ChunkedReader, statistics: CorpusStatistics) -> PairScor
 
 def _without_shared(source: Words, target: Words) -> tuple[Words, Words]:
     """The words of pairs without those that are on both sides of a pair."""
-    source_keys, target_keys = ((words.text_indices << HASH_BITS) | words.hashes for words in (source, target))
-    return source.filter(~np.isin(source_keys, target_keys)), target.filter(~np.isin(target_keys, source_keys))
+    return _without_words_of(source, target), _without_words_of(target, source)
+
+
+def _without_words_of(words: Words, others: Words) -> Words:
+    """The words of texts without those that are also in other texts, which are compared one to one."""
+    keys, other_keys = ((each.text_indices << HASH_BITS) | each.hashes for each in (words, others))
+    return words.filter(~np.isin(keys, other_keys))
 
 
 def _has_unusual_script(scripts: NDArray[np.uint8]) -> Flags:

@@ -62,6 +62,11 @@ class WordLinks:
         deviation = float(advantage.std()) / max(1, len(advantage)) ** 0.5 if len(advantage) else 0.0
         self.advantage = (float(advantage.mean()) if len(advantage) else 0.0), deviation
 
+    @property
+    def linked(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which words of each side have links, by their hash, (hashes,)."""
+        return self._table.source_words, self._table.target_words
+
     def evidence(self, source: Words, target: Words) -> Floats:
         """Evidence that pairs are translations, in nats: positive if they are, negative if not, (pairs,)."""
         source, target = (
