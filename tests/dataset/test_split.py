@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.split import Split, TrainingPairs, choose_held_out, simplify, split_pairs, without
+from dragoman.dataset.split import Split, TrainingPairs, choose_held_out, split_pairs, without
 from dragoman.errors import UserError
 from dragoman.settings import Data
 from dragoman.system.build_cache import Entry
@@ -77,21 +77,6 @@ def test_blocks_are_separated_from_training_by_more_than_punctuation(data: Data)
         )
         assert len(split.held_out) == 10
         assert len(list(split.training)) == kept
-
-
-@pytest.mark.parametrize(
-    ("text", "simple"),
-    [
-        ("Hallo, Welt!", "hallowelt"),
-        ("STRASSE – Straße", "strassestrasse"),
-        ("दो कुत्ते।", "दोकुत्ते"),
-        ("好。", "好"),
-        ("...", "..."),
-        ("42.5 %", "425"),
-    ],
-)
-def test_simplified_text_keeps_letters_marks_and_digits(text: str, simple: str) -> None:
-    assert simplify(text) == simple
 
 
 def test_held_out_pairs_share_no_side_with_training(data: Data) -> None:

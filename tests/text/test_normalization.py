@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from dragoman.text.normalization import (
     find_forbidden,
     replace_forbidden,
     replace_surrogates,
+    simplify,
 )
 
 CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1)]
@@ -51,3 +53,18 @@ def test_runs_of_spaces_become_one_and_none_remain_at_the_ends(text: str) -> Non
     collapsed = collapse_spaces(text)
     assert collapsed == " ".join(part for part in collapsed.split(" ") if part)
     assert collapsed.replace(" ", "") == "a" * text.count("a")
+
+
+@pytest.mark.parametrize(
+    ("text", "simple"),
+    [
+        ("Hallo, Welt!", "hallowelt"),
+        ("STRASSE – Straße", "strassestrasse"),
+        ("दो कुत्ते।", "दोकुत्ते"),
+        ("好。", "好"),
+        ("...", "..."),
+        ("42.5 %", "425"),
+    ],
+)
+def test_simplified_text_keeps_letters_marks_and_digits(text: str, simple: str) -> None:
+    assert simplify(text) == simple

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,9 @@ from dragoman.settings import Data
 from dragoman.system.build_cache import Entry
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
+from dragoman.text.normalization import simplify
 
 HELD_OUT = "held-out.json"
-_PUNCTUATION = re.compile(r"[\s!-/:-@\[-`{-~¡-¿‐-⁞।॥、-〃〈-】]+")
 
 
 @dataclass(frozen=True)
@@ -112,8 +111,3 @@ def without(held_out: Sequence[Pair], pairs: Iterable[Pair], *, ignore_punctuati
     key = simplify if ignore_punctuation else str
     sources, targets = {key(pair.source) for pair in held_out}, {key(pair.target) for pair in held_out}
     return (pair for pair in pairs if key(pair.source) not in sources and key(pair.target) not in targets)
-
-
-def simplify(text: str) -> str:
-    """The text in lower case, without spaces and punctuation; all of it if there is nothing else."""
-    return _PUNCTUATION.sub("", text.casefold()) or text

@@ -15,6 +15,7 @@ The `regex` and `tokenizers` libraries both understand this spelling.
 
 _SPACES = regex.compile(SPACES)
 _SURROGATES = regex.compile(r"\p{Cs}")
+_PUNCTUATION = regex.compile(r"[\s\p{P}]+")
 _FORBIDDEN = regex.compile(r"[[\p{Cc}\p{Cs}]--\t]", regex.VERSION1)
 
 
@@ -43,3 +44,8 @@ def replace_surrogates(text: str) -> str:
 def collapse_spaces(text: str) -> str:
     """The text on one line: every match of `SPACES` becomes one space; none remain at the ends."""
     return _SPACES.sub(" ", text).strip(" ")
+
+
+def simplify(text: str) -> str:
+    """The text in lower case, without spaces and punctuation; all of it if there is nothing else."""
+    return _PUNCTUATION.sub("", text.casefold()) or text

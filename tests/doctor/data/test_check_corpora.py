@@ -123,6 +123,14 @@ def test_duplicates_in_several_corpora_are_found(tmp_path: Path) -> None:
     assert "two" in finding.measured["corpus"]
 
 
+def test_pairs_that_differ_in_case_and_punctuation_are_duplicates(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    sources.append(sources[7].upper().rstrip(b".") + b" !")
+    targets.append(targets[7])
+    finding = only_finding(check_lines(tmp_path, sources, targets), "duplicates")
+    assert finding.measured["lines"] == [SIZE + 1]
+
+
 @pytest.mark.parametrize("write", [bytes, bytes.upper, lambda line: line.replace(b".", b" !")])
 def test_a_corpus_of_copies_is_an_error(write: Callable[[bytes], bytes], tmp_path: Path) -> None:
     sources, _ = clean_lines()

@@ -32,7 +32,7 @@ class SideStatistics:
 
     Attributes:
         lengths: Characters of each line.
-        digests: A hash of each line that ignores case and spacing.
+        digests: A hash of each line that ignores case, spaces and punctuation.
         scripts: The index in `SCRIPTS` of each line's script; 0 if no script is predominant.
         word_counts: How often each word occurs, by its hash; pairs with equal sides do not count.
         sample: The words of a sample of the lines; pairs with equal sides are left out.

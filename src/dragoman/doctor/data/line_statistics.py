@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
-from dragoman.text.normalization import find_forbidden
+from dragoman.text.normalization import find_forbidden, simplify
 
 Flags = NDArray[np.bool_]
 """One value per line or pair: whether it has a certain problem."""
@@ -40,7 +40,7 @@ class LineStatistics:
 
     Attributes:
         lengths: Characters.
-        digests: Hashes that ignore case and spacing.
+        digests: Hashes that ignore case, spaces and punctuation.
         scripts: Indices in `SCRIPTS`; 0 if there is no predominant script.
         blank: Lines without visible characters.
         control_characters: Lines with control characters.
@@ -79,7 +79,7 @@ def compute_line_statistics(texts: Sequence[str], normalized: Sequence[str]) -> 
     words = np.fromiter((text.count(" ") + 1 for text in normalized), np.uint32, count)
     return LineStatistics(
         lengths=lengths,
-        digests=np.fromiter(map(hash, normalized), np.int64, count),
+        digests=np.fromiter(map(hash, map(simplify, normalized)), np.int64, count),
         scripts=_find_scripts(letters),
         blank=np.fromiter((not text.strip(INVISIBLE) for text in normalized), np.bool_, count),
         control_characters=np.fromiter((find_forbidden(text) is not None for text in texts), np.bool_, count),

@@ -29,13 +29,13 @@ PROBLEMS = {
     "control-characters": "with control characters, which training rejects",
     "over-long": "too long for a sentence",
     "copied-source": "with a copy of the source as the target",
-    "duplicates": "that occurred before",
+    "duplicates": "that occurred before, apart from case and punctuation",
     "length-ratio": "with one side much longer than the other suggests",
     "wrong-script": "with a side in a different script from the rest",
     "wrong-language": "with a side in a different language from the rest",
     "misaligned": "in stretches where source and target are misaligned",
     "swapped-sides": "with source and target swapped",
-    "test-overlap": "also found in the training corpora",
+    "test-overlap": "also found in the training corpora, apart from case and punctuation",
 }
 """How messages continue after the number of pairs."""
 
