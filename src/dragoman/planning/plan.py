@@ -28,13 +28,13 @@ from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
 from dragoman.settings import CorpusReference, Data, Model
 from dragoman.system.progress import Log, no_log
+from dragoman.training.report.verdict import FEW_PAIRS
 
 MAX_HELD_OUT = 1000  # validation pairs
 MAX_BLOCK = 50  # neighboring pairs; in corpora of documents, lines further apart have little in common
 MIN_BLOCKS = 10
 FEW_EPOCHS = 3.0  # fewer passes over the text leave a model undertrained
 MANY_EPOCHS = 60.0
-FEW_PAIRS = 10_000
 MAX_MINUTES = 24 * 60.0  # that training a large model may take where no time is given
 
 

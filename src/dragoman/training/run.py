@@ -35,7 +35,9 @@ from dragoman.training.distributed import SINGLE_PROCESS, Ranks, join_ranks
 from dragoman.training.finish import finish, read_tests
 from dragoman.training.log import RunLog
 from dragoman.training.metrics_file import MetricsFile, read_metrics
+from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.report import render_report
+from dragoman.training.report.verdict import judge_run, judge_text
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
 from dragoman.training.trainer import Trainer
@@ -193,7 +195,13 @@ class _Run:
         ]
         path = trainer.run / "report.html"
         metrics = read_metrics(trainer.run / "metrics.jsonl")
-        write_text(path, render_report(self.recipe, facts, metrics, finished_run))
+        left_out = self.cleaned.left_out / (self.cleaned.kept + self.cleaned.left_out) if self.cleaned else 0.0
+        about_text = judge_text(len(data.train), left_out)
+        write_text(path, render_report(self.recipe, facts, metrics, finished_run, about_text))
+        for text in (
+            judge_run(complete_lines(metrics), self.recipe.training, about_text).lines() if finished_run else ()
+        ):
+            self.line.log(text)
         self.line.log(f"report: {path}")
 
 

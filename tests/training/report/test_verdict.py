@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from metric_lines import RECIPE, scores_line, validation_line
 
-from dragoman.training.report.verdict import BANDS, judge_scores, judge_training
+from dragoman.training.report.verdict import BANDS, judge_run, judge_scores, judge_text, judge_training
 
 TRIVIAL = {"name": "the same sentence for every source", "bleu": 3.0, "chrf": 22.0}
 
@@ -102,3 +102,23 @@ def test_the_verdict_compares_with_a_translation_memory(bleu: float, better: boo
     reason = judge_scores(scores_line("captions:test", nearest=nearest), "the test").reasons[-1]
     assert f"most similar training sentence has BLEU {bleu:.1f} and chrF 40.0" in reason
     assert ("at least as good as this translator" in reason) != better
+
+
+def test_little_or_bad_text_is_named() -> None:
+    assert not judge_text(100_000, 0.01)
+    assert "only 500 pairs" in judge_text(500, 0.0)[0]
+    assert "20% of the training pairs have problems" in judge_text(100_000, 0.2)[0]
+    assert len(judge_text(500, 0.2)) == 2
+
+
+def test_the_verdict_of_a_run_is_about_its_tests_if_there_are_any() -> None:
+    training = RECIPE.training
+    validation = validation_line(100, loss=2.0)
+    unfinished = judge_run([validation], training, ["The text is short."])
+    assert [verdict.scope for verdict in unfinished.scores] == [f"the validation at step {validation['step']:,}"]
+    assert list(unfinished.lines())[-1] == "The text is short."
+    tests = [scores_line("test") | {"name": name} for name in ("one", "two")]
+    finished = judge_run([validation, *tests], training)
+    assert [verdict.scope for verdict in finished.scores] == ["one", "two"]
+    assert next(finished.lines()).startswith("verdict on one: good. BLEU ")
+    assert judge_run([], training).scores == []

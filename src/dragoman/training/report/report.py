@@ -15,7 +15,7 @@ from dragoman.training.metrics_file import Metrics, current_lines
 from dragoman.training.report.charts import draw_charts
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.usage import usages
-from dragoman.training.report.verdict import Verdict, judge_scores, judge_training
+from dragoman.training.report.verdict import judge_run
 
 VERSIONS = 8  # maximum number of translations shown for one sentence
 
@@ -32,7 +32,11 @@ class TranslationHistory(NamedTuple):
 
 
 def render_report(
-    recipe: Recipe, facts: Sequence[tuple[str, str]], metrics: Metrics, finished_run: Path | None = None
+    recipe: Recipe,
+    facts: Sequence[tuple[str, str]],
+    metrics: Metrics,
+    finished_run: Path | None = None,
+    about_text: Sequence[str] = (),
 ) -> str:
     """The report as HTML.
 
@@ -41,6 +45,7 @@ def render_report(
         facts: Labels and values, such as ("Parameters", "7,612,416"), in the order in which they are shown.
         metrics: The lines of metrics.jsonl so far; any kind of line may be missing, and incomplete lines are not shown.
         finished_run: The run directory, if it contains a bundle.
+        about_text: The result of `judge_text`.
     """
     metrics = complete_lines(metrics)
     train, validations = current_lines(metrics, "train"), current_lines(metrics, "validation")
@@ -57,20 +62,12 @@ def render_report(
         tests=tests,
         validations=validations,
         best=best,
-        verdicts=_verdicts(tests, best),
-        training_verdict=judge_training(validations, recipe.training),
+        verdict=judge_run(metrics, recipe.training, about_text),
         usages=usages(finished_run, recipe, texts) if finished_run else [],
         charts=draw_charts(train, _shown(validations, recipe)),
         histories=_histories(validations),
         events=[line for line in metrics if line["kind"] == "event"],
     )
-
-
-def _verdicts(tests: Metrics, best: dict[str, Any] | None) -> list[Verdict]:
-    """The verdict on each test corpus or, without tests, on the best validation."""
-    if not tests and best:
-        return [judge_scores(best, f"the validation at step {best['step']:,}")]
-    return [judge_scores(test, test["name"]) for test in tests]
 
 
 def _shown(validations: Metrics, recipe: Recipe) -> Metrics:

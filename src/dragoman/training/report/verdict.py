@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 from dragoman.errors import counted
 from dragoman.evaluation.metrics import MAX_LOSS, USELESS, overall_score
 from dragoman.settings import Training
-from dragoman.training.metrics_file import Metrics
+from dragoman.training.metrics_file import Metrics, current_lines
 
 MIN_GAIN = 1.0  # points of BLEU above a trivial translator
 FEW_SENTENCES = 100
 FALLING = 0.03  # relative decrease of the validation loss in the last quarter of the steps
 UNTRAINED = 100.0  # perplexity of a model that has hardly started to learn
 RISING = 0.02  # relative increase of the validation loss after its minimum
+FEW_PAIRS = 10_000
+MANY_PROBLEMS = 0.05  # of the training pairs
 
 BANDS = (
     (USELESS, "useless", "the translations have almost nothing in common with the references"),
@@ -32,6 +34,62 @@ class Verdict(NamedTuple):
     word: str
     scope: str
     reasons: list[str]
+
+
+class RunVerdict(NamedTuple):
+    """What a run achieved, and why not more.
+
+    Attributes:
+        scores: The verdict on each test corpus or, without tests, on the best validation.
+        training: What the training curves and the text suggest.
+    """
+
+    scores: list[Verdict]
+    training: list[str]
+
+    def lines(self) -> Iterator[str]:
+        """The verdict for a terminal."""
+        for verdict in self.scores:
+            yield f"verdict on {verdict.scope}: {verdict.word}. {' '.join(verdict.reasons)}"
+        yield from self.training
+
+
+def judge_run(metrics: Metrics, training: Training, about_text: Sequence[str] = ()) -> RunVerdict:
+    """The verdict on a run.
+
+    Args:
+        metrics: The lines of metrics.jsonl without incomplete ones.
+        training: The settings of the run.
+        about_text: The result of `judge_text`.
+    """
+    validations = current_lines(metrics, "validation")
+    tests = {line["name"]: line for line in metrics if line["kind"] == "test"}
+    best = next((line for line in reversed(validations) if line["best"]), None)
+    scores = [judge_scores(test, name) for name, test in tests.items()]
+    if best and not scores:
+        scores = [judge_scores(best, f"the validation at step {best['step']:,}")]
+    return RunVerdict(scores, [*judge_training(validations, training), *about_text])
+
+
+def judge_text(pairs: int, left_out: float) -> list[str]:
+    """What limits a translator because of its training text.
+
+    Args:
+        pairs: The number of training pairs.
+        left_out: The share of pairs that were left out because of problems.
+    """
+    reasons = []
+    if pairs < FEW_PAIRS:
+        reasons.append(
+            f"The training text has only {counted(pairs, 'pair')}. From less than {FEW_PAIRS:,}, a model learns "
+            "phrases rather than sentences; more text helps most."
+        )
+    if left_out > MANY_PROBLEMS:
+        reasons.append(
+            f"{left_out:.0%} of the training pairs have problems and were left out (left-out.tsv lists them). Look for "
+            "the cause: other pairs may have the same one."
+        )
+    return reasons
 
 
 def judge_scores(line: dict[str, Any], scope: str) -> Verdict:
