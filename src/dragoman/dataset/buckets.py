@@ -10,9 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Indices = NDArray[np.int64]
-Group = tuple[Indices, int]
-"""Indices of pairs of similar length, and the epoch in which they are used."""
-
 Integers = NDArray[np.integer[Any]]
 
 

@@ -35,8 +35,8 @@ class IdStore:
     offsets: NDArray[np.int64]
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[int] | IdArray]) -> IdStore:
-        """Store sentences given as lists or arrays of ids."""
+    def of(cls, sentences: Iterable[Sequence[int]]) -> IdStore:
+        """Store sentences given as lists of ids."""
         kept = list(sentences)
         offsets = np.zeros(len(kept) + 1, dtype=np.int64)
         np.cumsum([len(sentence) for sentence in kept], out=offsets[1:])

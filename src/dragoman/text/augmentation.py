@@ -29,12 +29,17 @@ def to_title_case(text: str, language: str) -> str:
     return _FIRST_LETTER.sub(lambda match: match[1] + _with_dots(match[2], language).title(), text)
 
 
+def without_end(text: str) -> str:
+    """The text without the punctuation at its end, which may be all of it."""
+    return _END.sub("", text)
+
+
 def without_end_punctuation(source: str, target: str) -> tuple[str, str]:
     """A pair without the punctuation at the end, unless one side has none, or nothing else."""
     sides = source.rstrip(), target.rstrip()
-    shorter = [_END.sub("", side) for side in sides]
+    shorter = without_end(sides[0]), without_end(sides[1])
     if all(rest and rest != side for rest, side in zip(shorter, sides, strict=True)):
-        return shorter[0], shorter[1]
+        return shorter
     return source, target
 
 

@@ -12,7 +12,7 @@ import torch
 
 from dragoman.dataset.augmentation import PairAugmenter
 from dragoman.dataset.batch import Batch, Transform, make_batch, no_transform, take_rows, unpad
-from dragoman.dataset.buckets import Group, Indices, Plan, plan_epoch
+from dragoman.dataset.buckets import Indices, Plan, plan_epoch
 from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.transfer import StagedBatch
 from dragoman.settings import Recipe
@@ -25,6 +25,9 @@ from dragoman.training.progress import Progress
 
 STEPS_AHEAD = 2
 """How many steps' batches are made in advance for a GPU. On a CPU, the thread would take time from the computation."""
+
+Group = tuple[Indices, int]
+"""Indices of pairs of similar length, and the epoch in which they are used."""
 
 Step = tuple[list[StagedBatch | list[Batch]], tuple[int, int, int]]
 """The batches of a step, and the numbers of step, epoch and group after it."""
@@ -127,12 +130,8 @@ class BatchStream:
         if any(self._bpe_dropout):
             return self._segmented(groups, step)
         if self._shares_groups:
-            return self._collate(self.ranks.share(list(groups)), step)
-        own = [self.ranks.share(indices) for indices, _ in groups]
-        # A process without a sentence of a group gets the first one, without its loss.
-        used = [(mine if len(mine) else indices[:1], epoch) for mine, (indices, epoch) in zip(own, groups, strict=True)]
-        batches = zip(own, self._collate(used, step), strict=True)
-        return [batch if len(mine) else self._take_rows(batch, slice(0)) for mine, batch in batches]
+            return [self._collate(group, step) for group in self.ranks.share(list(groups))]
+        return [self._collate_share(group, step) for group in groups]
 
     def _segmented(self, groups: Sequence[Group], step: int) -> list[Batch]:
         """The share of a batch with BPE-dropout, which makes sentences longer than planned.
@@ -141,7 +140,7 @@ class BatchStream:
         of all groups, then the second parts, and so on. Each process segments the whole batch, so that all of them
         have the same segmentations and the same number of parts.
         """
-        whole = self._collate(groups, step)
+        whole = [self._collate(group, step) for group in groups]
         parts = max(map(self._parts_needed, whole))
         if self._shares_groups:
             mine, first, every = self.ranks.share(whole), 0, 1
@@ -155,14 +154,20 @@ class BatchStream:
         rows, width = len(group.source), max(group.source.shape[1], group.target_output.shape[1])
         return math.ceil(rows / max(1, self._group_tokens // width))
 
-    def _collate(self, groups: Sequence[Group], step: int) -> list[Batch]:
-        source, target = self.data.source.vocabulary, self.data.target.vocabulary
-        segmented = [self._resegment(indices, step) for indices, _ in groups]
+    def _collate_share(self, group: Group, step: int) -> Batch:
+        """This process's sentences of a group."""
+        indices, epoch = group
+        if len(own := self.ranks.share(indices)):
+            return self._collate((own, epoch), step)
+        return self._take_rows(self._collate((indices[:1], epoch), step), slice(0))
+
+    def _collate(self, group: Group, step: int) -> Batch:
+        indices, epoch = group
+        vocabularies = self.data.source.vocabulary, self.data.target.vocabulary
+        segmented = self._resegment(indices, step)
         if self._augmenter is None:
-            parts = [(self.data.train, indices) for indices, _ in groups]
-        else:
-            parts = [(pairs, np.arange(len(pairs))) for pairs in self._augmenter.change(groups)]
-        return [make_batch(*part, source, target, each) for part, each in zip(parts, segmented, strict=True)]
+            return make_batch(self.data.train, indices, *vocabularies, segmented)
+        return make_batch(self._augmenter.change(indices, epoch), np.arange(len(indices)), *vocabularies, segmented)
 
     def _take_rows(self, group: Batch, rows: slice) -> Batch:
         return take_rows(group, rows, self.data.source.vocabulary.pad, self.data.target.vocabulary.pad)
@@ -175,5 +180,7 @@ class BatchStream:
 
     def _resegment(self, indices: Indices, step: int) -> list[Transform]:
         """How the source and target sentences of a group are segmented in a step."""
+        if not any(self._bpe_dropout):
+            return [no_transform, no_transform]
         generator = np.random.default_rng((self.settings.seed, step, int(indices[0])))
         return [partial(dropout, generator=generator) if dropout else no_transform for dropout in self._bpe_dropout]
