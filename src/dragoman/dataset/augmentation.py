@@ -12,7 +12,6 @@ from dragoman.dataset.batch import ChangedPairs
 from dragoman.dataset.buckets import Indices
 from dragoman.dataset.encode import PairEncoder
 from dragoman.dataset.prepare import Dataset
-from dragoman.dataset.token_store import IdStore
 from dragoman.settings import Augmentation, Recipe
 from dragoman.text.sentence_changes import SentenceChanges
 
@@ -21,15 +20,15 @@ IdPair = tuple[Any, Any]
 """The ids of a source and of its target, in arrays or lists."""
 
 KINDS = tuple(Augmentation.model_fields)
+CASES = ("upper_case", "title_case")
 STREAM = 1  # distinguishes these random numbers from those of the order of an epoch
-CHUNK = 100_000  # pairs whose lengths are planned at once
 
 
 class PairAugmenter:
     """Changes pairs, each in at most one way, which depends only on the seed, the epoch and the index of the pair.
 
-    Batches are planned before the text is changed, so the lengths of changed pairs are estimated. A pair that would
-    become longer than planned, or than `data.max_tokens`, remains unchanged.
+    Batches are planned before the text is changed. A pair that would become longer than planned, or than
+    `data.max_tokens`, remains unchanged.
 
     Args:
         recipe: Shares, seed, languages and limits.
@@ -46,82 +45,72 @@ class PairAugmenter:
         shares["single_words"] *= len(self._words) > 0
         self._bounds = np.round(np.minimum(np.cumsum([0, *shares.values()]), 1) * 2**32).astype(np.int64)
         self._draws = lru_cache(maxsize=2)(self._draw)  # of this epoch, and of the next one
-        self._lengths_of_tokens = {
-            "upper_case": (self._source.upper_case_lengths(), self._target.upper_case_lengths()),
-            "title_case": (self._source.title_case_lengths(), self._target.title_case_lengths()),
-        }
 
     def lengths(self, epoch: int) -> tuple[Integers, Integers]:
-        """The planned number of tokens of each source and of each target in an epoch, eos included, (pairs,) each."""
+        """The planned number of tokens of each source and of each target in an epoch, eos included, (pairs,) each.
+
+        Capital letters make a pair so much longer that its length is computed, not estimated.
+        """
         draws = self._draws(epoch)
-        lengths = self._pairs.source.lengths, self._pairs.target.lengths
-        for number, kind in enumerate(KINDS):
-            chosen = np.flatnonzero((draws >= self._bounds[number]) & (draws < self._bounds[number + 1]))
-            for start in range(0, len(chosen), CHUNK):
-                part = chosen[start : start + CHUNK]
-                for side, planned in zip(lengths, self._planned_lengths(kind, part, draws[part]), strict=True):
-                    side[part] = planned
-        return lengths[0] + 1, lengths[1] + 1
+        source, target = self._pairs.source.lengths, self._pairs.target.lengths
+        for kind, first, end in zip(KINDS, self._bounds, self._bounds[1:], strict=False):
+            chosen = np.flatnonzero((draws >= first) & (draws < end))
+            if kind == "single_words" and len(chosen):
+                words = self._entries(draws[chosen])
+                source[chosen], target[chosen] = self._words.source.lengths[words], self._words.target.lengths[words]
+            elif kind == "typos":
+                source[chosen] = self._longest_with_typos(source[chosen])
+            elif kind in CASES:
+                for index in chosen.tolist():
+                    source[index], target[index] = map(len, self._change(kind, self._pair(index), ""))
+        return source + 1, target + 1
 
     def change(self, indices: Indices, epoch: int) -> ChangedPairs:
         """The pairs with these indices as they are in an epoch, in this order."""
-        pairs = [(self._pairs.source[index], self._pairs.target[index]) for index in indices]
+        pairs = [self._pair(index) for index in indices.tolist()]
         draws = self._draws(epoch)[indices]
         kinds = np.searchsorted(self._bounds[1:], draws, side="right")
-        for number in np.unique(kinds[kinds < len(KINDS)]):
-            places, kind = np.flatnonzero(kinds == number), KINDS[number]
-            planned = self._planned_lengths(kind, indices[places], draws[places])
-            for place, draw, *longest in zip(places, draws[places], *planned, strict=True):
-                changed = self._changed(kind, pairs[place], draw, f"{self._seed} {epoch} {indices[place]}")
-                if all(0 < len(side) <= limit for side, limit in zip(changed, longest, strict=True)):
-                    pairs[place] = changed
+        for place in np.flatnonzero(kinds < len(KINDS)).tolist():
+            kind = KINDS[kinds[place]]
+            if kind == "single_words":
+                entry = self._entries(draws[place])
+                pairs[place] = self._words.source[entry], self._words.target[entry]
+            else:
+                pairs[place] = self._change(kind, pairs[place], f"{self._seed} {epoch} {indices[place]}")
         return ChangedPairs([source for source, _ in pairs], [target for _, target in pairs])
 
-    def _changed(self, kind: str, pair: IdPair, draw: np.uint32, seed: str) -> IdPair:
-        """A pair, changed in one way."""
-        if kind == "single_words":
-            (entry,) = self._entries(np.array([draw]))
-            return self._words.source[entry], self._words.target[entry]
-        if kind == "typos":
-            return self._source.typos(pair[0], seed), pair[1]
-        if kind == "no_end_punctuation":
-            shorter = self._source.without_end(pair[0]), self._target.without_end(pair[1])
-            unchanged = any(np.array_equal(one, other) for one, other in zip(shorter, pair, strict=True))
-            return pair if unchanged else shorter
-        change = SentenceChanges.upper_case if kind == "upper_case" else SentenceChanges.title_case
-        return change(self._source, pair[0]), change(self._target, pair[1])
+    def _pair(self, index: int) -> IdPair:
+        return self._pairs.source[index], self._pairs.target[index]
 
     def _draw(self, epoch: int) -> NDArray[np.uint32]:
         """A random number for each pair, (pairs,)."""
         generator = np.random.Generator(np.random.PCG64([self._seed, epoch, STREAM]))
         return generator.integers(2**32, size=len(self._pairs), dtype=np.uint32)
 
-    def _planned_lengths(self, kind: str, indices: Indices, draws: Integers) -> list[Integers]:
-        """The planned number of tokens of sources and targets that are changed in one way, (indices,) each."""
-        if kind == "single_words":
-            words = self._entries(draws)
-            return [self._words.source.lengths[words], self._words.target.lengths[words]]
-        sides = self._pairs.source, self._pairs.target
-        if kind in self._lengths_of_tokens:
-            tables = self._lengths_of_tokens[kind]
-            lengths = [_sum_over_tokens(side, indices, table) for side, table in zip(sides, tables, strict=True)]
-        else:
-            lengths = [side.offsets[indices + 1] - side.offsets[indices] for side in sides]
-        if kind == "typos":
-            lengths[0] = lengths[0] + 2 + lengths[0] // 6
-        return [np.minimum(each, self._limit) for each in lengths]
-
-    def _entries(self, draws: Integers) -> Indices:
+    def _entries(self, draws: Any) -> Any:
         """The entries of the dictionary that replace pairs: equal shares of the random numbers."""
         first, end = self._bounds[-2:]
-        entries: Indices = (draws - first) * len(self._words) // (end - first)
-        return entries
+        return (draws - first) * len(self._words) // (end - first)
 
+    def _longest_with_typos(self, length: Any) -> Any:
+        """The maximum number of tokens of a source of this length, or of several, that gets typing errors."""
+        return np.minimum(length + 2 + length // 6, self._limit)
 
-def _sum_over_tokens(sentences: IdStore, indices: Indices, values: Integers) -> Integers:
-    """The sum of the values of the tokens of each of some sentences, (indices,)."""
-    firsts, ends = sentences.offsets[indices], sentences.offsets[indices + 1]
-    starts = np.cumsum(ends - firsts) - (ends - firsts)
-    tokens = np.arange(int((ends - firsts).sum())) + np.repeat(firsts - starts, ends - firsts)
-    sums: Integers = np.add.reduceat(values[sentences.ids[tokens]], starts) if len(indices) else starts
-    return sums
+    def _change(self, kind: str, pair: IdPair, seed: str) -> IdPair:
+        """A pair, changed in one way if it does not become too long."""
+        longest = self._limit, self._limit
+        if kind == "typos":
+            changed: IdPair = self._source.typos(pair[0], seed), pair[1]
+            longest = int(self._longest_with_typos(len(pair[0]))), self._limit
+        elif kind == "no_end_punctuation":
+            changed = self._source.without_end(pair[0]), self._target.without_end(pair[1])
+            longest = len(pair[0]), len(pair[1])
+            if any(np.array_equal(one, other) for one, other in zip(changed, pair, strict=True)):
+                return pair
+        elif kind == "upper_case":
+            changed = self._source.upper_case(pair[0]), self._target.upper_case(pair[1])
+        else:
+            assert kind == "title_case"
+            changed = self._source.title_case(pair[0]), self._target.title_case(pair[1])
+        fits = all(0 < len(side) <= limit for side, limit in zip(changed, longest, strict=True))
+        return changed if fits else pair

@@ -5,26 +5,22 @@ Tokenizers encode each word independently of the others. So each changed word is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 from random import Random
 from typing import Any
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case, without_end
-from dragoman.text.normalization import METASPACE
 from dragoman.text.tokenizer import Tokenizer
 
 Word = tuple[int, ...]
 Ids = NDArray[np.integer[Any]]
 
 REMEMBERED = 2**17  # changed words of each kind
-
-_BYTE = regex.compile("<0x[0-9A-F]{2}>")
 
 
 class SentenceChanges:
@@ -68,14 +64,6 @@ class SentenceChanges:
             return list(map(int, ids))
         return self._tokenizer.encode([add_typos(self._tokenizer.decode(ids.tolist()), Random(seed))])[0]
 
-    def upper_case_lengths(self) -> NDArray[np.int64]:
-        """About how many tokens each token of the vocabulary becomes in upper case, (tokens,)."""
-        return self._lengths(to_upper_case, [True] * len(self._starts))
-
-    def title_case_lengths(self) -> NDArray[np.int64]:
-        """About how many tokens each token of the vocabulary becomes in title case, (tokens,)."""
-        return self._lengths(to_title_case, self._starts)
-
     def _words(self, ids: Ids) -> list[Word]:
         numbers = ids.tolist()
         firsts = [place for place, number in enumerate(numbers) if place and self._starts[number]]
@@ -90,13 +78,3 @@ class SentenceChanges:
             return tuple(self._tokenizer.encode([change(self._tokenizer.decode(word))])[0])
 
         return lru_cache(maxsize=REMEMBERED)(change_word)
-
-    def _lengths(self, change: Callable[[str, str], str], changed: Sequence[bool]) -> NDArray[np.int64]:
-        special = set(self._tokenizer.vocabulary.special_ids)
-        texts = [
-            change(token.replace(METASPACE, " ").strip(), self._language)
-            if changed[index] and index not in special and not _BYTE.fullmatch(token)
-            else ""
-            for index, token in enumerate(self._tokenizer.vocabulary.tokens)
-        ]
-        return np.array([max(1, len(ids)) for ids in self._tokenizer.encode(texts)])
