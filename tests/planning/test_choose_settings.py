@@ -66,6 +66,17 @@ def test_text_without_spaces_is_not_split_at_spaces() -> None:
     assert chosen(facts_of(1000)).text.tokenizer == "bpe"
 
 
+def test_augmentation_is_that_which_the_scripts_allow() -> None:
+    everything = chosen(facts_of(1000)).training.augmentation
+    assert all(share > 0 for share in everything.model_dump().values())
+    assert chosen(facts_of(1000, "Devanagari")).training.augmentation == everything  # the target has capital letters
+    without_spaces = chosen(facts_of(1000, "Thai", spaces=False)).training.augmentation
+    assert without_spaces == everything.model_copy(update={"single_words": 0.0})
+    side = SideFacts(60_000, 12_000, "Devanagari")
+    without_case = chosen(TextFacts(1000, side, side)).training.augmentation
+    assert without_case == everything.model_copy(update={"upper_case": 0.0, "title_case": 0.0})
+
+
 @pytest.mark.parametrize("pairs", AMOUNTS)
 @pytest.mark.parametrize("script", ["Latin", "Greek"])
 def test_the_number_of_parameters_is_that_of_the_model(pairs: int, script: str) -> None:

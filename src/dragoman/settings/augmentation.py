@@ -17,10 +17,7 @@ def _shares_fit(augmentation: Augmentation) -> str | None:
 
 
 class Augmentation(Settings):
-    """Shares of the training pairs that are changed, each pair in at most one way.
-
-    The pairs are drawn again in each epoch. Pairs to validate and to test on are never changed.
-    """
+    """Shares of the training pairs that are changed, each in one way; they are drawn again in each epoch."""
 
     rules = (_shares_fit,)
     upper_case: Share = Field(0.0, description="Share in capital letters, on both sides.")
