@@ -53,7 +53,7 @@ def test_epochs_and_seeds_differ(data: Dataset, make_recipe: RecipeMaker) -> Non
     for index, version in enumerate(versions):
         assert all(version != other for other in versions[:index])
         same = sum(one == other for one, other in zip(version, originals(data), strict=True))
-        assert 0.2 < same / len(indices) < 0.45
+        assert 0.15 < same / len(indices) < 0.4
 
 
 @pytest.mark.parametrize("kind", KINDS)

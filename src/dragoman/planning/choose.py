@@ -173,7 +173,7 @@ def _choose_training(facts: TextFacts, budget: PlannedBudget) -> Iterator[Chosen
 
 
 def _choose_augmentation(facts: TextFacts) -> Iterator[ChosenSetting]:
-    """About the shares with which the models of Firefox Translations are trained."""
+    """The shares in the training configuration of Firefox Translations, and some single words."""
     section = "training.augmentation"
     if facts.source.has_case or facts.target.has_case:
         reason = "Share of pairs in capital letters: headlines and warnings are otherwise translated badly."

@@ -20,7 +20,7 @@ from dragoman.text.tokenizer import Tokenizer
 Word = tuple[int, ...]
 Ids = NDArray[np.integer[Any]]
 
-REMEMBERED = 2**17  # changed words of each kind
+REMEMBERED = 2**16  # changed words of each kind
 
 
 class SentenceChanges:
