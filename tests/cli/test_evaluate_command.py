@@ -65,3 +65,18 @@ def test_warning_about_long_lines_shows_no_source_code(finished_run: Path, proce
     outcome = process("evaluate", finished_run, "--source", tmp_path / "x", "--reference", tmp_path / "x")
     assert outcome.code == 0
     assert re.fullmatch(r"dragoman: warning: translated only the beginning of 1 of 1 text, because .*\n", outcome.error)
+
+
+def test_perturbed_adds_the_scores_of_changed_text(finished_run: Path, command: Command, corpus: Path) -> None:
+    files = ("--source", corpus / "test.de", "--reference", corpus / "test.en", "--set", "decoding.beam_size=1")
+    plain = json.loads(command("evaluate", finished_run, *files, "--json").out)
+    scores = json.loads(command("evaluate", finished_run, *files, "--json", "--perturbed").out)
+    changed = scores.pop("perturbed")
+    assert scores == plain
+    assert list(changed) == ["clean", "upper_case", "title_case", "no_end_punctuation", "typos"]
+    outcome = command("evaluate", finished_run, *files, "--perturbed")
+    assert outcome.code == 0, outcome.error
+    for name, each in changed.items():
+        (line,) = [line for line in outcome.out.splitlines() if line.startswith(name.replace("_", " ") + " ")]
+        assert f"{each['bleu']:.2f}" in line
+        assert f"{each['chrf_share']:.1%}" in line

@@ -60,6 +60,7 @@ def test_info_of_an_unfinished_run_shows_the_latest_scores(
 def test_settings_lists_advanced_settings_only_on_request(command: Command) -> None:
     basic, all_settings = command("settings").out, command("settings", "--advanced").out
     assert set(basic.splitlines()) < set(all_settings.splitlines())
+    assert "training.augmentation.typos = 0.0" in basic
     assert "training.minutes" in basic
     assert "\ntraining." not in command("settings", "decoding").out
 

@@ -51,6 +51,7 @@ def contents(dataset: Dataset) -> dict[str, Any]:
         "tokenizers": [dataset.source.to_json(), dataset.target.to_json()],
         "validation": dataset.validation,
         "dropped": dataset.dropped,
+        "dictionary": dataset.dictionary,
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import split_pairs
-from dragoman.dataset.tokenizer_training import sample_evenly, train_on_split
+from dragoman.dataset.tokenizer_training import sample_evenly, train_on_split, with_capitals
 from dragoman.system.progress import no_update
 
 if TYPE_CHECKING:
@@ -40,3 +40,16 @@ def test_subwords_are_trained_on_a_sample_and_words_on_all_pairs(make_recipe: Re
     assert vocabulary("text.subword_pairs=40") != vocabulary("text.subword_pairs=97") == vocabulary()
     words = "text.tokenizer=whitespace"
     assert vocabulary(words, "text.subword_pairs=40") == vocabulary(words)
+
+
+def test_tokenizers_see_as_many_capital_letters_as_training(make_recipe: RecipeMaker) -> None:
+    pairs = PAIRS * 20
+    assert list(with_capitals(pairs, make_recipe())) == pairs
+    recipe = make_recipe("training.augmentation.upper_case=0.2", "training.augmentation.title_case=0.3")
+    changed = list(with_capitals(pairs, recipe))
+    assert changed == list(with_capitals(pairs, recipe))
+    assert [pair.source.lower() for pair in changed] == [pair.source for pair in pairs]
+    upper = sum(pair.source.isupper() and pair.target.isupper() for pair in changed)
+    title = sum(pair.source.istitle() and pair.target.istitle() for pair in changed)
+    assert upper == pytest.approx(0.2 * len(pairs), rel=0.15)
+    assert title == pytest.approx(0.3 * len(pairs), rel=0.15)

@@ -87,6 +87,17 @@ def test_large_batches_need_many_steps() -> None:
     assert PlannedBudget(None, 1.0).batch_tokens(facts) > PlannedBudget(1, 5000.0).batch_tokens(facts)
 
 
+def test_augmentation_is_that_which_the_scripts_allow() -> None:
+    everything = chosen(facts_of(1000)).training.augmentation
+    assert all(share > 0 for share in everything.model_dump().values())
+    assert chosen(facts_of(1000, "Devanagari")).training.augmentation == everything  # the target has capital letters
+    without_spaces = chosen(facts_of(1000, "Thai", spaces=False)).training.augmentation
+    assert without_spaces == everything.model_copy(update={"single_words": 0.0})
+    side = SideFacts(60_000, 12_000, "Devanagari")
+    without_case = chosen(TextFacts(1000, side, side)).training.augmentation
+    assert without_case == everything.model_copy(update={"upper_case": 0.0, "title_case": 0.0})
+
+
 def test_every_value_has_a_reason() -> None:
     lines = recipe_text(
         "name", DATA, choose_settings(facts_of(5000), SMALL_MODEL, PlannedBudget(None, 5000.0))

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Pair = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 DROPOUT = "text.bpe_dropout=0.3"
+AUGMENTED = tuple(
+    f"training.augmentation.{kind}=0.2" for kind in ("upper_case", "title_case", "no_end_punctuation", "typos")
+)
 
 
 def pairs(batch: list[Batch], data: Dataset) -> Counter[Pair]:
@@ -39,7 +42,7 @@ def streams(recipe: Any, data: Dataset, size: int) -> list[BatchStream]:
     return [BatchStream(recipe, data, Progress(), Ranks(rank, size)) for rank in range(size)]
 
 
-@pytest.mark.parametrize("more", [(), (DROPOUT,), ("training.batch_sentences=3",)], ids=str)
+@pytest.mark.parametrize("more", [(), (DROPOUT,), ("training.batch_sentences=3",), AUGMENTED, (DROPOUT, *AUGMENTED)])
 @pytest.mark.parametrize(("groups", "size"), [(1, 2), (1, 3), (3, 2), (4, 2), (2, 4)])
 def test_processes_share_the_sentences_of_a_batch(
     groups: int, size: int, more: tuple[str, ...], make_recipe: RecipeMaker, prepared: Dataset

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Ids = list[list[tuple[list[list[int]], list[list[int]]]]]
 SETTINGS = ("training.length_groups=4", "training.accumulation=2", "text.bpe_dropout=0.1", "training.batch_tokens=1500")
+AUGMENTED = ("training.augmentation.title_case=0.3", "training.augmentation.typos=0.3")
 
 
 def ids_of(step: list[list[Batch]]) -> Ids:
@@ -39,7 +40,7 @@ class Streams:
     """Makes streams of the same recipe."""
 
     def __init__(self, make_recipe: RecipeMaker, prepared: Dataset) -> None:
-        self.recipe, self.data = make_recipe(*SETTINGS), prepared
+        self.recipe, self.data = make_recipe(*SETTINGS, *AUGMENTED), prepared
 
     def __call__(
         self, prefetch: bool, start: tuple[int, int, int] = (0, 0, 0), ranks: Ranks = SINGLE_PROCESS

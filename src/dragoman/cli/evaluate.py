@@ -27,6 +27,13 @@ def evaluate(
     bundle: BundlePath,
     source: Annotated[Path, typer.Option(help="File to translate, one sentence per line (or .gz).")],
     reference: Annotated[Path, typer.Option(help="File with the reference translation of each line.")],
+    perturbed: Annotated[
+        bool,
+        typer.Option(
+            "--perturbed",
+            help="Also score the text in capital letters, without punctuation at the end, and with typing errors.",
+        ),
+    ] = False,
     as_json: JsonFlag = False,
     overrides: Overrides = None,
     engine: EngineName = None,
@@ -42,12 +49,16 @@ def evaluate(
     """
     from dragoman.corpus.corpus import read_texts
     from dragoman.evaluation.evaluate import evaluate
+    from dragoman.evaluation.perturbed import evaluate_perturbed, perturbed_table
 
     refuse_file_name(context)
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
-    report, _ = evaluate(open_translator(bundle, overrides, options), *read_texts(source, reference))
+    translator, texts = open_translator(bundle, overrides, options), read_texts(source, reference)
+    report, translations = evaluate(translator, *texts)
+    changed = evaluate_perturbed(translator, *texts, translations) if perturbed else {}
     if as_json:
-        print_json(report.to_dict())
+        more = {"perturbed": {name: scores.to_dict() for name, scores in changed.items()}} if perturbed else {}
+        print_json(report.to_dict() | more)
         return
     print(f"{counted(report.sentences, 'sentence')}, {report.decoding}")
     print(f"BLEU {report.bleu:.2f}  {report.bleu_signature}")
@@ -57,3 +68,5 @@ def evaluate(
     print(f"token accuracy {report.token_accuracy:.1%} (most probable next token, given the reference before it)")
     if report.teacher_forced_bleu is not None:
         print(f"teacher-forced token BLEU {report.teacher_forced_bleu:.2f} (not a score of the translations)")
+    if changed:
+        print(f"\n{perturbed_table(changed)}")

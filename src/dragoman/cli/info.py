@@ -54,11 +54,23 @@ def settings(
     if section is not None and section not in sections:
         raise UserError(f"no section {section!r}; there are {', '.join(sections)}{nearest(section, sections)}")
     for name in sections if section is None else (section,):
-        for key, field in sections[name].model_fields.items():
-            extra = field.json_schema_extra
-            if advanced or not (isinstance(extra, dict) and extra.get("advanced")):
-                shown = f"{name}.{key}" if section_at((name, key)) else f"{name}.{key} = {_default(field)}"
-                print(f"{shown}\n    {field.description}")
+        _print_settings((name,), advanced)
+
+
+def _print_settings(place: tuple[str, ...], advanced: bool) -> None:
+    """Print the settings of a section, and of the sections in it."""
+    from dragoman.settings.recipe_errors import section_at
+
+    section = section_at(place)
+    assert section is not None
+    for key, field in section.model_fields.items():
+        extra, name = field.json_schema_extra, ".".join((*place, key))
+        if isinstance(extra, dict) and extra.get("advanced") and not advanced:
+            continue
+        if section_at((*place, key)):
+            _print_settings((*place, key), advanced)
+        else:
+            print(f"{name} = {_default(field)}\n    {field.description}")
 
 
 def _default(field: FieldInfo) -> str:

@@ -20,6 +20,14 @@ Transform = Callable[[Sentence], Sentence]
 
 
 @dataclass(frozen=True)
+class ChangedPairs:
+    """Sentence pairs that are not those of the store; without bos and eos."""
+
+    source: Sequence[Sentence]
+    target: Sequence[Sentence]
+
+
+@dataclass(frozen=True)
 class UnpaddedPairs:
     """The sentence pairs of a batch without padding, one after another, int64.
 
@@ -119,7 +127,7 @@ def no_transform(sentence: Sentence) -> Sentence:
 
 
 def make_batch(
-    pairs: PairStore,
+    pairs: PairStore | ChangedPairs,
     indices: NDArray[np.int64],
     source: Vocabulary,
     target: Vocabulary,

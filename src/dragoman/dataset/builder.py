@@ -5,6 +5,7 @@ The cache holds these directories:
 - ``split-…``: the held-out pairs;
 - ``tokenizers-…``: the tokenizers, trained on the other pairs;
 - ``pairs-…``: the ids of those pairs;
+- ``dictionary-…``: single words and their translations, for `training.augmentation`;
 - ``shards-…``: ids that are encoded but not joined yet; deleted once ``pairs-…`` is complete.
 """
 
@@ -19,21 +20,28 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.corpus.pair import Pair
+from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.encode import PairEncoder, Shard, encode_shards
 from dragoman.dataset.identity import pairs_identity, tokenizers_identity
 from dragoman.dataset.pairs import CorpusChangedError
 from dragoman.dataset.split import Split, split_pairs
 from dragoman.dataset.token_store import PairStore, join_shards, load_shard, open_pairs
-from dragoman.dataset.tokenizer_training import Tokenizers, train_on_split
+from dragoman.dataset.tokenizer_training import Tokenizers, sample_evenly, train_on_split
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.system.build_cache import BuildCache
 from dragoman.system.cpu import usable_cores
+from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
 from dragoman.text.registry import load_tokenizers, save_tokenizers
 
 SHARD_PAIRS = 20_000
 """Pairs encoded at a time: some seconds of work, the most that a killed process can lose."""
+
+DICTIONARY_PAIRS = 100_000
+"""Maximum number of pairs from which single words are learned, which takes some seconds."""
+
+DICTIONARY = "words.json"
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ class DatasetBuilder:
             save_tokenizers(directory, *train_on_split(self.recipe, split, self.update))
             return {}
 
-        identity = tokenizers_identity(self.identity, self.recipe.text)
+        identity = tokenizers_identity(self.identity, self.recipe)
         return load_tokenizers(self.cache.get("tokenizers", identity, build).path)
 
     def encode(self, split: Split, tokenizers: Tokenizers) -> PairStore:
@@ -106,6 +114,19 @@ class DatasetBuilder:
         shutil.rmtree(shards, ignore_errors=True)
         pairs = open_pairs(entry.path)
         return pairs.in_memory() if self.in_memory else pairs
+
+    def dictionary(self, split: Split) -> list[tuple[str, str]]:
+        """Learn single words and their translations from a sample of the training pairs."""
+
+        def build(directory: Path) -> dict[str, Any]:
+            size = min(split.at_most, DICTIONARY_PAIRS)
+            sample = sample_evenly(split.training, split.at_most, size)
+            meter = Meter(self.update, "reading text for the dictionary", size)
+            write_json(directory / DICTIONARY, {"words": learn_dictionary(meter.track(sample))})
+            return {}
+
+        entry = self.cache.get("dictionary", {"split": self.identity, "pairs": DICTIONARY_PAIRS}, build)
+        return [(source, target) for source, target in read_json(entry.path / DICTIONARY)["words"]]
 
     def _encode_shards(self, split: Split, tokenizers: Tokenizers, directory: Path) -> list[Path]:
         """Encode all shards that an interrupted process has not encoded; return the files of all shards, in order."""

@@ -31,9 +31,12 @@ def split_identity(recipe: Recipe, fingerprint: list[Any]) -> dict[str, Any]:
     }
 
 
-def tokenizers_identity(split: dict[str, Any], text: Text) -> dict[str, Any]:
+def tokenizers_identity(split: dict[str, Any], recipe: Recipe) -> dict[str, Any]:
     """What decides the tokenizers that are trained on a split."""
-    return {"split": split, "text": text.model_dump(), "library": tokenizer_library(text)}
+    text, augmentation = recipe.text, recipe.training.augmentation
+    identity = {"split": split, "text": text.model_dump(), "library": tokenizer_library(text)}
+    capitals = [augmentation.upper_case, augmentation.title_case]
+    return identity | {"capitals": capitals} if any(capitals) else identity
 
 
 def pairs_identity(split: dict[str, Any], tokenizers: Tokenizers, data: Data, text: Text) -> dict[str, Any]:

@@ -7,7 +7,7 @@ dragoman, where the next run, or a resumed one, finds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +39,7 @@ class Dataset:
     train: PairStore
     validation: list[Pair]
     dropped: int  # training pairs left out by the filters
+    dictionary: Sequence[tuple[str, str]] = ()  # words and their translations, for training.augmentation
 
 
 def prepare(
@@ -69,8 +70,11 @@ def prepare(
         source, target = tokenizers or builder.tokenizers(split)
         log(f"vocabularies of {len(source.vocabulary):,} and {len(target.vocabulary):,} entries")
         train = builder.encode(split, (source, target))
+        dictionary = builder.dictionary(split) if recipe.training.augmentation.single_words else []
+        if recipe.training.augmentation.single_words:
+            log(f"{len(dictionary):,} single words with a translation")
     dropped = split.read - len(train) - len(split.held_out)
-    return Dataset(source, target, train, validation or split.held_out, dropped)
+    return Dataset(source, target, train, validation or split.held_out, dropped, dictionary)
 
 
 def train_recipe_tokenizers(recipe: Recipe, data_directory: Path | None) -> Tokenizers:

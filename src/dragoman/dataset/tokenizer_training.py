@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from random import Random
 
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import Split
 from dragoman.settings import Recipe, Text
 from dragoman.system.progress import Meter, Update
+from dragoman.text.augmentation import TEXT_CHANGES
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
 
@@ -18,6 +20,8 @@ Tokenizers = tuple[Tokenizer, Tokenizer]
 def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
     """Train the tokenizers of a recipe on a sample of the training pairs; all sources are read before the targets.
 
+    As many pairs are in capital letters as in training. Otherwise such text would be split into single characters.
+
     Raises:
         UserError: The vocabulary is too small for what it must hold.
     """
@@ -25,7 +29,7 @@ def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
     meter = Meter(update, "reading text for the vocabulary", 2 * size)
 
     def sample() -> Iterator[Pair]:
-        return meter.track(sample_evenly(split.training, split.at_most, size))
+        return with_capitals(meter.track(sample_evenly(split.training, split.at_most, size)), recipe)
 
     def targets() -> Iterator[str]:
         yield from (pair.target for pair in sample())
@@ -44,3 +48,13 @@ def sample_size(text: Text, number: int) -> int:
 def sample_evenly(pairs: Iterable[Pair], number: int, size: int) -> Iterator[Pair]:
     """`size` of a number of pairs, evenly spread; all if there are fewer."""
     return (pair for index, pair in enumerate(pairs) if (index + 1) * size // number > index * size // number)
+
+
+def with_capitals(pairs: Iterable[Pair], recipe: Recipe) -> Iterator[Pair]:
+    """The same pairs, some of them in upper case and title case: the shares in `training.augmentation`."""
+    augmentation, generator = recipe.training.augmentation, Random(0)
+    languages = recipe.data.source_language, recipe.data.target_language
+    for pair in pairs:
+        number = generator.random() - augmentation.upper_case
+        kind = "upper_case" if number < 0 else "title_case" if number < augmentation.title_case else None
+        yield pair if kind is None else Pair(*TEXT_CHANGES[kind](pair.source, pair.target, languages, ""))

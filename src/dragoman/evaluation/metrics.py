@@ -40,12 +40,12 @@ def perplexity(loss: float) -> float:
     return round(math.exp(min(loss, MAX_LOSS)), 4)
 
 
-def corpus_scores(translations: Sequence[str], references: Sequence[str]) -> CorpusScores:
-    """BLEU (Post 2018) and chrF (Popović 2015) of translations against one reference each."""
+def corpus_scores(translations: Sequence[str], references: Sequence[str], lowercase: bool = False) -> CorpusScores:
+    """BLEU (Post 2018) and chrF (Popović 2015) of translations against one reference each; lowercase ignores case."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    bleu, chrf = BLEU(), CHRF()
+    bleu, chrf = BLEU(lowercase=lowercase), CHRF(lowercase=lowercase)
     bleu_score = bleu.corpus_score(list(translations), [list(references)])
     chrf_score = chrf.corpus_score(list(translations), [list(references)])
     return CorpusScores(

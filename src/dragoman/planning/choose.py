@@ -70,8 +70,13 @@ class PlannedBudget:
 
 def choose_settings(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -> list[ChosenSetting]:
     """Settings for a text and a budget, in the order of a recipe."""
-    training = _choose_training(facts, size, budget)
-    return [*_choose_text(facts), *choose_model(facts, size), *training, *_choose_decoding()]
+    return [
+        *_choose_text(facts),
+        *choose_model(facts, size),
+        *_choose_training(facts, size, budget),
+        *_choose_augmentation(facts),
+        *_choose_decoding(),
+    ]
 
 
 def _choose_text(facts: TextFacts) -> Iterator[ChosenSetting]:
@@ -173,6 +178,23 @@ def _choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -
         "loss",
         "The loss on all validation pairs is more reliable than BLEU of a few translations.",
     )
+
+
+def _choose_augmentation(facts: TextFacts) -> Iterator[ChosenSetting]:
+    """The shares in the training configuration of Firefox Translations, and some single words."""
+    section = "training.augmentation"
+    if facts.source.has_case or facts.target.has_case:
+        reason = "Share of pairs in capital letters: headlines and warnings are otherwise translated badly."
+        yield ChosenSetting(section, "upper_case", 0.07, reason)
+        reason = "Share of pairs in which every word starts with a capital letter, as in titles."
+        yield ChosenSetting(section, "title_case", 0.05, reason)
+    reason = "Share of pairs without punctuation at the end, so that the translator does not rely on it."
+    yield ChosenSetting(section, "no_end_punctuation", 0.2, reason)
+    reason = "Share of pairs with typing errors in the source, so that a wrong letter does not spoil a translation."
+    yield ChosenSetting(section, "typos", 0.05, reason)
+    if facts.source.has_spaces and facts.target.has_spaces:
+        reason = "Share of pairs replaced by one word and its translation: single words are otherwise repeated."
+        yield ChosenSetting(section, "single_words", 0.03, reason)
 
 
 def _choose_decoding() -> Iterator[ChosenSetting]:

@@ -35,6 +35,11 @@ class SideFacts:
         """Whether white space separates the words; Chinese, Japanese and Thai have none."""
         return self.characters < 15 * self.words
 
+    @property
+    def has_case(self) -> bool:
+        """Whether the script has capital letters."""
+        return self.script in ("Latin", "Greek", "Cyrillic", "Armenian")
+
 
 @dataclass(frozen=True)
 class TextFacts:

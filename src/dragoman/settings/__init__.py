@@ -5,6 +5,7 @@ bounds are rejected, and all of them are reported together. A condition on sever
 the settings and returns a problem or None, listed in its section's `rules`.
 """
 
+from dragoman.settings.augmentation import Augmentation
 from dragoman.settings.base import Settings
 from dragoman.settings.data import CorpusFile, CorpusReference, Data, FilePair
 from dragoman.settings.decoding import Decoding
@@ -14,6 +15,7 @@ from dragoman.settings.text import Specials, Text
 from dragoman.settings.training import Training
 
 __all__ = [
+    "Augmentation",
     "CorpusFile",
     "CorpusReference",
     "Data",

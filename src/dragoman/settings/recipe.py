@@ -26,10 +26,21 @@ def _model_reads_training_pairs(recipe: Recipe) -> str | None:
     return f"data.max_tokens = {tokens} must be less than model.max_length = {limit}, which counts the end of sentence"
 
 
+def _only_subwords_spell_new_words(recipe: Recipe) -> str | None:
+    augmentation, tokenizer = recipe.training.augmentation, recipe.text.tokenizer
+    spelled = augmentation.upper_case + augmentation.title_case + augmentation.typos
+    if not spelled or tokenizer in ("bpe", "unigram"):
+        return None
+    return (
+        "training.augmentation: upper_case, title_case and typos need text.tokenizer = 'bpe' or 'unigram', not "
+        f"{tokenizer!r}, for which the changed words are unknown"
+    )
+
+
 class Recipe(Settings):
     """All settings of a translator and of its training."""
 
-    rules = (_shared_matrix_needs_joint, _model_reads_training_pairs)
+    rules = (_shared_matrix_needs_joint, _model_reads_training_pairs, _only_subwords_spell_new_words)
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         max_length=200,

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from dragoman.settings.augmentation import Augmentation
 from dragoman.settings.base import Probability, Seed, Settings, advanced
 
 
@@ -95,6 +96,7 @@ class Training(Settings):
         "float16 the loss is scaled; on a CPU, bfloat16 is used instead.",
     )
     seed: Seed = Field(1, description="Seed of initial weights, order of the data, and dropout.")
+    augmentation: Augmentation = Field(Augmentation(), description="Changes to training pairs.")
     device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto is a GPU if there is one.")
     batch_sentences: int | None = advanced(
         None,

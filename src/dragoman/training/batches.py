@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 import torch
 
+from dragoman.dataset.augmentation import PairAugmenter
 from dragoman.dataset.batch import Batch, Transform, make_batch, no_transform, take_rows, unpad
 from dragoman.dataset.buckets import Indices, Plan, plan_epoch
 from dragoman.dataset.prepare import Dataset
@@ -25,6 +26,9 @@ from dragoman.training.progress import Progress
 STEPS_AHEAD = 2
 """How many steps' batches are made in advance for a GPU. On a CPU, the thread would take time from the computation."""
 
+Group = tuple[Indices, int]
+"""Indices of pairs of similar length, and the epoch in which they are used."""
+
 Step = tuple[list[StagedBatch | list[Batch]], tuple[int, int, int]]
 """The batches of a step, and the numbers of step, epoch and group after it."""
 
@@ -33,7 +37,7 @@ class BatchStream:
     """The batches of each step, in order, for any number of epochs.
 
     Args:
-        recipe: Sizes of batches and steps, seed, BPE-dropout.
+        recipe: Sizes of batches and steps, seed, BPE-dropout, augmentation.
         data: Ids to learn from.
         start: Progress of the run; `step`, `epoch` and `group` continue from it.
         ranks: The processes that share each batch.
@@ -53,6 +57,8 @@ class BatchStream:
         self.prefetch = self.device.type == "cuda"
         self.step, self.epoch, self.group = start.step, start.epoch, start.group
         self.lengths = data.train.source.lengths + 1, data.train.target.lengths + 1  # eos counts
+        augmentation = self.settings.augmentation
+        self._augmenter = PairAugmenter(recipe, data) if any(augmentation.model_dump().values()) else None
         self.groups_per_step = self.settings.length_groups * self.settings.accumulation
         self.groups_per_epoch = len(self.plan(0))
         self._shares_groups = self.settings.length_groups % ranks.size == 0
@@ -64,7 +70,8 @@ class BatchStream:
         """Groups of sentences of similar length, in the order of an epoch."""
         settings, groups = self.settings, self.settings.length_groups
         sentences = settings.batch_sentences and max(1, settings.batch_sentences // groups)
-        return plan_epoch(*self.lengths, self._group_tokens, settings.seed, epoch, sentences)
+        source, target = self.lengths if self._augmenter is None else self._augmenter.lengths(epoch)
+        return plan_epoch(source, target, self._group_tokens, settings.seed, epoch, sentences)
 
     @property
     def groups_at_once(self) -> int:
@@ -97,43 +104,43 @@ class BatchStream:
         """The steps after the last one that `next_step` returned; runs ahead of it when prefetching."""
         step, groups, size = self.step, self._next_groups(self.epoch, self.group), self.settings.length_groups
         while True:
-            indices, epochs, numbers = zip(*islice(groups, self.groups_per_step), strict=True)
-            starts = range(0, len(indices), size)
-            batches = [self._batch(indices[start : start + size], step) for start in starts]
+            of_step, numbers = zip(*islice(groups, self.groups_per_step), strict=True)
+            starts = range(0, len(of_step), size)
+            batches = [self._batch(of_step[start : start + size], step) for start in starts]
             step += 1
-            yield batches, (step, epochs[-1], numbers[-1])
+            yield batches, (step, of_step[-1][1], numbers[-1])
 
-    def _next_groups(self, epoch: int, group: int) -> Iterator[tuple[Indices, int, int]]:
-        """The pairs of each group, its epoch, and the number of groups done in this epoch, itself included."""
+    def _next_groups(self, epoch: int, group: int) -> Iterator[tuple[Group, int]]:
+        """Each group, and the number of groups done in its epoch, itself included."""
         while True:
             plan = self.plan(epoch)
             for number in range(group, len(plan)):
-                yield plan[number], epoch, number + 1
+                yield (plan[number], epoch), number + 1
             epoch, group = epoch + 1, 0
 
-    def _batch(self, groups: Sequence[Indices], step: int) -> StagedBatch | list[Batch]:
+    def _batch(self, groups: Sequence[Group], step: int) -> StagedBatch | list[Batch]:
         batches = self._share(groups, step)
         if not self.prefetch:
             return batches
         source, target = self.data.source.vocabulary, self.data.target.vocabulary
         return StagedBatch([unpad(batch, source.pad, target.pad) for batch in batches], self.device.type == "cuda")
 
-    def _share(self, groups: Sequence[Indices], step: int) -> list[Batch]:
+    def _share(self, groups: Sequence[Group], step: int) -> list[Batch]:
         """This process's share of a batch: some of its groups, or some sentences of each group."""
         if any(self._bpe_dropout):
             return self._segmented(groups, step)
         if self._shares_groups:
-            return [self._collate(indices, step) for indices in self.ranks.share(list(groups))]
-        return [self._collate_share(indices, step) for indices in groups]
+            return [self._collate(group, step) for group in self.ranks.share(list(groups))]
+        return [self._collate_share(group, step) for group in groups]
 
-    def _segmented(self, groups: Sequence[Indices], step: int) -> list[Batch]:
+    def _segmented(self, groups: Sequence[Group], step: int) -> list[Batch]:
         """The share of a batch with BPE-dropout, which makes sentences longer than planned.
 
         All groups are cut into the same number of parts, each within the limit of a group: first come the first parts
         of all groups, then the second parts, and so on. Each process segments the whole batch, so that all of them
         have the same segmentations and the same number of parts.
         """
-        whole = [self._collate(indices, step) for indices in groups]
+        whole = [self._collate(group, step) for group in groups]
         parts = max(map(self._parts_needed, whole))
         if self._shares_groups:
             mine, first, every = self.ranks.share(whole), 0, 1
@@ -147,14 +154,20 @@ class BatchStream:
         rows, width = len(group.source), max(group.source.shape[1], group.target_output.shape[1])
         return math.ceil(rows / max(1, self._group_tokens // width))
 
-    def _collate_share(self, indices: Indices, step: int) -> Batch:
+    def _collate_share(self, group: Group, step: int) -> Batch:
         """This process's sentences of a group."""
-        own = self.ranks.share(indices)
-        return self._collate(own, step) if len(own) else self._take_rows(self._collate(indices[:1], step), slice(0))
+        indices, epoch = group
+        if len(own := self.ranks.share(indices)):
+            return self._collate((own, epoch), step)
+        return self._take_rows(self._collate((indices[:1], epoch), step), slice(0))
 
-    def _collate(self, indices: Indices, step: int) -> Batch:
-        source, target = self.data.source.vocabulary, self.data.target.vocabulary
-        return make_batch(self.data.train, indices, source, target, self._resegment(indices, step))
+    def _collate(self, group: Group, step: int) -> Batch:
+        indices, epoch = group
+        vocabularies = self.data.source.vocabulary, self.data.target.vocabulary
+        segmented = self._resegment(indices, step)
+        if self._augmenter is None:
+            return make_batch(self.data.train, indices, *vocabularies, segmented)
+        return make_batch(self._augmenter.change(indices, epoch), np.arange(len(indices)), *vocabularies, segmented)
 
     def _take_rows(self, group: Batch, rows: slice) -> Batch:
         return take_rows(group, rows, self.data.source.vocabulary.pad, self.data.target.vocabulary.pad)
@@ -167,5 +180,7 @@ class BatchStream:
 
     def _resegment(self, indices: Indices, step: int) -> list[Transform]:
         """How the source and target sentences of a group are segmented in a step."""
+        if not any(self._bpe_dropout):
+            return [no_transform, no_transform]
         generator = np.random.default_rng((self.settings.seed, step, int(indices[0])))
         return [partial(dropout, generator=generator) if dropout else no_transform for dropout in self._bpe_dropout]

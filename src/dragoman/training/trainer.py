@@ -177,7 +177,7 @@ class Trainer:
     def position(self) -> LogPosition:
         """Step, epoch (with a fraction) and seconds."""
         progress = self.state.progress
-        epoch = progress.epoch + progress.group / self.batches.groups_per_epoch
+        epoch = progress.epoch + min(1.0, progress.group / self.batches.groups_per_epoch)
         return {"step": progress.step, "epoch": round(epoch, 4), "seconds": round(progress.seconds, 2)}
 
     def _log_step(self) -> None:

@@ -1,0 +1,116 @@
+"""Training pairs that are changed in some epochs, as the settings of `training.augmentation` demand."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.dataset.batch import ChangedPairs
+from dragoman.dataset.buckets import Indices
+from dragoman.dataset.encode import PairEncoder
+from dragoman.dataset.prepare import Dataset
+from dragoman.settings import Augmentation, Recipe
+from dragoman.text.sentence_changes import SentenceChanges
+
+Integers = NDArray[np.integer[Any]]
+IdPair = tuple[Any, Any]
+"""The ids of a source and of its target, in arrays or lists."""
+
+KINDS = tuple(Augmentation.model_fields)
+CASES = ("upper_case", "title_case")
+STREAM = 1  # distinguishes these random numbers from those of the order of an epoch
+
+
+class PairAugmenter:
+    """Changes pairs, each in at most one way, which depends only on the seed, the epoch and the index of the pair.
+
+    Batches are planned before the text is changed. A pair that would become longer than planned, or than
+    `data.max_tokens`, remains unchanged.
+
+    Args:
+        recipe: Shares, seed, languages and limits.
+        data: The pairs, their tokenizers and the dictionary.
+    """
+
+    def __init__(self, recipe: Recipe, data: Dataset) -> None:
+        self._pairs, self._seed, self._limit = data.train, recipe.training.seed, recipe.data.max_tokens
+        self._source = SentenceChanges(data.source, recipe.data.source_language)
+        self._target = SentenceChanges(data.target, recipe.data.target_language)
+        words = PairEncoder(data.source, data.target, self._limit)
+        self._words = words.encode([each for each, _ in data.dictionary], [each for _, each in data.dictionary])
+        shares = recipe.training.augmentation.model_dump()
+        shares["single_words"] *= len(self._words) > 0
+        self._bounds = np.round(np.minimum(np.cumsum([0, *shares.values()]), 1) * 2**32).astype(np.int64)
+        self._draws = lru_cache(maxsize=2)(self._draw)  # of this epoch, and of the next one
+
+    def lengths(self, epoch: int) -> tuple[Integers, Integers]:
+        """The planned number of tokens of each source and of each target in an epoch, eos included, (pairs,) each.
+
+        Capital letters make a pair so much longer that its length is computed, not estimated.
+        """
+        draws = self._draws(epoch)
+        source, target = self._pairs.source.lengths, self._pairs.target.lengths
+        for kind, first, end in zip(KINDS, self._bounds, self._bounds[1:], strict=False):
+            chosen = np.flatnonzero((draws >= first) & (draws < end))
+            if kind == "single_words" and len(chosen):
+                words = self._entries(draws[chosen])
+                source[chosen], target[chosen] = self._words.source.lengths[words], self._words.target.lengths[words]
+            elif kind == "typos":
+                source[chosen] = self._longest_with_typos(source[chosen])
+            elif kind in CASES:
+                for index in chosen.tolist():
+                    source[index], target[index] = map(len, self._change(kind, self._pair(index), ""))
+        return source + 1, target + 1
+
+    def change(self, indices: Indices, epoch: int) -> ChangedPairs:
+        """The pairs with these indices as they are in an epoch, in this order."""
+        pairs = [self._pair(index) for index in indices.tolist()]
+        draws = self._draws(epoch)[indices]
+        kinds = np.searchsorted(self._bounds[1:], draws, side="right")
+        for place in np.flatnonzero(kinds < len(KINDS)).tolist():
+            kind = KINDS[kinds[place]]
+            if kind == "single_words":
+                entry = self._entries(draws[place])
+                pairs[place] = self._words.source[entry], self._words.target[entry]
+            else:
+                pairs[place] = self._change(kind, pairs[place], f"{self._seed} {epoch} {indices[place]}")
+        return ChangedPairs([source for source, _ in pairs], [target for _, target in pairs])
+
+    def _pair(self, index: int) -> IdPair:
+        return self._pairs.source[index], self._pairs.target[index]
+
+    def _draw(self, epoch: int) -> NDArray[np.uint32]:
+        """A random number for each pair, (pairs,)."""
+        generator = np.random.Generator(np.random.PCG64([self._seed, epoch, STREAM]))
+        return generator.integers(2**32, size=len(self._pairs), dtype=np.uint32)
+
+    def _entries(self, draws: Any) -> Any:
+        """The entries of the dictionary that replace pairs: equal shares of the random numbers."""
+        first, end = self._bounds[-2:]
+        return (draws - first) * len(self._words) // (end - first)
+
+    def _longest_with_typos(self, length: Any) -> Any:
+        """The maximum number of tokens of a source of this length, or of several, that gets typing errors."""
+        return np.minimum(length + 2 + length // 6, self._limit)
+
+    def _change(self, kind: str, pair: IdPair, seed: str) -> IdPair:
+        """A pair, changed in one way if it does not become too long."""
+        longest = self._limit, self._limit
+        if kind == "typos":
+            changed: IdPair = self._source.typos(pair[0], seed), pair[1]
+            longest = int(self._longest_with_typos(len(pair[0]))), self._limit
+        elif kind == "no_end_punctuation":
+            changed = self._source.without_end(pair[0]), self._target.without_end(pair[1])
+            longest = len(pair[0]), len(pair[1])
+            if any(np.array_equal(one, other) for one, other in zip(changed, pair, strict=True)):
+                return pair
+        elif kind == "upper_case":
+            changed = self._source.upper_case(pair[0]), self._target.upper_case(pair[1])
+        else:
+            assert kind == "title_case"
+            changed = self._source.title_case(pair[0]), self._target.title_case(pair[1])
+        fits = all(0 < len(side) <= limit for side, limit in zip(changed, longest, strict=True))
+        return changed if fits else pair

@@ -1,0 +1,93 @@
+"""Scores of a translator on text with capital letters, missing punctuation and typing errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dragoman.evaluation.metrics import CorpusScores, corpus_scores
+from dragoman.text.augmentation import TEXT_CHANGES
+from dragoman.translator import Translator
+
+SEED = "perturbed"  # training draws its typing errors with seeds that start with a number
+
+
+@dataclass(frozen=True)
+class PerturbedScores:
+    """Scores on text that is changed in one way.
+
+    `changed` is the number of pairs with a change. `bleu` and `chrf` ignore case. `bleu_share` and `chrf_share` are
+    the scores divided by those on the unchanged text; they are None if those are zero.
+    """
+
+    changed: int
+    bleu: float
+    chrf: float
+    bleu_share: float | None
+    chrf_share: float | None
+    bleu_signature: str
+    chrf_signature: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+def evaluate_perturbed(
+    translator: Translator, sources: Sequence[str], references: Sequence[str], translations: Sequence[str]
+) -> dict[str, PerturbedScores]:
+    """Scores on the text as it is (`clean`) and after each change that training can make to whole sentences.
+
+    The changes are those of `training.augmentation`, made to every pair; the typing errors are always the same. Where
+    the punctuation at the end is missing in the source, it is removed from the reference too.
+
+    Args:
+        translator: The translator to score.
+        sources: Texts to translate.
+        references: The reference translation of each.
+        translations: The translations of the unchanged texts.
+    """
+    data = translator.bundle.recipe.data
+    languages = data.source_language, data.target_language
+    pairs = list(zip(sources, references, strict=True))
+    clean = corpus_scores(translations, references, lowercase=True)
+    scores = {"clean": _compare(clean, clean, 0)}
+    for kind, change in TEXT_CHANGES.items():
+        changed = [change(*pair, languages, f"{SEED} {index}") for index, pair in enumerate(pairs)]
+        number = sum(one != other for one, other in zip(changed, pairs, strict=True))
+        translated = [str(each) for each in translator([source for source, _ in changed])] if number else translations
+        found = corpus_scores(translated, [reference for _, reference in changed], lowercase=True)
+        scores[kind] = _compare(found, clean, number)
+    return scores
+
+
+def perturbed_table(scores: Mapping[str, PerturbedScores]) -> str:
+    """The scores as text, one line for each kind of text."""
+    (first, *_) = scores.values()
+    lines = [
+        f"BLEU {first.bleu_signature}, chrF {first.chrf_signature}",
+        f"{'':18}  {'changed':>8}  {'BLEU':>6}  {'of clean':>8}  {'chrF':>6}  {'of clean':>8}",
+    ]
+    for name, each in scores.items():
+        shares = ("-" if share is None else f"{share:.1%}" for share in (each.bleu_share, each.chrf_share))
+        bleu_share, chrf_share = (f"{share:>8}" for share in shares)
+        words = name.replace("_", " ")
+        lines.append(f"{words:18}  {each.changed:8,}  {each.bleu:6.2f}  {bleu_share}  {each.chrf:6.2f}  {chrf_share}")
+    return "\n".join(lines)
+
+
+def _compare(scores: CorpusScores, clean: CorpusScores, changed: int) -> PerturbedScores:
+    return PerturbedScores(
+        changed=changed,
+        bleu=scores["bleu"],
+        chrf=scores["chrf"],
+        bleu_share=_share(scores["bleu"], clean["bleu"]),
+        chrf_share=_share(scores["chrf"], clean["chrf"]),
+        bleu_signature=scores["bleu_signature"],
+        chrf_signature=scores["chrf_signature"],
+    )
+
+
+def _share(score: float, clean: float) -> float | None:
+    return round(score / clean, 4) if clean else None

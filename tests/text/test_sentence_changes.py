@@ -1,0 +1,49 @@
+"""Changes to ids are the same as changes to text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from dragoman.settings import Text
+from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case, without_end
+from dragoman.text.registry import train_tokenizers
+from dragoman.text.sentence_changes import SentenceChanges
+from dragoman.text.tokenizer import Tokenizer
+
+ODD = ["<0x41> <unk> ▁ ☃", "日本語。 क्षत्रिय।", "a", "Hund ! ?", "...", "Ein Hund", "ein „hund“?!"]
+
+
+@pytest.fixture(scope="module")
+def texts(corpus: Path) -> list[str]:
+    return [*corpus.joinpath("train.de").read_text("utf-8").splitlines(), *ODD]
+
+
+@pytest.fixture(scope="module", params=["bpe", "unigram"])
+def tokenizer(texts: list[str], request: pytest.FixtureRequest) -> Tokenizer:
+    settings = Text(vocabulary_size=600, tokenizer=request.param)
+    return train_tokenizers(texts[:300], texts[:300], settings, source_language="de", target_language="en")[0]
+
+
+def test_changed_ids_are_those_of_the_changed_text(texts: list[str], tokenizer: Tokenizer) -> None:
+    changes = SentenceChanges(tokenizer, "de")
+    for text, ids in zip(texts, map(np.array, tokenizer.encode(texts)), strict=True):
+        text = tokenizer.decode(ids.tolist())
+        expected = tokenizer.encode(
+            [to_upper_case(text, "de"), to_title_case(text, "de"), without_end(text), add_typos(text, Random("5"))]
+        )
+        found = [changes.upper_case(ids), changes.title_case(ids), changes.without_end(ids), changes.typos(ids, "5")]
+        assert found == expected
+
+
+def test_unknown_words_remain_unknown(texts: list[str]) -> None:
+    settings = Text(vocabulary_size=100, byte_fallback=False)
+    tokenizer = train_tokenizers(texts[:9], texts[:9], settings, source_language="de", target_language="en")[0]
+    changes, unk = SentenceChanges(tokenizer, "de"), tokenizer.vocabulary.unk
+    (ids,) = map(np.array, tokenizer.encode(["ein ☃."]))
+    assert unk in ids
+    for changed in (changes.upper_case(ids), changes.title_case(ids), changes.without_end(ids), changes.typos(ids, "")):
+        assert tokenizer.decode(changed).endswith(tokenizer.decode(ids.tolist()).split()[-1])
