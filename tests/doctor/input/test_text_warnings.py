@@ -9,10 +9,14 @@ import pytest
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import read_corpus
+from dragoman.dataset.prepare import Dataset
 from dragoman.doctor import check_texts
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
+from dragoman.doctor.input.text_warnings import check_with
 from dragoman.doctor.input.training_text import describe_text, read_training_text
 from dragoman.errors import UserError
+from dragoman.settings import Augmentation
+from dragoman.training.finish import describe_training_text
 from dragoman.translator import Translator
 
 MAX_ORDINARY = 0.005  # share of ordinary lines that may have a warning
@@ -86,6 +90,17 @@ def test_a_form_that_the_training_text_has_is_not_reported(translator: Translato
     described = describe_text(sources * 10, ["a dog"] * 40)
     bundle = replace(translator.bundle, training_text=described.model_dump())
     assert check_texts(bundle, sources) == []
+
+
+def test_forms_that_the_augmentation_shows_are_ordinary(prepared: Dataset) -> None:
+    plain, augmented = (
+        describe_training_text(replace(prepared, dictionary=[("Hund", "dog")]), augmentation)
+        for augmentation in (Augmentation(), Augmentation(upper_case=0.1, single_words=0.1))
+    )
+    for kind in ("capitals", "single-word"):
+        assert [warning.kind for warning in check_with(plain, 1, UNUSUAL[kind], "en")] == [kind]
+        assert not check_with(augmented, 1, UNUSUAL[kind], "en")
+    assert plain == describe_training_text(prepared, Augmentation(single_words=0.1)), "there is no dictionary"
 
 
 def test_lower_case_translators_do_not_report_capitals(translator: Translator) -> None:
