@@ -1,14 +1,21 @@
-"""Writes docs/recipes.md from the declarations in src/dragoman/settings."""
+"""Writes docs/recipes.md from the declarations in src/dragoman/settings, and what dragoman init chooses.
+
+The latter is recipes/own-data.toml, and the table of sizes in docs/own-data.md.
+"""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
+from dragoman.planning.plan import PlannedRecipe, Texts, plan_with
+from dragoman.planning.text_facts import SideFacts, TextFacts
+from dragoman.recipe import build_recipe
 from dragoman.settings import CorpusFile, FilePair, Recipe, Settings
 from dragoman.settings.recipe_errors import Location, describe_schema, section_at
 
@@ -91,5 +98,54 @@ def _default(field: FieldInfo) -> str:
     return "unset" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`"
 
 
+HEADER = """\
+# What dragoman init chooses for 30,000 pairs of German and English. It is better to run it with your own text, because
+# the values depend on the text, on the time and on the machine. All settings: docs/recipes.md.
+"""
+PAIRS = (1_000, 10_000, 30_000, 100_000, 1_000_000, 10_000_000)
+ROWS = (
+    "text.vocabulary_size",
+    *("model.d_model", "model.encoder_layers", "model.dropout"),
+    *("training.epochs", "training.batch_tokens", "training.learning_rate", "training.warmup_steps"),
+)
+GPU = 3e14  # operations per second, at which even a large model is trained within a day
+
+
+def plan(pairs: int) -> PlannedRecipe:
+    """The recipe for a number of pairs of sentences with 60 characters."""
+    side = SideFacts(60 * pairs, 11 * pairs, "Latin")
+    return plan_with(Texts(("de", "en"), ["my/train.{lang}"]), TextFacts(pairs, side, side), None, GPU)
+
+
+def own_data_recipe() -> str:
+    """The recipe to copy."""
+    name, settings = "own-data", plan(30_000).text.partition("# The run is written")
+    return HEADER + "\n" + (settings[1] + settings[2]).replace('name = "de-en"', f'name = "{name}"')
+
+
+def table_of_sizes() -> str:
+    """The most important settings for several amounts of text, as a table in Markdown."""
+    recipes = [build_recipe(tomllib.loads(plan(pairs).text)) for pairs in PAIRS]
+    lines = ["| | " + " | ".join(f"{pairs:,} pairs" for pairs in PAIRS) + " |", "| --- " * (len(PAIRS) + 1) + "|"]
+    for row in ROWS:
+        section, key = row.split(".")
+        values = [getattr(getattr(recipe, section), key) for recipe in recipes]
+        lines.append(f"| `{row}` | " + " | ".join(f"{value:g}" for value in values) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def with_table(page: str) -> str:
+    """The page with the current table of sizes."""
+    before, start, rest = page.partition(START)
+    return before + start + "\n" + table_of_sizes() + END + rest.partition(END)[2]
+
+
+START, END = "<!-- Written by `make docs` from what dragoman init chooses. -->\n", "<!-- End of the table. -->"
+
+
 if __name__ == "__main__":
-    Path(__file__).with_name("recipes.md").write_text(render(), encoding="utf-8", newline="\n")
+    docs = Path(__file__).parent
+    (docs / "recipes.md").write_text(render(), encoding="utf-8", newline="\n")
+    (docs.parent / "recipes" / "own-data.toml").write_text(own_data_recipe(), encoding="utf-8", newline="\n")
+    page = (docs / "own-data.md").read_text(encoding="utf-8")
+    (docs / "own-data.md").write_text(with_table(page), encoding="utf-8", newline="\n")

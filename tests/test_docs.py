@@ -205,7 +205,7 @@ def test_errors_in_corpora_are_documented(problem: str, tmp_path: Path, monkeypa
 
 
 def test_errors_in_recipes_are_documented() -> None:
-    (example,) = (block.text for block in blocks("text") if "3 problems" in block.text)
+    (example,) = (block.text for block in blocks("text") if "4 problems" in block.text)
     wrong = ["model.d_modle=256", "model.heads=3", "training.learning_rate=-1"]
     document = tomllib.loads(builtin_recipes()["own-data"].read_text(encoding="utf-8"))
     with pytest.raises(UserError) as error:

@@ -35,5 +35,9 @@ def test_package_contains_all_recipes() -> None:
 
 
 def test_documentation_of_settings_is_up_to_date() -> None:
-    page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
-    assert page == runpy.run_path(str(ROOT / "docs" / "generate_recipes.py"))["render"](), "run make docs"
+    written = runpy.run_path(str(ROOT / "docs" / "generate_recipes.py"))
+    page, own_data = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("recipes.md", "own-data.md"))
+    assert page == written["render"](), "run make docs"
+    assert own_data == written["with_table"](own_data), "run make docs"
+    recipe = (ROOT / "recipes" / "own-data.toml").read_text(encoding="utf-8")
+    assert recipe == written["own_data_recipe"](), "run make docs"

@@ -127,8 +127,23 @@ def plan_recipe(texts: Texts, minutes: float | None, data_directory: Path | None
     """
     data, cleaned = clean_data(texts.data(), data_directory, log)
     facts = collect_facts(data.train, texts.languages, data_directory)
+    return plan_with(texts, facts, minutes, operations_per_second(), cleaned)
+
+
+def plan_with(
+    texts: Texts, facts: TextFacts, minutes: float | None, operations: float, cleaned: CleanedText | None = None
+) -> PlannedRecipe:
+    """The recipe for a text of which the facts are known.
+
+    Args:
+        texts: The text, which is not read.
+        facts: The facts about its training pairs.
+        minutes: The time for training; None chooses a number of epochs.
+        operations: Result of `operations_per_second`.
+        cleaned: What was left out of the training text.
+    """
+    size, parameters, budget = choose_size(facts, minutes, operations)
     name = "-".join(texts.languages)
-    size, parameters, budget = choose_size(facts, minutes, operations_per_second())
     text = recipe_text(name, _choose_data(texts, facts, cleaned), choose_settings(facts, size, budget))
     return PlannedRecipe(name, text, facts, budget, parameters, cleaned)
 
@@ -173,9 +188,9 @@ def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None) ->
             "data", "max_tokens", 128, "Longer pairs are left out: they are often misaligned, and need much memory."
         ),
     ]
-    if cleaned:
-        reason = f"Leave out pairs with problems: {cleaned}."
-        choices.append(ChosenSetting("data", "clean", True, reason))
+    if texts.clean:
+        found = str(cleaned) if cleaned else "duplicates, misaligned lines, wrong languages and others"
+        choices.append(ChosenSetting("data", "clean", True, f"Leave out pairs with problems: {found}."))
     if not texts.validation:
         reason = (
             "Without validation text, this many pairs of the training text are held out: a twentieth, at most 1,000 …"
@@ -184,7 +199,7 @@ def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None) ->
         together = (
             "… in blocks of neighboring pairs, because neighbors are similar: single pairs would be too easy."
             if facts.similar_neighbors
-            else "… one by one, because neighboring pairs are not similar."
+            else "… one by one; a larger number holds out blocks of neighbors, which documents need."
         )
         choices[4:4] = [
             ChosenSetting("data", "validation_pairs", held_out, reason),
