@@ -36,7 +36,11 @@ class Engine(Protocol):
         ...
 
     def translate(
-        self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
+        self,
+        sources: Sequence[Ids],
+        prefixes: Sequence[Ids] | None = None,
+        trace: BeamTrace | None = None,
+        n_best: int | None = None,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, best first; all samples with minimum Bayes risk.
 
@@ -44,6 +48,7 @@ class Engine(Protocol):
             sources: Ids of each sentence, at least one and at most max_length - 1.
             prefixes: Ids that each translation must begin with.
             trace: Records the beam search.
+            n_best: Number of hypotheses, instead of that of the settings.
 
         Raises:
             UserError: The engine cannot record its search.

@@ -38,17 +38,24 @@ class StepEngine:
         self._process = os.getpid()
 
     def translate(
-        self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
+        self,
+        sources: Sequence[Ids],
+        prefixes: Sequence[Ids] | None = None,
+        trace: BeamTrace | None = None,
+        n_best: int | None = None,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, see `Engine.translate`."""
         assert trace is None or len(sources) == 1, "a trace numbers the sentences of one batch"
         use_one_thread_after_fork(self._process)
+        decoding = self.request.decoding
+        if n_best is not None:
+            decoding = decoding.model_copy(update={"n_best": n_best})
 
         def search(batch: list[int]) -> list[list[Hypothesis]]:
             batch_prefixes = [prefixes[index] for index in batch] if prefixes else []
             source, constraints = self._inputs([sources[index] for index in batch], batch_prefixes)
             keys = [zlib.crc32(np.array(sources[index], dtype=np.int64).tobytes()) for index in batch]
-            return decode(self.decoder, source, self.request.decoding, constraints, trace, keys)
+            return decode(self.decoder, source, decoding, constraints, trace, keys)
 
         batches = batches_by_length(sources, self.request)
         found: list[list[Hypothesis]] = [[] for _ in sources]

@@ -92,24 +92,29 @@ class CTranslate2Engine:
         return open_other_engine(replace(self.request, path=None, compute_type="float32"))
 
     def translate(
-        self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
+        self,
+        sources: Sequence[Ids],
+        prefixes: Sequence[Ids] | None = None,
+        trace: BeamTrace | None = None,
+        n_best: int | None = None,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, see `Engine.translate`."""
         if trace is not None:
             raise UserError("the engine ctranslate2 cannot record its search; use the engine cpu or torch")
         if prefixes and any(map(len, prefixes)):
-            return self._other.translate(sources, prefixes)
+            return self._other.translate(sources, prefixes, n_best=n_best)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         batches = batches_by_length(sources, self.request)
         pending = [self._submit([sources[index] for index in batch]) for batch in batches]
         scores = []
         for batch, results in zip(batches, pending, strict=True):
             for index, result in zip(batch, results, strict=True):
-                found[index] = self._best(result.result(), self._limit(sources[index]))
+                hypotheses = self._best(result.result(), self._limit(sources[index]))
+                found[index] = hypotheses[: n_best or self.request.decoding.n_best]
             scores.append(self._submit_unscored(batch, sources, found))
         for batch, results in zip(batches, scores, strict=True):
             self._add_scores(batch, found, results)
-        self._search_unfinished(sources, found)
+        self._search_unfinished(sources, found, n_best)
         return found
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
@@ -141,7 +146,7 @@ class CTranslate2Engine:
         return results
 
     def _best(self, result: Any, limit: int) -> list[Hypothesis]:
-        """The n_best hypotheses, best first, without log-probabilities; none if the beam reached the limit.
+        """All hypotheses, best first, without log-probabilities; none if the beam reached the limit.
 
         In a greedy search, eos is forced at the limit, so its hypothesis consists of the tokens up to the limit; it has
         no score yet.
@@ -154,7 +159,7 @@ class CTranslate2Engine:
         totals = [score * length**_NO_PENALTY for score, length in zip(result.scores, lengths, strict=True)]
         penalties = [length_penalty(length, decoding.length_penalty) for length in lengths]
         scores = [total / penalty for total, penalty in zip(totals, penalties, strict=True)]
-        order = sorted(range(len(scores)), key=lambda index: -scores[index])[: decoding.n_best]
+        order = sorted(range(len(scores)), key=lambda index: -scores[index])
         return [Hypothesis([ids[token] for token in result.hypotheses[i][:-1]], [], scores[i]) for i in order]
 
     def _needs_scores(self, hypothesis: Hypothesis) -> bool:
@@ -189,10 +194,10 @@ class CTranslate2Engine:
                 ]
                 found[index] = sorted(scored, key=lambda hypothesis: -hypothesis.score)
 
-    def _search_unfinished(self, sources: Sequence[Ids], found: list[list[Hypothesis]]) -> None:
+    def _search_unfinished(self, sources: Sequence[Ids], found: list[list[Hypothesis]], n_best: int | None) -> None:
         """Search the sentences without a hypothesis by another engine."""
         unfinished = [index for index, hypotheses in enumerate(found) if not hypotheses]
         if unfinished:
-            searched = self._other.translate([sources[index] for index in unfinished])
+            searched = self._other.translate([sources[index] for index in unfinished], n_best=n_best)
             for index, hypotheses in zip(unfinished, searched, strict=True):
                 found[index] = hypotheses
