@@ -63,15 +63,22 @@ def translate(
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
     translator = open_translator(bundle, overrides, options, ensemble or [])
     lines: Iterable[str] = texts or (read_lines(source) if source else decode_lines(sys.stdin.buffer, "standard input"))
-    truncated = 0
+    truncated = faulty = 0
     with open_output(output) as file:
         translations = translator.stream(lines, read_lines(prefixes) if prefixes else None)
         for translation in with_progress(translations, shown=sys.stderr.isatty() and not (texts or file.isatty())):
             truncated += translation.truncated
+            faulty += bool(translation.problems)
             file.write((to_json(translation) if as_json else to_line(translation)) + "\n")
     if truncated:
         print(
             f"dragoman: warning: translated only the beginning of {counted(truncated, 'line')} longer than the model's "
             f"limit of {translator.source_limit} tokens",
+            file=sys.stderr,
+        )
+    if faulty:
+        print(
+            f"dragoman: warning: {counted(faulty, 'translation')} with missing, repeated or invented placeholders, "
+            "URLs or numbers; --json prints them as problems",
             file=sys.stderr,
         )

@@ -10,7 +10,7 @@ import regex
 
 from dragoman.text.masking import ALL_RESERVED, Masking, replace_reserved
 
-COPY_EXAMPLES = 10
+COPY_EXAMPLES = 5
 """One of this many pairs without a span becomes an example of copying."""
 
 ONLY_SPANS = 0.05

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dragoman.bundle import Bundle
-from dragoman.engines.protocol import Engine, Ids
+from dragoman.engines.protocol import Copies, Engine, Ids
 from dragoman.errors import UserError
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
-from dragoman.text.masked_text import decode_masked, encode_masked, mask_texts, masking_of
+from dragoman.text.masked_text import decode_masked, encode_masked, mask_texts, masking_of, reserved_ids
 from dragoman.text.masking import Mask
 from dragoman.text.translation import Translation
 
@@ -31,8 +31,8 @@ class TextSearch:
     """Translates texts by an engine, which sees only ids.
 
     Spans that the bundle masks, such as placeholders, are replaced by reserved tokens before the search and restored
-    after it. If a translation lacks, repeats or adds one, the best hypothesis of the beam without such a problem is
-    preferred.
+    after it. Hypotheses that contain each of them as often as the source are preferred. If there is none, the text is
+    translated again by a search that allows no others.
     """
 
     bundle: Bundle
@@ -69,15 +69,17 @@ class TextSearch:
         nonempty = [index for index, source in enumerate(sources) if source.ids]
         found: list[list[Hypothesis]] = [[] for _ in sources]
 
-        def translate(indices: list[int], trace: BeamTrace | None = None, n_best: int | None = None) -> None:
+        def translate(indices: list[int], copies: list[Copies] | None = None) -> None:
             ids = [sources[index].ids for index in indices]
             forced = [prefixes[index] for index in indices] if prefixes and any(prefixes) else None
-            for index, hypotheses in zip(indices, self.engine.translate(ids, forced, trace, n_best), strict=True):
+            for index, hypotheses in zip(indices, self.engine.translate(ids, forced, trace, copies), strict=True):
                 found[index] = hypotheses
 
-        translate(nonempty, trace)
-        if again := [index for index in nonempty if self._needs_more(sources[index], found[index])]:
-            translate(again, n_best=self.decoding.beam_size)
+        translate(nonempty)
+        if faulty := [index for index in nonempty if not self._has_faultless(sources[index], found[index])]:
+            if trace is not None:
+                trace.steps.clear()
+            translate(faulty, [self._copies(sources[index]) for index in faulty])
         return [self._rank(source, hypotheses) for source, hypotheses in zip(sources, found, strict=True)]
 
     def translation(self, source: SourceText, hypotheses: Sequence[Hypothesis]) -> Translation:
@@ -104,11 +106,13 @@ class TextSearch:
         ours, theirs = self.bundle.source.vocabulary.tokens, self.bundle.target.vocabulary.tokens
         return source.mask.problems((ours[each] for each in source.ids), (theirs[each] for each in hypothesis.tokens))
 
-    def _needs_more(self, source: SourceText, hypotheses: Sequence[Hypothesis]) -> bool:
-        """Whether the first hypothesis has a problem, and the beam has more hypotheses than were returned."""
-        decoding = self.decoding
-        searched = not (decoding.sampling or decoding.mbr_samples) and decoding.beam_size > decoding.n_best
-        return searched and bool(self._problems(source, hypotheses[0]))
+    def _has_faultless(self, source: SourceText, hypotheses: Sequence[Hypothesis]) -> bool:
+        return masking_of(self.bundle.source) is None or not all(self._problems(source, each) for each in hypotheses)
+
+    def _copies(self, source: SourceText) -> Copies:
+        """The reserved tokens of a text: ids in the target vocabulary with their counts."""
+        ours, theirs = reserved_ids(self.bundle.source), reserved_ids(self.bundle.target)
+        return {target: source.ids.count(index) for index, target in zip(ours, theirs, strict=True)}
 
     def _rank(self, source: SourceText, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """The hypotheses to return, those without problems first; by their risk, for minimum Bayes risk decoding."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
-from dragoman.text.masking import Mask, Masking
+from dragoman.text.masking import ALL_RESERVED, Mask, Masking
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.vocabulary import Vocabulary
@@ -15,6 +15,11 @@ from dragoman.text.vocabulary import Vocabulary
 def masking_of(tokenizer: Tokenizer) -> Masking | None:
     """Which spans the bundles of a tokenizer mask; None if it has no reserved tokens."""
     return tokenizer.masking if isinstance(tokenizer, SubwordTokenizer) else None
+
+
+def reserved_ids(tokenizer: Tokenizer) -> list[int]:
+    """The ids of reserved tokens, in the order of `ALL_RESERVED`; none if the tokenizer has no reserved tokens."""
+    return [tokenizer.vocabulary.ids[token] for token in ALL_RESERVED] if masking_of(tokenizer) else []
 
 
 def mask_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Mask]:

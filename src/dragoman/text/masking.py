@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from zlib import crc32
 
-from dragoman.text.number_forms import SINGLE_DIGIT, number_form
+from dragoman.text.number_forms import number_form
 from dragoman.text.placeholders import Span, SpanKind, find_spans
 
 SLOTS: dict[SpanKind, int] = {"placeholder": 8, "tag": 8, "link": 4, "number": 8, "emoji": 4}
@@ -90,10 +90,10 @@ class Masking:
     """Which spans are masked.
 
     Attributes:
-        rewritten: Forms of numbers that stay text, because the target language writes them differently.
+        numbers_as_text: Forms of numbers that are not masked, see `NumberCounts.as_text`.
     """
 
-    rewritten: frozenset[str] = frozenset()
+    numbers_as_text: frozenset[str] = frozenset()
 
     def mask(self, text: str) -> Mask:
         """Mask a sentence to translate; the spans are numbered in their order.
@@ -129,8 +129,7 @@ class Masking:
         return [span for span in find_spans(text) if span.kind != "number" or self._is_masked(text, span)]
 
     def _is_masked(self, text: str, number: Span) -> bool:
-        form = number_form(text[number.start : number.end])
-        return form != SINGLE_DIGIT and form not in self.rewritten
+        return number_form(text[number.start : number.end]) not in self.numbers_as_text
 
 
 def _assign(text: str, spans: Sequence[Span], characters_of: Callable[[SpanKind], Iterator[str]]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Forms of numbers, and which of them a language pair writes differently on both sides."""
+"""Forms of numbers, and which of them a translator should see as text instead of copying them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MIN_COUNT = 20
 """A form that occurs less often in the training text is assumed to be copied."""
 
 MIN_COPIED = 0.9
-"""A form is rewritten if the target repeats less than this share of its numbers."""
+"""A form stays text if the target repeats less than this share of its numbers."""
 
-SINGLE_DIGIT = "0"
-"""The form of the ten numbers that are never masked: they often decide the grammar (1 file, 2 files)."""
+SINGLE_DIGIT, MIN_SINGLE_DIGITS = "0", 500
+"""Single digits stay text if there are enough to learn them: they often decide the grammar (1 file, 2 files)."""
 
 _DIGITS = regex.compile(r"\d+")
 
@@ -48,11 +48,12 @@ class NumberCounts:
             self.found[form] += count
             self.copied[form] += min(count, repeated[number])
 
-    def rewritten(self) -> list[str]:
-        """The forms that the targets do not repeat, sorted."""
-        return sorted(
+    def as_text(self) -> list[str]:
+        """The forms that are not masked, sorted: those that targets do not repeat, and single digits."""
+        forms = {
             form for form, count in self.found.items() if count >= MIN_COUNT and self.copied[form] < MIN_COPIED * count
-        )
+        }
+        return sorted(forms | ({SINGLE_DIGIT} if self.found[SINGLE_DIGIT] >= MIN_SINGLE_DIGITS else set()))
 
 
 def _numbers(text: str) -> Counter[str]:

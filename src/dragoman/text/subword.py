@@ -51,8 +51,8 @@ class SubwordTokenizer:
         self._never_shown = {self.vocabulary.pad, self.vocabulary.bos, self.vocabulary.eos}
         self._reserved = {self.vocabulary.ids[token] for token in ALL_RESERVED} if masking else set()
 
-    def with_masking(self, masking: Masking) -> SubwordTokenizer:
-        """The same tokenizer, which masks other spans."""
+    def with_masking(self, masking: Masking | None) -> SubwordTokenizer:
+        """The same tokenizer, which masks other spans or, with None, treats reserved characters as text."""
         return SubwordTokenizer(self.kind, self.pre_tokenizer, self.vocabulary.specials, self._backend, masking)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
@@ -94,7 +94,7 @@ class SubwordTokenizer:
             "specials": self.vocabulary.specials.model_dump(),
             "tokenizer": json.loads(self._backend.to_str()),
         }
-        return data | ({"rewritten_numbers": sorted(self.masking.rewritten)} if self.masking else {})
+        return data | ({"numbers_as_text": sorted(self.masking.numbers_as_text)} if self.masking else {})
 
 
 class _Stored(Settings):
@@ -102,7 +102,7 @@ class _Stored(Settings):
     pre_tokenizer: PreTokenizer
     specials: Specials
     tokenizer: dict[str, Any]
-    rewritten_numbers: frozenset[str] | None = None  # None: the vocabulary has no reserved tokens
+    numbers_as_text: frozenset[str] | None = None  # None: the vocabulary has no reserved tokens
 
 
 def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
@@ -128,7 +128,7 @@ def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
         raise UserError(
             f"the {stored.type} tokenizer is broken: ids must be 0 to n, with the four special tokens first"
         )
-    masking = None if stored.rewritten_numbers is None else Masking(stored.rewritten_numbers)
+    masking = None if stored.numbers_as_text is None else Masking(stored.numbers_as_text)
     if masking and not ids.keys() >= set(ALL_RESERVED):
         raise UserError(f"the {stored.type} tokenizer is broken: its vocabulary lacks reserved tokens")
     return SubwordTokenizer(stored.type, stored.pre_tokenizer, stored.specials, backend, masking)

@@ -14,7 +14,7 @@ from dragoman.engines.batching import batches_by_length
 from dragoman.engines.choose import open_engine as open_other_engine
 from dragoman.engines.ctranslate2.convert import conversion_directory, convert, unsupported_settings
 from dragoman.engines.ctranslate2.workers import Workers
-from dragoman.engines.protocol import Engine, EngineRequest, Ids
+from dragoman.engines.protocol import Copies, Engine, EngineRequest, Ids
 from dragoman.errors import UserError
 from dragoman.search.constraints import max_target_length
 from dragoman.search.hypothesis import Hypothesis, finished_hypothesis, length_penalty
@@ -67,7 +67,8 @@ class CTranslate2Engine:
     disabled, and ours is applied here to all ended hypotheses of a sentence. If more than `beam_size` of them end at
     once, CTranslate2 keeps the most probable ones. A dropped hypothesis is neither longer nor more probable than one
     that is kept, so the best hypothesis is never dropped, but an alternative may be. CTranslate2 cannot force eos at
-    the maximum length. Sentences whose beam reaches it, and those with a prefix, are searched by another engine.
+    the maximum length. Sentences whose beam reaches it, and those with a prefix or with tokens that they must contain,
+    are searched by another engine.
 
     A minimum length and n-grams that must not repeat are searched by the same rules too. `unsupported` refuses them
     because CTranslate2 does not apply them when it scores given tokens, so that log-probabilities of tokens differ.
@@ -96,25 +97,24 @@ class CTranslate2Engine:
         sources: Sequence[Ids],
         prefixes: Sequence[Ids] | None = None,
         trace: BeamTrace | None = None,
-        n_best: int | None = None,
+        copies: Sequence[Copies] | None = None,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, see `Engine.translate`."""
         if trace is not None:
             raise UserError("the engine ctranslate2 cannot record its search; use the engine cpu or torch")
-        if prefixes and any(map(len, prefixes)):
-            return self._other.translate(sources, prefixes, n_best=n_best)
+        if copies is not None or (prefixes and any(map(len, prefixes))):
+            return self._other.translate(sources, prefixes, copies=copies)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         batches = batches_by_length(sources, self.request)
         pending = [self._submit([sources[index] for index in batch]) for batch in batches]
         scores = []
         for batch, results in zip(batches, pending, strict=True):
             for index, result in zip(batch, results, strict=True):
-                hypotheses = self._best(result.result(), self._limit(sources[index]))
-                found[index] = hypotheses[: n_best or self.request.decoding.n_best]
+                found[index] = self._best(result.result(), self._limit(sources[index]))
             scores.append(self._submit_unscored(batch, sources, found))
         for batch, results in zip(batches, scores, strict=True):
             self._add_scores(batch, found, results)
-        self._search_unfinished(sources, found, n_best)
+        self._search_unfinished(sources, found)
         return found
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
@@ -146,7 +146,7 @@ class CTranslate2Engine:
         return results
 
     def _best(self, result: Any, limit: int) -> list[Hypothesis]:
-        """All hypotheses, best first, without log-probabilities; none if the beam reached the limit.
+        """The n_best hypotheses, best first, without log-probabilities; none if the beam reached the limit.
 
         In a greedy search, eos is forced at the limit, so its hypothesis consists of the tokens up to the limit; it has
         no score yet.
@@ -159,7 +159,7 @@ class CTranslate2Engine:
         totals = [score * length**_NO_PENALTY for score, length in zip(result.scores, lengths, strict=True)]
         penalties = [length_penalty(length, decoding.length_penalty) for length in lengths]
         scores = [total / penalty for total, penalty in zip(totals, penalties, strict=True)]
-        order = sorted(range(len(scores)), key=lambda index: -scores[index])
+        order = sorted(range(len(scores)), key=lambda index: -scores[index])[: decoding.n_best]
         return [Hypothesis([ids[token] for token in result.hypotheses[i][:-1]], [], scores[i]) for i in order]
 
     def _needs_scores(self, hypothesis: Hypothesis) -> bool:
@@ -194,10 +194,10 @@ class CTranslate2Engine:
                 ]
                 found[index] = sorted(scored, key=lambda hypothesis: -hypothesis.score)
 
-    def _search_unfinished(self, sources: Sequence[Ids], found: list[list[Hypothesis]], n_best: int | None) -> None:
+    def _search_unfinished(self, sources: Sequence[Ids], found: list[list[Hypothesis]]) -> None:
         """Search the sentences without a hypothesis by another engine."""
         unfinished = [index for index, hypotheses in enumerate(found) if not hypotheses]
         if unfinished:
-            searched = self._other.translate([sources[index] for index in unfinished], n_best=n_best)
+            searched = self._other.translate([sources[index] for index in unfinished])
             for index, hypotheses in zip(unfinished, searched, strict=True):
                 found[index] = hypotheses
