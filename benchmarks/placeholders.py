@@ -22,6 +22,7 @@ from pathlib import Path
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.corpus import read_corpus
 from dragoman.engines import EngineRequest, open_engine
+from dragoman.engines.text_search import TextSearch
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.translator import Translator
 
@@ -134,7 +135,11 @@ def main() -> None:
         for kind in arguments.kinds:
             print(f"{kind:<18} {copied[kind]:>4} of {total[kind]:>4} copied  {copied[kind] / max(1, total[kind]):.1%}")
         print(f"{'all':<18} {copied.total():>4} of {total.total():>4} copied  {copied.total() / total.total():.1%}")
-        print(f"translations with reported problems: {sum(bool(each.problems) for each in found)}")
+        search = TextSearch(bundle, engine, translator.decoding)
+        sources = search.encode(texts)
+        first = map(search.translation, sources, engine.translate([source.ids for source in sources]))
+        print(f"searched again: {sum(bool(each.problems) for each in first)}")
+        print(f"reported problems: {sum(bool(each.problems) for each in found)}")
         stripped = [without(spans, str(each)) for spans, each in zip(inserted, found, strict=True)]
         bleu = [corpus_scores(each, references)["bleu"] for each in (list(map(str, plain)), stripped)]
         print(f"BLEU without spans: {bleu[0]:.2f}; with spans, which are then removed: {bleu[1]:.2f}")

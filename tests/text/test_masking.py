@@ -75,6 +75,7 @@ def test_spans_that_differ_between_the_sides_stay_text() -> None:
     pairs = [
         ("Siehe https://a.de und %s.", "See https://a.en and %s.", 1),
         ("%s %s", "%s", 0),
+        ("\ud800 {a}", "{a} \udfff", 1),
         ("Im Jahr 1.500", "In the year 1,500", 0),
         ("12 Hunde, 12 Katzen", "12 dogs and cats", 0),
         ("3 Hunde", "3 dogs", 0),  # as single digits stay text

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from zlib import crc32
 
 import regex
 
-from dragoman.text.masking import ALL_RESERVED, Masking, replace_reserved
+from dragoman.text.masking import ALL_RESERVED, Masking, checksum, replace_reserved
 
 COPY_EXAMPLES = 5
 """One of this many pairs without a span becomes an example of copying."""
@@ -44,7 +43,7 @@ def insert_copies(source: str, target: str) -> tuple[str, str]:
     The result depends only on the pair. A place is a fraction of the words of each side, so it is not always where a
     translator would put the character, but the model learns to copy it exactly once.
     """
-    generator = random.Random(crc32(f"{source}\t{target}".encode()))
+    generator = random.Random(checksum(source, target))
     characters = generator.sample(ALL_RESERVED, generator.randint(1, MAX_INSERTED))
     if generator.random() < ONLY_SPANS:
         text = " ".join(characters)
@@ -67,4 +66,4 @@ def _insert(text: str, inserted: Sequence[str], places: Sequence[float]) -> str:
 
 
 def _is_chosen(source: str, target: str) -> bool:
-    return crc32(f"{target}\t{source}".encode()) % COPY_EXAMPLES == 0
+    return checksum(target, source) % COPY_EXAMPLES == 0

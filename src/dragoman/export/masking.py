@@ -23,7 +23,8 @@ characters, and replace the characters in the translation:
 {rows}
 
 In Python, `mask = dragoman.text.masking.Masking(frozenset({numbers_as_text})).mask(text)` does this:
-encode `mask.text`, and call `mask.restore(translation)`. A translation can lack a character, or contain one that the source does not have.
+encode `mask.text`, and call `mask.restore(translation)`. A translation can lack a character, or contain one that the
+source does not have.
 """
 
 

@@ -31,6 +31,11 @@ KINDS: dict[str, SpanKind] = {character: kind for kind, characters in RESERVED.i
 _RESERVED_PATTERN = re.compile(f"[{ALL_RESERVED}]")
 
 
+def checksum(*texts: str) -> int:
+    """A number that depends only on texts, which may contain lone surrogates."""
+    return crc32("\t".join(texts).encode("utf-8", "surrogatepass"))
+
+
 def replace_reserved(text: str) -> str:
     """The text with U+FFFD in place of reserved characters, so that text is never encoded as a reserved token."""
     return _RESERVED_PATTERN.sub("\ufffd", text)
@@ -121,7 +126,7 @@ class Masking:
         copied = [span for span in spans if counts[text := source[span.start : span.end]] == target_counts[text]]
         if not copied:
             return source, target
-        generator = random.Random(crc32(f"{source}\t{target}".encode()))
+        generator = random.Random(checksum(source, target))
         characters = _assign(source, copied, lambda kind: iter(generator.sample(RESERVED[kind], SLOTS[kind])))
         return _substitute(source, copied, characters), _substitute(target, target_spans, characters)
 
