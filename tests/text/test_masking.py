@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from span_texts import TEXTS
 
 from dragoman.errors import UserError
 from dragoman.settings import Text
+from dragoman.text.bpe_dropout import BPEDropout
 from dragoman.text.masked_text import LabelledTokenizer, decode_masked, encode_masked
 from dragoman.text.masking import ALL_RESERVED, KINDS, RESERVED, SLOTS, Mask, Masking
 from dragoman.text.registry import load_tokenizer, train_tokenizers
@@ -116,7 +118,7 @@ def test_many_reserved_characters_in_a_text_are_one_span() -> None:
 
 def test_unknown_tokens_are_dropped_and_reported() -> None:
     mask = MASKING.mask("Lösche {a} und {b} jetzt.")
-    a, b, other = RESERVED["placeholder"][:3]
+    a, b, other, *_ = list(RESERVED["placeholder"])
     number = RESERVED["number"][0]
     output = ["Delete", a, "and", other, a, number, "now"]
     assert mask.problems(list(mask.text), output) == [
@@ -169,12 +171,22 @@ def test_a_vocabulary_without_reserved_tokens_is_refused() -> None:
 )
 def test_only_tokenizers_that_restore_spaces_can_mask(settings: dict[str, str]) -> None:
     with pytest.raises(UserError, match="placeholders needs tokenizer"):
-        Text(placeholders=True, **settings)  # type: ignore[arg-type]
+        Text(placeholders=True, **settings)
 
 
 def test_too_small_a_vocabulary_is_refused() -> None:
     with pytest.raises(UserError, match=r"text\.byte_fallback and text\.placeholders take 292"):
         train(vocabulary_size=290)
+
+
+def test_bpe_dropout_keeps_reserved_tokens() -> None:
+    tokenizer, mask = TRAINED["bpe"], MASKING.mask("Der Hund (%s) läuft, siehe https://a.de/b.")
+    (ids,) = encode_masked(tokenizer, [mask.text])
+    dropout = BPEDropout(tokenizer, 0.5, seed=1, limit=200)
+    generator = np.random.default_rng(1)
+    changed = [list(dropout(ids, generator)) for _ in range(20)]
+    assert any(each != ids for each in changed)
+    assert {decode_masked(tokenizer, each, mask) for each in changed} == {decode_masked(tokenizer, ids, mask)}
 
 
 def test_people_see_spans_instead_of_reserved_tokens() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.dataset.token_store import IdStore
-from dragoman.text.masked_text import encode_masked, mask_texts
+from dragoman.text.masked_text import encode_spans_masked
 from dragoman.text.tokenizer import Tokenizer
 
 CHUNK = 100_000  # sentences whose words are counted at once
@@ -26,8 +26,7 @@ def rarest_word_counts(train: IdStore, tokenizer: Tokenizer, texts: Sequence[str
         texts: The texts whose words are looked up; an empty text has the count 0.
     """
     hasher = _WordHasher(tokenizer)
-    masked = [mask.text for mask in mask_texts(tokenizer, texts)]
-    hashes, first_words = hasher.hash_words(IdStore.of(encode_masked(tokenizer, masked)))
+    hashes, first_words = hasher.hash_words(IdStore.of(encode_spans_masked(tokenizer, texts)))
     if not len(hashes):
         return np.zeros(len(texts), dtype=np.int64)
     known = np.unique(hashes)

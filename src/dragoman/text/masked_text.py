@@ -35,6 +35,11 @@ def encode_masked(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]
     return tokenizer.encode(texts)
 
 
+def encode_spans_masked(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    """The ids of texts as a model sees them in training: with reserved tokens in place of spans."""
+    return encode_masked(tokenizer, [mask.text for mask in mask_texts(tokenizer, texts)])
+
+
 def decode_masked(tokenizer: Tokenizer, ids: Sequence[int], mask: Mask) -> str:
     """The text of the ids of a translation, with the spans of its source."""
     if isinstance(tokenizer, SubwordTokenizer) and tokenizer.masking:

@@ -157,6 +157,15 @@ def test_engines_agree(path: Path, engine: str, settings: dict[str, Any]) -> Non
     ]
 
 
+def test_an_ensemble_copies_too(path: Path, bundle: Bundle) -> None:
+    from dragoman.bundle import Bundle
+    from dragoman.translator import Translator
+
+    members = [Bundle.load(path), bundle]
+    for translation in Translator(members[0], ensemble=members[1:], device="cpu").stream(TEXTS):
+        assert translation.problems == []
+
+
 def test_explanations_show_spans_instead_of_reserved_tokens(path: Path, tmp_path: Path, command: Command) -> None:
     made, text = translator(path), "Löschen Sie {name} und https://a.de/b?c=1."
     explanation = made.explain(text)
@@ -234,7 +243,8 @@ def test_scores_are_those_of_text(run: Path, bundle: Bundle) -> None:
     for (_, target), scored in zip(pairs, score(translator(run), pairs), strict=True):
         assert scored.tokens == [bundle.target.vocabulary.tokens[each] for each in bundle.target.encode([target])[0]]
         assert is_clean("".join(scored.tokens))
-    assert score_teacher_forced(bundle, *zip(*pairs, strict=True)).loss > 0
+    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+    assert score_teacher_forced(bundle, sources, targets).loss > 0
 
 
 def test_bundles_without_the_setting_are_read(finished_run: Path, tmp_path: Path) -> None:
