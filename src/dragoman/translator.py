@@ -11,12 +11,12 @@ from typing import Any, overload
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.engines import Engine, EngineRequest, open_engine
 from dragoman.engines.choose import open_with_ensemble
+from dragoman.engines.text_search import TextSearch
 from dragoman.errors import UserError, counted
 from dragoman.explanation.attention_map import AttentionMap
 from dragoman.explanation.explain import Explanation, explain
+from dragoman.explanation.labels import label_spans
 from dragoman.recipe import build_recipe
-from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
 from dragoman.system.device import choose_device
@@ -60,6 +60,7 @@ class Translator:
             request = EngineRequest(bundle, self.decoding, self.device)
             engine = open_with_ensemble(request, ensemble) if ensemble else open_engine(request)
         self.engine = engine
+        self._search = TextSearch(bundle, engine, self.decoding)
 
     def __repr__(self) -> str:
         recipe, engine = self.bundle.recipe, self.engine.name
@@ -77,7 +78,7 @@ class Translator:
         """Translate a text, or several texts in order.
 
         A text without words has an empty translation. Of a text longer than the model's limit, only the beginning is
-        translated; a warning states the number of such texts.
+        translated; a warning states the number of such texts, and the number of translations with `problems`.
 
         Args:
             texts: One text or several texts.
@@ -95,6 +96,12 @@ class Translator:
             warnings.warn(
                 f"translated only the beginning of {truncated:,} of {counted(len(translations), 'text')}, because of "
                 f"the model's limit of {self.source_limit} tokens",
+                stacklevel=2,
+            )
+        if faulty := sum(bool(translation.problems) for translation in translations):
+            warnings.warn(
+                f"placeholders, URLs or numbers are missing or repeated in {faulty:,} of "
+                f"{counted(len(translations), 'translation')}; see Translation.problems",
                 stacklevel=2,
             )
         return translations
@@ -122,17 +129,10 @@ class Translator:
     def _stream(self, texts: Iterable[str], prefixes: Iterable[str] | None, window: int) -> Iterator[Translation]:
         pairs = zip(texts, repeat("")) if prefixes is None else _pair(texts, prefixes)
         for group in _windows(pairs, window):
-            ids = self.bundle.source.encode([text for text, _ in group])
-            prefix_ids = self._encode_prefixes([prefix for _, prefix in group])
-            nonempty = [index for index, sentence in enumerate(ids) if sentence]
-            sources = [ids[index][: self.source_limit] for index in nonempty]
-            found = self.engine.translate(
-                sources, [prefix_ids[index] for index in nonempty] if any(prefix_ids) else None
-            )
-            results = dict(zip(nonempty, found, strict=True))
-            for index, sentence in enumerate(ids):
-                hypotheses = self._rank(results.get(index, []))
-                yield self._translation(hypotheses, truncated=len(sentence) > self.source_limit)
+            sources = self._search.encode([text for text, _ in group])
+            prefix_ids = self._search.encode_prefixes(sources, [prefix for _, prefix in group])
+            found = self._search.search(sources, prefix_ids)
+            yield from map(self._search.translation, sources, found)
 
     def attention(self, text: str) -> AttentionMap:
         """What the model attends to, in every layer and head, while it translates a text.
@@ -150,44 +150,14 @@ class Translator:
         """
         if not isinstance(text, str):
             raise UserError(f"cannot translate {text!r}: pass one string")
-        (ids,) = self.bundle.source.encode([text])
-        if not ids:
+        (source,) = self._search.encode([text])
+        if not source.ids:
             raise UserError("this text contains no word to translate")
-        limited, trace = ids[: self.source_limit], BeamTrace(self.bundle.target.vocabulary.eos)
-        hypotheses = self._rank(self.engine.translate([limited], trace=trace)[0])
-        translation = self._translation(hypotheses, truncated=len(ids) > self.source_limit)
-        return explain(self.bundle, self.decoding, limited, hypotheses[0].tokens, translation, trace)
-
-    def _encode_prefixes(self, prefixes: Sequence[str]) -> list[list[int]]:
-        encoded, limit = self.bundle.target.encode(prefixes), self.engine.max_length - 1
-        for prefix, tokens in zip(prefixes, encoded, strict=True):
-            if len(tokens) > limit:
-                raise UserError(
-                    f"the prefix {prefix[:40]!r} … has {len(tokens):,} tokens; a translation has at most {limit:,}"
-                )
-        return encoded
-
-    def _rank(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-        """The hypotheses to return, best first; with minimum Bayes risk decoding, the samples with the lowest risk."""
-        if not self.decoding.mbr_samples:
-            return hypotheses
-        texts = [self.bundle.target.decode(hypothesis.tokens) for hypothesis in hypotheses]
-        return [hypotheses[index] for index, _ in by_expected_chrf(texts)[: self.decoding.n_best]]
-
-    def _translation(self, hypotheses: list[Hypothesis], truncated: bool) -> Translation:
-        if not hypotheses:
-            return Translation("")
-        first, *others = (
-            Translation(
-                text=self.bundle.target.decode(hypothesis.tokens),
-                tokens=[self.bundle.target.vocabulary.tokens[token] for token in hypothesis.tokens],
-                log_probabilities=hypothesis.log_probabilities,
-                score=hypothesis.score,
-                truncated=truncated,
-            )
-            for hypothesis in hypotheses
-        )
-        return Translation(first.text, first.tokens, first.log_probabilities, first.score, truncated, others)
+        trace = BeamTrace(self.bundle.target.vocabulary.eos)
+        (hypotheses,) = self._search.search([source], trace=trace)
+        translation = self._search.translation(source, hypotheses)
+        bundle = label_spans(self.bundle, source.mask)
+        return explain(bundle, self.decoding, source.ids, hypotheses[0].tokens, translation, trace)
 
 
 def _require_texts(texts: Any) -> None:

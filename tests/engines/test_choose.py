@@ -122,7 +122,9 @@ def test_a_new_engine_is_one_module_and_one_line(bundle: Bundle, monkeypatch: py
     class Parrot:
         name, max_length = "parrot", 21
 
-        def translate(self, sources: Any, prefixes: Any = None, trace: Any = None) -> list[list[Hypothesis]]:
+        def translate(
+            self, sources: Any, prefixes: Any = None, trace: Any = None, copies: Any = None
+        ) -> list[list[Hypothesis]]:
             word = bundle.target.encode(["parrot"])[0]
             return [[Hypothesis(word, [0.0] * (len(word) + 1), 0.0)] for _ in sources]
 

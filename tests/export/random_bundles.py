@@ -38,6 +38,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "torch's layers": {"model.implementation": "torch"},
     "words": {"text.tokenizer": "whitespace", "text.joint": False, "model.tie": "none", "text.minimum_frequency": 2},
     "unigram, silu": {"text.tokenizer": "unigram", "model.activation": "silu"},
+    "placeholders": {"text.placeholders": True, "text.vocabulary_size": 450},
     "split words": {"text.pre_tokenizer": "whitespace", "text.lowercase": True},
 }
 """Settings that differ from those of DOCUMENT, by name of the variant."""

@@ -127,3 +127,20 @@ def test_unknown_position_encodings_are_refused_by_name(name: str) -> None:
     reasons = load_exporter(name).unsupported(unknown)
     assert len(reasons) == 1
     assert "model.positions = 'unheard-of'" in reasons[0]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_masking_is_described_or_refused(name: str, tmp_path: Path) -> None:
+    options = {} if name != "huggingface" else {"model__norm": "pre"}
+    bundle = make_bundle("placeholders", **options)
+    sample = Sample([*sentences(), "Siehe https://a.de und %s.", "\ufdd0 100"])
+    if name == "argos":
+        with pytest.raises(UserError, match=r"text\.placeholders = true: Argos"):
+            export(bundle, name, tmp_path / "out", sample=sample)
+        return
+    assert export(bundle, name, tmp_path / "out", sample=sample).same_text > 0.9
+    readme = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "| number | U+FDE4 to U+FDEB |" in readme
+    assert "Masking(frozenset([])).mask(text)" in readme
+    export(make_bundle(**options), name, tmp_path / "plain")
+    assert "Placeholders" not in (tmp_path / "plain" / "README.md").read_text("utf-8")

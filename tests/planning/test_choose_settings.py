@@ -49,6 +49,7 @@ def test_every_amount_of_text_has_a_recipe(pairs: int, minutes: float | None) ->
     assert recipe.training.minutes == minutes
     steps = PlannedBudget(minutes, 5000.0).steps(facts_of(pairs))
     assert recipe.training.warmup_steps <= steps / 10
+    assert recipe.text.placeholders
 
 
 def test_more_text_gets_more_subwords_less_dropout_and_fewer_epochs() -> None:

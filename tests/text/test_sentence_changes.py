@@ -10,8 +10,11 @@ import pytest
 
 from dragoman.settings import Text
 from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case, without_end
+from dragoman.text.masked_text import mask_texts, reserved_ids
+from dragoman.text.masking import Masking
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.sentence_changes import SentenceChanges
+from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
 
 ODD = ["<0x41> <unk> ▁ ☃", "日本語。 क्षत्रिय।", "a", "Hund ! ?", "...", "Ein Hund", "ein „hund“?!"]
@@ -47,3 +50,19 @@ def test_unknown_words_remain_unknown(texts: list[str]) -> None:
     assert unk in ids
     for changed in (changes.upper_case(ids), changes.title_case(ids), changes.without_end(ids), changes.typos(ids, "")):
         assert tokenizer.decode(changed).endswith(tokenizer.decode(ids.tolist()).split()[-1])
+
+
+def test_reserved_tokens_remain(texts: list[str]) -> None:
+    settings = Text(vocabulary_size=800, placeholders=True)
+    trained = train_tokenizers(texts[:300], texts[:300], settings, source_language="de", target_language="en")[0]
+    assert isinstance(trained, SubwordTokenizer)
+    masked = trained.with_masking(Masking())
+    changes, reserved = SentenceChanges(masked, "de"), set(reserved_ids(masked))
+    masks = [mask.text for mask in mask_texts(masked, ["Ein Hund (%s) läuft 12:30 los.", "{name}: https://a.b/c!"])]
+    for ids in map(np.array, masked.encode_masked(masks)):
+        before = [index for index in ids.tolist() if index in reserved]
+        assert len(before) == 2
+        changed = [changes.upper_case(ids), changes.title_case(ids), changes.without_end(ids), changes.typos(ids, "1")]
+        for each in changed:
+            assert [index for index in each if index in reserved] == before
+        assert masked.decode(changed[0]) == masked.decode(ids.tolist()).upper()

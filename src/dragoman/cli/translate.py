@@ -69,12 +69,13 @@ def translate(
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
     translator = open_translator(bundle, overrides, options, ensemble or [])
     lines, window = chosen.read(translator.bundle), 1 if chosen.typed else WINDOW
-    truncated = 0
+    truncated = faulty = 0
     with open_output(output) as file:
         translations = translator.stream(lines, read_lines(prefixes) if prefixes else None, window)
         shown = sys.stderr.isatty() and not (texts or chosen.typed or file.isatty())
         for translation in with_progress(translations, shown):
             truncated += translation.truncated
+            faulty += bool(translation.problems)
             file.write((to_json(translation) if as_json else to_line(translation)) + "\n")
             if chosen.typed:
                 file.flush()
@@ -82,5 +83,11 @@ def translate(
         print(
             f"dragoman: warning: translated only the beginning of {counted(truncated, 'line')} longer than the model's "
             f"limit of {translator.source_limit} tokens",
+            file=sys.stderr,
+        )
+    if faulty:
+        print(
+            f"dragoman: warning: {counted(faulty, 'translation')} with missing, repeated or invented placeholders, "
+            "URLs or numbers; --json prints them as problems",
             file=sys.stderr,
         )

@@ -17,8 +17,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from dragoman.dataset.copy_examples import mask_pairs
 from dragoman.dataset.token_store import IdStore, PairStore, save_shard
 from dragoman.errors import UserError
+from dragoman.text.masked_text import encode_masked, masking_of
 from dragoman.text.registry import load_tokenizer
 from dragoman.text.tokenizer import Tokenizer
 
@@ -40,8 +42,10 @@ class PairEncoder:
     max_tokens: int
 
     def encode(self, sources: Sequence[str], targets: Sequence[str]) -> PairStore:
-        """Ids of the pairs that are kept, in order."""
-        pairs = zip(self.source.encode(sources), self.target.encode(targets), strict=True)
+        """Ids of the pairs that are kept, in order; their spans are masked if the tokenizers have reserved tokens."""
+        if masking := masking_of(self.source):
+            sources, targets = mask_pairs(masking, sources, targets)
+        pairs = zip(encode_masked(self.source, sources), encode_masked(self.target, targets), strict=True)
         kept = [pair for pair in pairs if all(0 < len(side) <= self.max_tokens for side in pair)]
         return PairStore(IdStore.of(side for side, _ in kept), IdStore.of(side for _, side in kept))
 

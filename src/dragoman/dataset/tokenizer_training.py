@@ -10,7 +10,10 @@ from dragoman.dataset.split import Split
 from dragoman.settings import Recipe, Text
 from dragoman.system.progress import Meter, Update
 from dragoman.text.augmentation import TEXT_CHANGES
+from dragoman.text.masking import Masking
+from dragoman.text.number_forms import NumberCounts
 from dragoman.text.registry import train_tokenizers
+from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
@@ -20,24 +23,39 @@ Tokenizers = tuple[Tokenizer, Tokenizer]
 def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
     """Train the tokenizers of a recipe on a sample of the training pairs; all sources are read before the targets.
 
-    As many pairs are in capital letters as in training. Otherwise such text would be split into single characters.
+    As many pairs are in capital letters as in training. Otherwise such text would be split into single characters. With
+    text.placeholders, the spans of the sample are masked, and its numbers decide which forms are masked later.
 
     Raises:
         UserError: The vocabulary is too small for what it must hold.
     """
     data, size = recipe.data, sample_size(recipe.text, split.at_most)
-    meter = Meter(update, "reading text for the vocabulary", 2 * size)
+    meter, numbers = Meter(update, "reading text for the vocabulary", 2 * size), NumberCounts()
 
-    def sample() -> Iterator[Pair]:
-        return with_capitals(meter.track(sample_evenly(split.training, split.at_most, size)), recipe)
+    def sample(counts: NumberCounts | None = None) -> Iterator[Pair]:
+        pairs = meter.track(sample_evenly(split.training, split.at_most, size))
+        return with_capitals(_mask(pairs, counts) if recipe.text.placeholders else pairs, recipe)
 
     def targets() -> Iterator[str]:
-        yield from (pair.target for pair in sample())
+        yield from (pair.target for pair in sample(numbers))
         update(1.0, "training the tokenizers …")
 
     sources = (pair.source for pair in sample())
     languages = {"source_language": data.source_language, "target_language": data.target_language}
-    return train_tokenizers(sources, targets(), recipe.text, **languages)
+    source, target = train_tokenizers(sources, targets(), recipe.text, **languages)
+    if isinstance(source, SubwordTokenizer) and isinstance(target, SubwordTokenizer) and recipe.text.placeholders:
+        masking = Masking(frozenset(numbers.as_text()))
+        masked = source.with_masking(masking)
+        return masked, masked if target is source else target.with_masking(masking)
+    return source, target
+
+
+def _mask(pairs: Iterable[Pair], counts: NumberCounts | None) -> Iterator[Pair]:
+    """The pairs with reserved characters in place of spans; the numbers are counted."""
+    for pair in pairs:
+        if counts is not None:
+            counts.add(pair.source, pair.target)
+        yield Pair(*Masking().mask_pair(pair.source, pair.target))
 
 
 def sample_size(text: Text, number: int) -> int:

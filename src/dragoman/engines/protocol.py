@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
@@ -17,6 +17,9 @@ from dragoman.system.device import compute_dtype
 
 Ids = Sequence[int]
 """The token ids of a sentence, without bos and eos."""
+
+Copies = Mapping[int, int]
+"""The ids of reserved tokens in the target vocabulary, and how often a translation must contain each."""
 
 ComputeType = Literal["auto", "float32", "bfloat16", "int8"]
 """Data types of an engine's weights; auto is bfloat16 on a GPU that supports it, otherwise float32."""
@@ -36,7 +39,11 @@ class Engine(Protocol):
         ...
 
     def translate(
-        self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
+        self,
+        sources: Sequence[Ids],
+        prefixes: Sequence[Ids] | None = None,
+        trace: BeamTrace | None = None,
+        copies: Sequence[Copies] | None = None,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, best first; all samples with minimum Bayes risk.
 
@@ -44,6 +51,7 @@ class Engine(Protocol):
             sources: Ids of each sentence, at least one and at most max_length - 1.
             prefixes: Ids that each translation must begin with.
             trace: Records the beam search.
+            copies: Reserved tokens that the translations of each sentence must contain; they contain no others.
 
         Raises:
             UserError: The engine cannot record its search.

@@ -12,12 +12,14 @@ from torch import Tensor
 
 from dragoman.dataset.batch import pad
 from dragoman.engines.batching import batches_by_length, run_batches, use_one_thread_after_fork
-from dragoman.engines.protocol import EngineRequest, Ids
+from dragoman.engines.protocol import Copies, EngineRequest, Ids
 from dragoman.search.constraints import ANY, Constraints, max_target_length
 from dragoman.search.decode import decode
 from dragoman.search.hypothesis import Decoder, Hypothesis
+from dragoman.search.required_tokens import RequiredTokens
 from dragoman.search.trace import BeamTrace
 from dragoman.system.device import to_device
+from dragoman.text.masked_text import reserved_ids
 
 Score = Callable[[Sequence[Ids], Sequence[Ids]], list[list[float]]]
 
@@ -38,7 +40,11 @@ class StepEngine:
         self._process = os.getpid()
 
     def translate(
-        self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
+        self,
+        sources: Sequence[Ids],
+        prefixes: Sequence[Ids] | None = None,
+        trace: BeamTrace | None = None,
+        copies: Sequence[Copies] | None = None,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, see `Engine.translate`."""
         assert trace is None or len(sources) == 1, "a trace numbers the sentences of one batch"
@@ -47,6 +53,11 @@ class StepEngine:
         def search(batch: list[int]) -> list[list[Hypothesis]]:
             batch_prefixes = [prefixes[index] for index in batch] if prefixes else []
             source, constraints = self._inputs([sources[index] for index in batch], batch_prefixes)
+            if copies is not None:
+                required = [copies[index] for index in batch]
+                constraints.required = RequiredTokens.of(
+                    reserved_ids(self.request.bundle.target), required, source.device
+                )
             keys = [zlib.crc32(np.array(sources[index], dtype=np.int64).tobytes()) for index in batch]
             return decode(self.decoder, source, self.request.decoding, constraints, trace, keys)
 

@@ -11,6 +11,7 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.token_store import IdStore
 from dragoman.evaluation.baseline import Baseline
 from dragoman.evaluation.metrics import corpus_scores
+from dragoman.text.masked_text import encode_spans_masked
 
 MAX_SENTENCES = 200_000
 """Training sentences that are searched; more would take much time and memory."""
@@ -26,7 +27,7 @@ def nearest_match_baseline(data: Dataset, sources: Sequence[str], references: Se
         sources: Texts to translate, at least one.
         references: The reference translation of each.
     """
-    nearest = nearest_sentences(data.train.source, data.source.encode(sources)).tolist()
+    nearest = nearest_sentences(data.train.source, encode_spans_masked(data.source, sources)).tolist()
     translations = [data.target.decode(data.train.target[index].tolist()) for index in nearest]
     scores = corpus_scores(translations, references)
     return Baseline("the translation of the most similar training sentence", scores["bleu"], scores["chrf"])

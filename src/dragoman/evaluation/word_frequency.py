@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.dataset.token_store import IdStore
+from dragoman.text.masked_text import encode_spans_masked
 from dragoman.text.tokenizer import Tokenizer
 
 CHUNK = 100_000  # sentences whose words are counted at once
@@ -25,7 +26,7 @@ def rarest_word_counts(train: IdStore, tokenizer: Tokenizer, texts: Sequence[str
         texts: The texts whose words are looked up; an empty text has the count 0.
     """
     hasher = _WordHasher(tokenizer)
-    hashes, first_words = hasher.hash_words(IdStore.of(tokenizer.encode(texts)))
+    hashes, first_words = hasher.hash_words(IdStore.of(encode_spans_masked(tokenizer, texts)))
     if not len(hashes):
         return np.zeros(len(texts), dtype=np.int64)
     known = np.unique(hashes)

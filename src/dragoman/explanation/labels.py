@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from dragoman.bundle import Bundle
 from dragoman.explanation.token_sequence import TokenSequence
+from dragoman.text.masked_text import LabelledTokenizer, masking_of
+from dragoman.text.masking import Mask
 from dragoman.text.normalization import METASPACE
 from dragoman.text.tokenizer import Tokenizer
 
 CONTINUATION = "·"  # precedes a token that continues the previous word
+
+
+def label_spans(bundle: Bundle, mask: Mask) -> Bundle:
+    """The bundle with tokenizers that spell reserved tokens like the spans of a sentence."""
+    if masking_of(bundle.source) is None:
+        return bundle
+    source, target = LabelledTokenizer(bundle.source, mask), LabelledTokenizer(bundle.target, mask)
+    return replace(bundle, source=source, target=target)
 
 
 def sequence_labels(sequence: TokenSequence) -> list[str]:

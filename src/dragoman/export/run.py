@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.export.formats import load_exporter
+from dragoman.export.masking import without_masking
 from dragoman.export.parity import Parity, measure_parity
 from dragoman.export.protocol import Exporter
 from dragoman.export.sample import Sample
@@ -36,7 +37,7 @@ def export(
         UserError: The format does not support the bundle (all reasons are listed), the parity check failed, or the
             directory contains something else. Then nothing is written.
     """
-    exporter = load_exporter(name)
+    exporter, plain = load_exporter(name), without_masking(bundle)
     _require_support(name, exporter, bundle, compute_type)
     if os.path.exists(directory) and not os.path.isdir(directory):
         raise UserError(f"{directory}: is a file, not a directory")
@@ -45,13 +46,13 @@ def export(
     if compute_type != "float32":  # quantization hides small errors, so the float32 model is checked first
         with TemporaryDirectory() as temporary:
             exporter.write(bundle, Path(temporary), "float32")
-            exact = exporter.load(bundle, Path(temporary), "float32")
-            measure_parity(name, bundle, exact, Sample()).require()
+            exact = exporter.load(plain, Path(temporary), "float32")
+            measure_parity(name, plain, exact, Sample()).require()
     remove_leftovers(directory.parent, directory.name)
     with atomic_directory(directory) as unfinished:
         exporter.write(bundle, unfinished, compute_type)
-        exported = exporter.load(bundle, unfinished, compute_type)
-        parity = measure_parity(name, bundle, exported, sample or Sample(), compute_type)
+        exported = exporter.load(plain, unfinished, compute_type)
+        parity = measure_parity(name, plain, exported, sample or Sample(), compute_type)
         parity.require()
         write_json(unfinished / PARITY_FILE, parity.to_dict())
     return parity

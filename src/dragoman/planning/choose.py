@@ -103,6 +103,8 @@ def _choose_text(facts: TextFacts) -> Iterator[ChosenSetting]:
         if facts.same_script
         else f"A vocabulary for each language: {facts.source.script} and {facts.target.script} share few subwords.",
     )
+    reason = "Placeholders, tags, URLs, e-mail addresses, emoji and long numbers are copied exactly."
+    yield ChosenSetting("text", "placeholders", True, reason)
 
 
 def vocabulary_size(pairs: int) -> int:

@@ -116,9 +116,12 @@ class _BeamSearch:
         forced = self.constraints.forced_tokens(length, beams.sentences)
         original = logits if forced is None else logits.clone()
         logits = apply_processors(self.processors, logits, beams.tokens.flatten(0, 1))
+        allowed = self.constraints.restrict(logits, beams.tokens.flatten(0, 1), beams.sentences)
         # no hypothesis can contribute more than beam_size live continuations and eos
-        best = logits.topk(min(self.settings.beam_size + 1, logits.shape[1]), dim=-1).indices
+        best = allowed.topk(min(self.settings.beam_size + 1, logits.shape[1]), dim=-1).indices
         values = log_probabilities(logits, best)
+        if allowed is not logits:
+            values = values.masked_fill(allowed.gather(1, best) == -math.inf, -math.inf)
         if forced is None:
             return best, values
         return apply_constraints(best, values, forced.repeat_interleave(width), logits, original)

@@ -1,4 +1,4 @@
-"""Constraints on the hypotheses of a batch: prefixes, maximum lengths and forbidden ids."""
+"""Constraints on the hypotheses of a batch: prefixes, maximum lengths, forbidden and required ids."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dragoman.search.log_probabilities import log_probabilities
+from dragoman.search.required_tokens import RequiredTokens
 from dragoman.settings import Decoding
 from dragoman.system.device import to_device
 
@@ -32,13 +33,31 @@ class Constraints:
     ) -> None:
         self.bos, self.eos, self.forbidden = bos, eos, forbidden
         self.max_lengths, self.prefixes = max_lengths, prefixes
+        self.required: RequiredTokens | None = None  # tokens that each hypothesis must contain
         self.limits: list[int] = max_lengths.tolist()
         self._shortest, self.longest = min(self.limits, default=0), max(self.limits, default=0)
 
     def repeat(self, copies: int) -> Constraints:
         """The constraints of a batch in which every sentence occurs this many times in a row."""
         prefixes = None if self.prefixes is None else self.prefixes.repeat_interleave(copies, dim=0)
-        return Constraints(self.bos, self.eos, self.forbidden, self.max_lengths.repeat_interleave(copies), prefixes)
+        lengths = self.max_lengths.repeat_interleave(copies)
+        repeated = Constraints(self.bos, self.eos, self.forbidden, lengths, prefixes)
+        repeated.required = self.required.repeat(copies) if self.required else None
+        return repeated
+
+    def restrict(self, logits: Tensor, tokens: Tensor, sentences: Sequence[int]) -> Tensor:
+        """The logits with -inf for tokens that the required tokens exclude; the same tensor if there are none.
+
+        Args:
+            logits: Of the next token, (rows, vocabulary).
+            tokens: Of each row so far, (rows, length).
+            sentences: The sentences of the rows, each of which has the same number of adjacent rows.
+        """
+        if self.required is None:
+            return logits
+        chosen = to_device(torch.tensor(sentences, dtype=torch.int64), logits.device)
+        rows = chosen.repeat_interleave(len(tokens) // len(sentences))
+        return self.required.restrict(logits, tokens, rows, self.max_lengths[rows], self.eos)
 
     def forced_tokens(self, length: int, sentences: list[int]) -> Tensor | None:
         """The token that each of these sentences must have after `length` others, or ANY, (sentences,).

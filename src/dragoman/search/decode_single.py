@@ -45,7 +45,8 @@ def decode_single(
         forced = constraints.forced_tokens(history.shape[1], alive)
         original = logits if forced is None else logits.clone()
         logits = apply_processors(processors, logits, history)
-        tokens = (sampler.draw(logits, history, alive) if sampler else logits.argmax(dim=-1))[:, None]  # (rows, 1)
+        allowed = constraints.restrict(logits, history, alive)
+        tokens = (sampler.draw(allowed, history, alive) if sampler else allowed.argmax(dim=-1))[:, None]  # (rows, 1)
         new = log_probabilities(logits, tokens)  # (rows, 1)
         if forced is not None:
             tokens, new = apply_constraints(tokens, new, forced, logits, original)

@@ -29,10 +29,16 @@ def _only_bpe_has_merges(text: Text) -> str | None:
     return f"bpe_dropout needs tokenizer = 'bpe', not {text.tokenizer!r}" if without_merges else None
 
 
+def _placeholders_need_subwords(text: Text) -> str | None:
+    if not text.placeholders or (text.tokenizer in ("bpe", "unigram") and text.pre_tokenizer == "metaspace"):
+        return None
+    return "placeholders needs tokenizer = 'bpe' or 'unigram' with pre_tokenizer = 'metaspace', which restore spaces"
+
+
 class Text(Settings):
     """Normalization and tokenization."""
 
-    rules = (_only_bpe_has_merges,)
+    rules = (_only_bpe_has_merges, _placeholders_need_subwords)
     tokenizer: Literal["bpe", "unigram", "whitespace", "spacy"] = Field(
         "bpe",
         description="Subwords learned from the training text (bpe, unigram), or words (separated at white space, or "
@@ -50,6 +56,11 @@ class Text(Settings):
         0.0,
         description="Probability of skipping a BPE merge in training, so that words occur in many segmentations "
         "(Provilkov et al. 2020); 0.1 helps small corpora.",
+    )
+    placeholders: bool = Field(
+        False,
+        description="Copy placeholders, tags, URLs, e-mail addresses, emoji and numbers exactly: training replaces "
+        "them by reserved tokens that the model learns to copy (bpe, unigram).",
     )
     subword_pairs: int = advanced(
         1_000_000,

@@ -1,6 +1,7 @@
 """Changes to sentences that are given as ids: the same as in `dragoman.text.augmentation`, but much faster.
 
 Tokenizers encode each word independently of the others. So each changed word is encoded once and then remembered.
+Reserved tokens, which stand for placeholders and the like, remain.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case, without_end
+from dragoman.text.masked_text import decode_reserved, encode_masked
 from dragoman.text.tokenizer import Tokenizer
 
 Word = tuple[int, ...]
@@ -62,7 +64,9 @@ class SentenceChanges:
         """The sentence with typing errors; unchanged if it contains unk, whose text is unknown."""
         if self._tokenizer.vocabulary.unk in ids:
             return list(map(int, ids))
-        return self._tokenizer.encode([add_typos(self._tokenizer.decode(ids.tolist()), Random(seed))])[0]
+        return encode_masked(
+            self._tokenizer, [add_typos(decode_reserved(self._tokenizer, ids.tolist()), Random(seed))]
+        )[0]
 
     def _words(self, ids: Ids) -> list[Word]:
         numbers = ids.tolist()
@@ -75,6 +79,6 @@ class SentenceChanges:
         def change_word(word: Word) -> Word:
             if self._tokenizer.vocabulary.unk in word:
                 return word
-            return tuple(self._tokenizer.encode([change(self._tokenizer.decode(word))])[0])
+            return tuple(encode_masked(self._tokenizer, [change(decode_reserved(self._tokenizer, word))])[0])
 
         return lru_cache(maxsize=REMEMBERED)(change_word)

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer as Backend
 from dragoman.errors import UserError
 from dragoman.settings import Settings, Specials
 from dragoman.text.detokenizer import join_words
+from dragoman.text.masking import ALL_RESERVED, Masking, replace_reserved
 from dragoman.text.normalization import METASPACE, collapse_spaces, replace_surrogates
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
@@ -24,24 +25,55 @@ class SubwordTokenizer:
     Normalization applies the Unicode normal form, lowercases if configured, and collapses spaces (see `SPACES`). With
     the pre-tokenizer `metaspace`, decoding restores exactly the normalized text; with `whitespace`, it joins words and
     punctuation as `join_words` does. A special token's spelling in a text is treated as plain text.
+
+    Args:
+        kind: BPE or unigram.
+        pre_tokenizer: How text is split into words.
+        specials: The special tokens.
+        backend: The tokenizer of the library.
+        masking: Which spans are masked; None if the vocabulary has no reserved tokens.
     """
 
-    def __init__(self, kind: SubwordKind, pre_tokenizer: PreTokenizer, specials: Specials, backend: Backend) -> None:
+    def __init__(
+        self,
+        kind: SubwordKind,
+        pre_tokenizer: PreTokenizer,
+        specials: Specials,
+        backend: Backend,
+        masking: Masking | None = None,
+    ) -> None:
         self.kind = kind
         self.pre_tokenizer = pre_tokenizer
+        self.masking = masking
         tokens = backend.get_vocab()
         self.vocabulary = Vocabulary(sorted(tokens, key=tokens.__getitem__), specials)
         self._backend = backend
-        self._hidden = {self.vocabulary.pad, self.vocabulary.bos, self.vocabulary.eos}
+        self._never_shown = {self.vocabulary.pad, self.vocabulary.bos, self.vocabulary.eos}
+        self._reserved = {self.vocabulary.ids[token] for token in ALL_RESERVED} if masking else set()
+
+    def with_masking(self, masking: Masking | None) -> SubwordTokenizer:
+        """The same tokenizer, which masks other spans or, with None, treats reserved characters as text."""
+        return SubwordTokenizer(self.kind, self.pre_tokenizer, self.vocabulary.specials, self._backend, masking)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each sentence's subwords, without bos and eos; large batches use several threads."""
+        return self.encode_masked([replace_reserved(text) for text in texts] if self.masking else texts)
+
+    def encode_masked(self, texts: Sequence[str]) -> list[list[int]]:
+        """The same for sentences in which reserved characters stand for spans."""
         cleaned = [replace_surrogates(text) for text in texts]
         return [encoding.ids for encoding in self._backend.encode_batch_fast(cleaned, add_special_tokens=False)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these ids on one line, without pad, bos and eos; invalid UTF-8 in byte tokens becomes U+FFFD."""
-        shown = [index for index in ids if index not in self._hidden]
+        """The text of these ids on one line, without pad, bos, eos and reserved tokens.
+
+        Invalid UTF-8 in byte tokens becomes U+FFFD.
+        """
+        return self.decode_masked([index for index in ids if index not in self._reserved] if self._reserved else ids)
+
+    def decode_masked(self, ids: Sequence[int]) -> str:
+        """The same with reserved characters for reserved tokens."""
+        shown = [index for index in ids if index not in self._never_shown]
         text = collapse_spaces(self._backend.decode(shown, skip_special_tokens=False))
         return text if self.pre_tokenizer == "metaspace" else join_words(text.split(" "))
 
@@ -56,12 +88,13 @@ class SubwordTokenizer:
 
     def to_json(self) -> dict[str, Any]:
         """The special tokens and the library's own JSON, which other programs can load too."""
-        return {
+        data = {
             "type": self.kind,
             "pre_tokenizer": self.pre_tokenizer,
             "specials": self.vocabulary.specials.model_dump(),
             "tokenizer": json.loads(self._backend.to_str()),
         }
+        return data | ({"numbers_as_text": sorted(self.masking.numbers_as_text)} if self.masking else {})
 
 
 class _Stored(Settings):
@@ -69,6 +102,7 @@ class _Stored(Settings):
     pre_tokenizer: PreTokenizer
     specials: Specials
     tokenizer: dict[str, Any]
+    numbers_as_text: frozenset[str] | None = None  # None: the vocabulary has no reserved tokens
 
 
 def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
@@ -94,4 +128,7 @@ def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
         raise UserError(
             f"the {stored.type} tokenizer is broken: ids must be 0 to n, with the four special tokens first"
         )
-    return SubwordTokenizer(stored.type, stored.pre_tokenizer, stored.specials, backend)
+    masking = None if stored.numbers_as_text is None else Masking(stored.numbers_as_text)
+    if masking and not ids.keys() >= set(ALL_RESERVED):
+        raise UserError(f"the {stored.type} tokenizer is broken: its vocabulary lacks reserved tokens")
+    return SubwordTokenizer(stored.type, stored.pre_tokenizer, stored.specials, backend, masking)

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer as Backend
 
 from dragoman.errors import UserError
 from dragoman.settings import Text
+from dragoman.text.masking import ALL_RESERVED, Masking
 from dragoman.text.normalization import SPACES, replace_surrogates
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.vocabulary import special_tokens
@@ -40,12 +41,13 @@ def train_subwords(sides: Sequence[tuple[str, Iterable[str]]], settings: Text) -
     texts = _without_rare_characters(texts, settings.vocabulary_size - len(reserved))
     backend = _train(texts, reserved, settings)
     backend.normalizer = normalizer
-    tokenizer = SubwordTokenizer(settings.tokenizer, settings.pre_tokenizer, settings.specials, backend)
+    masking = Masking() if settings.placeholders else None
+    tokenizer = SubwordTokenizer(settings.tokenizer, settings.pre_tokenizer, settings.specials, backend, masking)
     return [tokenizer] * len(sides)
 
 
 def _reserved_tokens(settings: Text) -> list[str]:
-    """Tokens that are not learned: the special tokens, then the bytes."""
+    """Tokens that are not learned: the special tokens, then the bytes, then the characters that stand for spans."""
     specials = special_tokens(settings.specials)
     for name, spelling in zip(("unk", "pad", "bos", "eos"), specials, strict=True):
         if len(spelling) < 2 or spelling.startswith("<0x"):
@@ -53,11 +55,17 @@ def _reserved_tokens(settings: Text) -> list[str]:
                 f"text.specials.{name} = {spelling!r}: with subwords, special tokens need at least two characters and "
                 "must not start with '<0x', so that they differ from text and from byte tokens"
             )
-    reserved = [*specials, *(BYTES if settings.byte_fallback else [])]
+    groups = {
+        "the special tokens": specials,
+        "text.byte_fallback": BYTES if settings.byte_fallback else [],
+        "text.placeholders": list(ALL_RESERVED) if settings.placeholders else [],
+    }
+    reserved = [token for tokens in groups.values() for token in tokens]
     if settings.vocabulary_size <= len(reserved) + 1:
+        names = " and ".join(name for name, tokens in groups.items() if tokens)
         raise UserError(
-            f"text.vocabulary_size = {settings.vocabulary_size} leaves no entries for subwords: the special tokens"
-            f"{' and text.byte_fallback' if settings.byte_fallback else ''} take {len(reserved)}"
+            f"text.vocabulary_size = {settings.vocabulary_size} leaves no entries for subwords: {names} take "
+            f"{len(reserved)}"
         )
     return reserved
 
@@ -82,7 +90,7 @@ def _train(texts: list[str], reserved: list[str], settings: Text) -> Backend:
     if settings.tokenizer == "bpe":
         model["unk_token"] = settings.specials.unk
     else:
-        model["vocab"] = _deterministic(model["vocab"], len(reserved))
+        model["vocab"] = _deterministic(model["vocab"], reserved)
     return Backend.from_str(json.dumps(data))
 
 
@@ -103,6 +111,8 @@ def _pre_tokenizer(settings: Text) -> pre_tokenizers.PreTokenizer:
     spellings = [re.escape(token[0]) + f"(?={re.escape(token[1:])})" for token in special_tokens(settings.specials)]
     breaks = "|".join([*spellings, "<(?=0x)"])
     steps: list[Any] = [pre_tokenizers.Metaspace(), pre_tokenizers.Split(Regex(breaks), "merged_with_previous")]
+    if settings.placeholders:
+        steps.append(pre_tokenizers.Split(Regex(f"[{ALL_RESERVED}]"), "isolated"))
     if settings.pre_tokenizer == "whitespace":
         steps.insert(0, pre_tokenizers.Whitespace())
     return pre_tokenizers.Sequence(steps)
@@ -124,13 +134,14 @@ def _trainer(reserved: list[str], settings: Text) -> trainers.Trainer:
     )
 
 
-def _deterministic(vocabulary: list[list[Any]], reserved: int) -> list[list[Any]]:
+def _deterministic(vocabulary: list[list[Any]], reserved: list[str]) -> list[list[Any]]:
     """Unigram tokens and scores without what differs between two trainings on the same text.
 
     The library sums counts in the order of a randomly seeded hash table, so that scores differ in their last bits.
     Characters that occur in no sentence's best segmentation get the lowest score plus 0.0001 times a random rank.
+    Reserved characters of masked sentences are learned too, so they are removed: they are among the reserved tokens.
     """
-    learned = [(token, score) for token, score in vocabulary[reserved:]]
+    learned = [(token, score) for token, score in vocabulary[len(reserved) :] if token not in reserved]
     characters = sum(len(token) == 1 for token, _ in learned)
     lowest = min((score for _, score in learned), default=0.0)
     highest_ranked = lowest + 0.0001 * characters
@@ -138,7 +149,7 @@ def _deterministic(vocabulary: list[list[Any]], reserved: int) -> list[list[Any]
         [token, round(lowest if len(token) == 1 and score <= highest_ranked else score, _SCORE_DIGITS)]
         for token, score in learned
     ]
-    return vocabulary[:reserved] + sorted(rounded, key=lambda entry: (-entry[1], entry[0]))
+    return vocabulary[: len(reserved)] + sorted(rounded, key=lambda entry: (-entry[1], entry[0]))
 
 
 def _without_rare_characters(texts: list[str], capacity: int) -> list[str]:

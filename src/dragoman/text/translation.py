@@ -20,6 +20,8 @@ class Translation:
     truncated: bool = False
     """Whether the source was longer than the model's limit, so that only its beginning was translated."""
     alternatives: list[Translation] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    """Placeholders, URLs and other spans that the translation lacks, repeats or adds, such as "missing: %s"."""
 
     def __str__(self) -> str:
         return self.text

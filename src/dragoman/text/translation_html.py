@@ -21,6 +21,8 @@ def translation_html(translation: Translation) -> str:
     parts = [f'<p dir="auto"><strong>{escape(translation.text)}</strong></p>']
     if translation.truncated:
         parts.append("<p>Only the beginning of the text was translated: it is longer than the model's limit.</p>")
+    if translation.problems:
+        parts.append(f"<p>Problems: {escape('; '.join(translation.problems))}</p>")
     if translation.log_probabilities:
         parts.append(_tokens(translation.tokens, translation.log_probabilities))
     if translation.alternatives:

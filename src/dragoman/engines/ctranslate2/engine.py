@@ -14,7 +14,7 @@ from dragoman.engines.batching import batches_by_length
 from dragoman.engines.choose import open_engine as open_other_engine
 from dragoman.engines.ctranslate2.convert import conversion_directory, convert, unsupported_settings
 from dragoman.engines.ctranslate2.workers import Workers
-from dragoman.engines.protocol import Engine, EngineRequest, Ids
+from dragoman.engines.protocol import Copies, Engine, EngineRequest, Ids
 from dragoman.errors import UserError
 from dragoman.search.constraints import max_target_length
 from dragoman.search.hypothesis import Hypothesis, finished_hypothesis, length_penalty
@@ -67,7 +67,8 @@ class CTranslate2Engine:
     disabled, and ours is applied here to all ended hypotheses of a sentence. If more than `beam_size` of them end at
     once, CTranslate2 keeps the most probable ones. A dropped hypothesis is neither longer nor more probable than one
     that is kept, so the best hypothesis is never dropped, but an alternative may be. CTranslate2 cannot force eos at
-    the maximum length. Sentences whose beam reaches it, and those with a prefix, are searched by another engine.
+    the maximum length. Sentences whose beam reaches it, and those with a prefix or with tokens that they must contain,
+    are searched by another engine.
 
     A minimum length and n-grams that must not repeat are searched by the same rules too. `unsupported` refuses them
     because CTranslate2 does not apply them when it scores given tokens, so that log-probabilities of tokens differ.
@@ -92,13 +93,17 @@ class CTranslate2Engine:
         return open_other_engine(replace(self.request, path=None, compute_type="float32"))
 
     def translate(
-        self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
+        self,
+        sources: Sequence[Ids],
+        prefixes: Sequence[Ids] | None = None,
+        trace: BeamTrace | None = None,
+        copies: Sequence[Copies] | None = None,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence, see `Engine.translate`."""
         if trace is not None:
             raise UserError("the engine ctranslate2 cannot record its search; use the engine cpu or torch")
-        if prefixes and any(map(len, prefixes)):
-            return self._other.translate(sources, prefixes)
+        if copies is not None or (prefixes and any(map(len, prefixes))):
+            return self._other.translate(sources, prefixes, copies=copies)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         batches = batches_by_length(sources, self.request)
         pending = [self._submit([sources[index] for index in batch]) for batch in batches]

@@ -8,10 +8,12 @@ from markupsafe import Markup
 
 from dragoman.bundle import Bundle
 from dragoman.explanation.explain import Explanation
+from dragoman.explanation.labels import label_spans
 from dragoman.explanation.page.data import page_data
 from dragoman.search.description import describe_decoding
 from dragoman.settings import Decoding
 from dragoman.system.templates import template_environment
+from dragoman.text.masked_text import mask_texts
 
 HERE = Path(__file__).parent
 SCRIPTS = ("shared.js", "output_tokens.js", "attention.js", "heat_map.js", "beam_search.js", "start.js")
@@ -27,7 +29,8 @@ def render_page(bundle: Bundle, decoding: Decoding, text: str, explanation: Expl
         text: The source text.
         explanation: The explanation of its translation.
     """
-    data = page_data(bundle, explanation)
+    (mask,) = mask_texts(bundle.source, [text])
+    data = page_data(label_spans(bundle, mask), explanation)
     environment = template_environment(HERE)
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment.get_template("page.html.j2").render(

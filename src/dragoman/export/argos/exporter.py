@@ -16,6 +16,7 @@ from dragoman.export.ctranslate2 import exporter as ctranslate2
 from dragoman.export.decoding import list_other_settings
 from dragoman.export.protocol import ExportedModel
 from dragoman.export.readme import write_readme
+from dragoman.text.masked_text import masking_of
 from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
@@ -37,6 +38,8 @@ MODEL_FILES = (
 def unsupported(bundle: Bundle) -> list[str]:
     """What Argos cannot express, see `Exporter.unsupported`."""
     reasons = ctranslate2.unsupported(bundle) + unsupported_tokenizer(bundle.source)
+    if masking_of(bundle.source):
+        reasons.append("text.placeholders = true: Argos cannot replace placeholders by reserved tokens")
     if reasons or _marks_spaces(bundle.target):
         return reasons
     return ["the target's tokenizer: Argos concatenates tokens and cannot put spaces between words"]

@@ -13,6 +13,7 @@ from dragoman.engines import EngineRequest
 from dragoman.engines.ctranslate2.convert import COMPUTE_TYPES, unsupported_settings, write_model
 from dragoman.engines.ctranslate2.engine import CTranslate2Engine
 from dragoman.export.decoding import list_other_settings, select_settings
+from dragoman.export.masking import describe_masking
 from dragoman.export.protocol import ExportedModel, OutputKind, Outputs
 from dragoman.export.readme import write_readme
 from dragoman.text.subword import SubwordTokenizer
@@ -50,6 +51,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
         "eos": json.dumps(bundle.target.vocabulary.specials.eos, ensure_ascii=False),
         "needs_dragoman": not _tokenizers_suffice(bundle),
         "other_settings": list_other_settings(decoding, DECODING_SETTINGS),
+        "placeholders": describe_masking(bundle),
     }
     write_readme(directory, README, values)
 

@@ -10,6 +10,7 @@ from dragoman.export.huggingface.convert import DECODING_SETTINGS, convert_to_ma
 from dragoman.export.huggingface.exported_model import HuggingFaceModel
 from dragoman.export.huggingface.progress_bars import without_progress_bars
 from dragoman.export.huggingface.tokenizer import convert_tokenizer
+from dragoman.export.masking import describe_masking
 from dragoman.export.protocol import ExportedModel
 from dragoman.export.readme import write_readme
 from dragoman.text.subword import SubwordTokenizer
@@ -36,6 +37,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
         "decoding": decoding,
         "max_length": max_translation_length(bundle),
         "other_settings": list_other_settings(decoding, DECODING_SETTINGS),
+        "placeholders": describe_masking(bundle),
     }
     write_readme(directory, README, values)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dragoman.bundle import Bundle
 from dragoman.export.decoding import list_other_settings
+from dragoman.export.masking import describe_masking
 from dragoman.export.onnx.convert import convert_to_onnx
 from dragoman.export.onnx.exported_model import OnnxModel
 from dragoman.export.protocol import ExportedModel
@@ -43,6 +44,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     save_tokenizers(directory, bundle.source, bundle.target)
     (directory / "config.json").write_text(json.dumps(_config(bundle), indent=2), encoding="utf-8")
     values = {"name": bundle.recipe.name, "settings": list_other_settings(bundle.recipe.decoding, ())}
+    values["placeholders"] = describe_masking(bundle)
     write_readme(directory, README, values)
 
 

@@ -1,0 +1,125 @@
+"""From texts to ids, through an engine, and back to translations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dragoman.bundle import Bundle
+from dragoman.engines.protocol import Copies, Engine, Ids
+from dragoman.errors import UserError
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.minimum_bayes_risk import by_expected_chrf
+from dragoman.search.trace import BeamTrace
+from dragoman.settings import Decoding
+from dragoman.text.masked_text import decode_masked, encode_masked, mask_texts, masking_of, reserved_ids
+from dragoman.text.masking import Mask
+from dragoman.text.translation import Translation
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A text to translate: its mask, its ids within the model's limit, and whether it is longer than that."""
+
+    mask: Mask
+    ids: list[int]
+    truncated: bool
+
+
+@dataclass(frozen=True)
+class TextSearch:
+    """Translates texts by an engine, which sees only ids.
+
+    Spans that the bundle masks, such as placeholders, are replaced by reserved tokens before the search and restored
+    after it. Hypotheses that contain each of them as often as the source are preferred. If there is none, the text is
+    translated again by a search that allows no others.
+    """
+
+    bundle: Bundle
+    engine: Engine
+    decoding: Decoding
+
+    def encode(self, texts: Sequence[str]) -> list[SourceText]:
+        """The ids of texts."""
+        limit, masks = self.engine.max_length - 1, mask_texts(self.bundle.source, texts)
+        encoded = encode_masked(self.bundle.source, [mask.text for mask in masks])
+        return [SourceText(mask, ids[:limit], len(ids) > limit) for mask, ids in zip(masks, encoded, strict=True)]
+
+    def encode_prefixes(self, sources: Sequence[SourceText], prefixes: Sequence[str]) -> list[list[int]]:
+        """The ids of the beginnings of translations, with the reserved tokens of their sources.
+
+        Raises:
+            UserError: A prefix is longer than a translation may be.
+        """
+        masked = prefixes
+        if masking_of(self.bundle.target):
+            masked = [source.mask.apply(prefix) for source, prefix in zip(sources, prefixes, strict=True)]
+        encoded, limit = encode_masked(self.bundle.target, masked), self.engine.max_length - 1
+        for prefix, tokens in zip(prefixes, encoded, strict=True):
+            if len(tokens) > limit:
+                raise UserError(
+                    f"the prefix {prefix[:40]!r} … has {len(tokens):,} tokens; a translation has at most {limit:,}"
+                )
+        return encoded
+
+    def search(
+        self, sources: Sequence[SourceText], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each text, best first; none for a text without tokens."""
+        nonempty = [index for index, source in enumerate(sources) if source.ids]
+        found: list[list[Hypothesis]] = [[] for _ in sources]
+
+        def translate(indices: list[int], copies: list[Copies] | None = None) -> None:
+            ids = [sources[index].ids for index in indices]
+            forced = [prefixes[index] for index in indices] if prefixes and any(prefixes) else None
+            for index, hypotheses in zip(indices, self.engine.translate(ids, forced, trace, copies), strict=True):
+                found[index] = hypotheses
+
+        translate(nonempty)
+        if faulty := [index for index in nonempty if not self._has_faultless(sources[index], found[index])]:
+            if trace is not None:
+                trace.steps.clear()
+            translate(faulty, [self._copies(sources[index]) for index in faulty])
+        return [self._rank(source, hypotheses) for source, hypotheses in zip(sources, found, strict=True)]
+
+    def translation(self, source: SourceText, hypotheses: Sequence[Hypothesis]) -> Translation:
+        """The first hypothesis with the others as alternatives."""
+        if not hypotheses:
+            return Translation("")
+        first, *others = (self._translation(source, hypothesis) for hypothesis in hypotheses)
+        return replace(first, alternatives=others)
+
+    def _translation(self, source: SourceText, hypothesis: Hypothesis) -> Translation:
+        tokens = self.bundle.target.vocabulary.tokens
+        return Translation(
+            text=decode_masked(self.bundle.target, hypothesis.tokens, source.mask),
+            tokens=[source.mask.label(tokens[token]) for token in hypothesis.tokens],
+            log_probabilities=hypothesis.log_probabilities,
+            score=hypothesis.score,
+            truncated=source.truncated,
+            problems=self._problems(source, hypothesis),
+        )
+
+    def _problems(self, source: SourceText, hypothesis: Hypothesis) -> list[str]:
+        if masking_of(self.bundle.source) is None:
+            return []
+        ours, theirs = self.bundle.source.vocabulary.tokens, self.bundle.target.vocabulary.tokens
+        return source.mask.problems((ours[each] for each in source.ids), (theirs[each] for each in hypothesis.tokens))
+
+    def _has_faultless(self, source: SourceText, hypotheses: Sequence[Hypothesis]) -> bool:
+        return masking_of(self.bundle.source) is None or not all(self._problems(source, each) for each in hypotheses)
+
+    def _copies(self, source: SourceText) -> Copies:
+        """The reserved tokens of a text: ids in the target vocabulary with their counts."""
+        ours, theirs = reserved_ids(self.bundle.source), reserved_ids(self.bundle.target)
+        return {target: source.ids.count(index) for index, target in zip(ours, theirs, strict=True)}
+
+    def _rank(self, source: SourceText, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """The hypotheses to return, those without problems first; by their risk, for minimum Bayes risk decoding."""
+        if self.decoding.mbr_samples:
+            faultless = [each for each in hypotheses if not self._problems(source, each)] or hypotheses
+            texts = [decode_masked(self.bundle.target, each.tokens, source.mask) for each in faultless]
+            ranked = [faultless[index] for index, _ in by_expected_chrf(texts)]
+        else:
+            ranked = sorted(hypotheses, key=lambda each: bool(self._problems(source, each)))
+        return ranked[: self.decoding.n_best]

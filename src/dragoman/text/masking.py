@@ -1,0 +1,157 @@
+"""Masking: reserved characters in place of the spans of a sentence, which the model learns to copy."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from zlib import crc32
+
+from dragoman.text.number_forms import number_form
+from dragoman.text.placeholders import Span, SpanKind, find_spans
+
+SLOTS: dict[SpanKind, int] = {"placeholder": 8, "tag": 8, "link": 4, "number": 8, "emoji": 4}
+"""Different spans of each kind that can be masked in a sentence; others stay text."""
+
+_FIRST = 0xFDD0  # the first of 32 noncharacters, which Unicode sets aside for a program's internal use
+_BOUNDS = list(accumulate(SLOTS.values(), initial=_FIRST))
+
+RESERVED: dict[SpanKind, str] = {
+    kind: "".join(map(chr, range(*bounds))) for kind, bounds in zip(SLOTS, pairwise(_BOUNDS), strict=True)
+}
+"""The reserved characters of each kind. Each is a token, which subwords never contain."""
+
+ALL_RESERVED = "".join(RESERVED.values())
+
+KINDS: dict[str, SpanKind] = {character: kind for kind, characters in RESERVED.items() for character in characters}
+
+_RESERVED_PATTERN = re.compile(f"[{ALL_RESERVED}]")
+
+
+def checksum(*texts: str) -> int:
+    """A number that depends only on texts, which may contain lone surrogates."""
+    return crc32("\t".join(texts).encode("utf-8", "surrogatepass"))
+
+
+def replace_reserved(text: str) -> str:
+    """The text with U+FFFD in place of reserved characters, so that text is never encoded as a reserved token."""
+    return _RESERVED_PATTERN.sub("\ufffd", text)
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A sentence with reserved characters in place of spans.
+
+    Attributes:
+        text: The sentence with reserved characters.
+        spans: The span of each reserved character.
+    """
+
+    text: str
+    spans: dict[str, str]
+
+    def restore(self, text: str) -> str:
+        """A text with the spans in place of reserved characters; those that stand for no span are dropped."""
+        known = re.sub(f" ?[{unknown}]", "", text) if (unknown := self._unknown(text)) else text
+        return _RESERVED_PATTERN.sub(lambda match: self.spans[match.group()], known)
+
+    def apply(self, text: str) -> str:
+        """Another text, such as the beginning of the translation, with the same characters for the same spans."""
+        characters = {span: character for character, span in self.spans.items()}
+        return _substitute(text, find_spans(text), characters)
+
+    def label(self, token: str) -> str:
+        """How to show a token: the span of a reserved one, or its kind in brackets if it stands for no span."""
+        if token not in KINDS:
+            return token
+        return self.spans.get(token, f"[{KINDS[token]}]")
+
+    def problems(self, source: Iterable[str], output: Iterable[str]) -> list[str]:
+        """Which reserved tokens of a source its translation lacks, repeats or adds; both are tokens."""
+        expected, found = _count_reserved(source), _count_reserved(output)
+        return [
+            f"{_describe(expected[token], found[token])}: {self.label(token)}"
+            for token in sorted(expected | found)
+            if expected[token] != found[token]
+        ]
+
+    def _unknown(self, text: str) -> str:
+        return "".join(set(_RESERVED_PATTERN.findall(text)) - self.spans.keys())
+
+
+def _describe(expected: int, found: int) -> str:
+    return "missing" if found < expected else "repeated" if expected else "invented"
+
+
+def _count_reserved(tokens: Iterable[str]) -> Counter[str]:
+    return Counter(token for token in tokens if token in KINDS)
+
+
+@dataclass(frozen=True)
+class Masking:
+    """Which spans are masked.
+
+    Attributes:
+        numbers_as_text: Forms of numbers that are not masked, see `NumberCounts.as_text`.
+    """
+
+    numbers_as_text: frozenset[str] = frozenset()
+
+    def mask(self, text: str) -> Mask:
+        """Mask a sentence to translate; the spans are numbered in their order.
+
+        If a text contains more different sequences of reserved characters than can be masked, all of it is one span.
+        """
+        spans = self._spans(text)
+        characters = _assign(text, spans, lambda kind: iter(RESERVED[kind]))
+        mask = Mask(_substitute(text, spans, characters), {character: span for span, character in characters.items()})
+        if mask.restore(mask.text) == text:
+            return mask
+        whole = RESERVED["emoji"][0]
+        return Mask(whole, {whole: text})
+
+    def mask_pair(self, source: str, target: str) -> tuple[str, str]:
+        """Mask the spans that occur equally often in both sentences of a training pair.
+
+        Their numbers are random, so that the model learns to copy every reserved token, also those of the fifth span of
+        a sentence, and learns nothing from the number. They depend only on the pair.
+        """
+        source, target = replace_reserved(source), replace_reserved(target)
+        spans, target_spans = self._spans(source), self._spans(target)
+        counts = Counter(source[start:end] for start, end, _ in spans)
+        target_counts = Counter(target[start:end] for start, end, _ in target_spans)
+        copied = [span for span in spans if counts[text := source[span.start : span.end]] == target_counts[text]]
+        if not copied:
+            return source, target
+        generator = random.Random(checksum(source, target))
+        characters = _assign(source, copied, lambda kind: iter(generator.sample(RESERVED[kind], SLOTS[kind])))
+        return _substitute(source, copied, characters), _substitute(target, target_spans, characters)
+
+    def _spans(self, text: str) -> list[Span]:
+        return [span for span in find_spans(text) if span.kind != "number" or self._is_masked(text, span)]
+
+    def _is_masked(self, text: str, number: Span) -> bool:
+        return number_form(text[number.start : number.end]) not in self.numbers_as_text
+
+
+def _assign(text: str, spans: Sequence[Span], characters_of: Callable[[SpanKind], Iterator[str]]) -> dict[str, str]:
+    """A reserved character for each different span, in order, while there are any of its kind."""
+    unused = {kind: characters_of(kind) for kind in SLOTS}
+    assigned: dict[str, str] = {}
+    for start, end, kind in spans:
+        if text[start:end] not in assigned and (character := next(unused[kind], None)):
+            assigned[text[start:end]] = character
+    return assigned
+
+
+def _substitute(text: str, spans: Iterable[Span], characters: dict[str, str]) -> str:
+    """The text with reserved characters in place of the spans that have one, and no other reserved characters."""
+    parts, last = [], 0
+    for start, end, _ in spans:
+        if character := characters.get(text[start:end]):
+            parts += [replace_reserved(text[last:start]), character]
+            last = end
+    return "".join([*parts, replace_reserved(text[last:])])

@@ -1,0 +1,64 @@
+"""Forms of numbers, and which of them a translator should see as text instead of copying them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import regex
+
+from dragoman.text.placeholders import find_spans
+
+MIN_COUNT = 20
+"""A form that occurs less often in the training text is assumed to be copied."""
+
+MIN_COPIED = 0.5
+"""A form stays text if the target repeats less than this share of its numbers.
+
+Measured on interface texts in German and English: 3 to 20 % of decimals, thousands and dates are repeated, and 76 to
+99 % of all other numbers, the rest of which is mostly spelled as words or missing.
+"""
+
+SINGLE_DIGIT, MIN_SINGLE_DIGITS = "0", 500
+"""Single digits stay text if there are enough to learn them: they often decide the grammar (1 file, 2 files)."""
+
+_DIGITS = regex.compile(r"\d+")
+
+
+def number_form(number: str) -> str:
+    """The form of a number: its number of digits, or its first two separators and the kind of its groups.
+
+    Forms are "0" (one digit), "00" (two), "000" (more), and for example "0.0" (2.5), "0,000" (1,500), "0:0" (12:30)
+    and "0..0" (1.2.3 and 192.168.0.1): the last groups are "000" if all of them have three digits.
+    """
+    first, *others = _DIGITS.findall(number)
+    if not others:
+        return "0" * min(len(first), 3)
+    thousands = all(len(group) == 3 for group in others)
+    return "0" + "".join(_DIGITS.split(number)[1:-1])[:2] + ("000" if thousands else "0")
+
+
+class NumberCounts:
+    """Counts, for each form, the numbers of sources, and how many of them their targets repeat."""
+
+    def __init__(self) -> None:
+        self.found: Counter[str] = Counter()
+        self.copied: Counter[str] = Counter()
+
+    def add(self, source: str, target: str) -> None:
+        """Count the numbers of a pair."""
+        expected, repeated = _numbers(source), _numbers(target)
+        for number, count in expected.items():
+            form = number_form(number)
+            self.found[form] += count
+            self.copied[form] += min(count, repeated[number])
+
+    def as_text(self) -> list[str]:
+        """The forms that are not masked, sorted: those that targets do not repeat, and single digits."""
+        forms = {
+            form for form, count in self.found.items() if count >= MIN_COUNT and self.copied[form] < MIN_COPIED * count
+        }
+        return sorted(forms | ({SINGLE_DIGIT} if self.found[SINGLE_DIGIT] >= MIN_SINGLE_DIGITS else set()))
+
+
+def _numbers(text: str) -> Counter[str]:
+    return Counter(text[start:end] for start, end, kind in find_spans(text) if kind == "number")

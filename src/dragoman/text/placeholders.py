@@ -1,0 +1,87 @@
+"""Finding the parts of a sentence that translators copy: placeholders, tags, URLs, e-mail addresses, numbers, emoji."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, cast
+
+import regex
+
+SpanKind = Literal["placeholder", "tag", "link", "number", "emoji"]
+
+
+class Span(NamedTuple):
+    """A part of a sentence, from `start` up to but not including `end`."""
+
+    start: int
+    end: int
+    kind: SpanKind
+
+
+_CONVERSION = r"[-+0\#]*\d*(?:\.\d+)?(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]"
+_PLACEHOLDER = rf"""
+    \{{\{{[^{{}}\n]{{1,80}}\}}\}}                     # {{{{a.b}}}}
+  | \$\{{[^{{}}\s]{{1,80}}\}} | \$[(\[][A-Za-z_][\w.]*[)\]]  # ${{VAR}}, $(VAR), $[name]
+  | \{{[^{{}}\s]{{0,80}}\}}                           # {{name}}, {{0}}, {{}}
+  | (?<![\w$])\$[A-Za-z_]\w*+(?!\$)                   # $VAR, but no price
+  | %(?:\d+\$|\([\w.-]+\)){_CONVERSION}               # %1$s, %(name)s
+  | (?<![\d%])%{_CONVERSION}(?!\w)                    # %s, %d, %.2f, but not the percent sign of 100%
+  | (?<![\d%])%(?:[1-9](?!\w)|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %PRODUCTNAME, %PATH%
+  | \[X\d+X\]
+"""
+_ATTRIBUTE = r"""\s++[\w:.-]++\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=/]++)"""
+_TAG = rf"</?+[A-Za-z][\w:.-]*+(?:{_ATTRIBUTE})*+\s*+/?+>"
+_NO_SPACES = "".join(
+    rf"\p{{{script}}}" for script in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
+)
+_URL_CHARACTERS = rf"[[\w\-._~:/?\#\[\]@!$&'()*+,;=%{{}}|]--[{_NO_SPACES}]]"
+_LINK = rf"""
+    (?<![A-Za-z0-9_])(?:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++
+  | (?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
+"""
+_SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
+_LETTER = rf"[\w--[{_NO_SPACES}]]"
+_NUMBER = (
+    rf"(?<!{_LETTER})(?<!{_LETTER}[.,:/'’_-])\d++(?:{_SEPARATOR}\d++)*+(?!{_LETTER}|[\ufe0f\u20e3]|[.,:/'’]{_LETTER})"
+)
+_PICTURE = r"""(?:\p{Emoji_Presentation}\ufe0f? | \p{Extended_Pictographic}\ufe0f | \p{Emoji}(?=\p{Emoji_Modifier}))
+    \p{Emoji_Modifier}?"""
+_EMOJI = rf"""
+    (?:\p{{Regional_Indicator}}{{2}} | [0-9\#*]\ufe0f?\u20e3
+      | {_PICTURE}[\U000e0020-\U000e007f]*(?:\u200d(?:{_PICTURE}|\p{{Extended_Pictographic}}\ufe0f?))*)++
+  | [\ufdd0-\ufdef]++  # the reserved characters themselves
+"""
+_SPANS = regex.compile(
+    rf"(?P<tag>{_TAG})|(?P<link>{_LINK})|(?P<placeholder>{_PLACEHOLDER})|(?P<number>{_NUMBER})|(?P<emoji>{_EMOJI})",
+    regex.VERSION1 | regex.VERBOSE,
+)
+_HINT = re.compile(r"[\d{$%@<\[\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff]|://|www\.|mailto:")
+"""Occurs in every text with a span, and is much faster to search."""
+
+_PUNCTUATION = ".,;:!?'*_|$"
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
+
+
+def find_spans(text: str) -> Iterator[Span]:
+    """The spans of a text, in order; they do not overlap.
+
+    A span of the kind "link" is a URL or an e-mail address. Not found are numbers in words (B2B, MP3, 42nd), the
+    percent sign after a number, prices as variables ($5), and punctuation after a URL.
+    """
+    if not _HINT.search(text):
+        return
+    for match in _SPANS.finditer(text):
+        (start, end), kind = match.span(), cast(SpanKind, match.lastgroup)
+        if kind == "link":
+            end = start + len(_without_punctuation(match.group()))
+        yield Span(start, end, kind)
+
+
+def _without_punctuation(link: str) -> str:
+    """The link without the punctuation that ends the sentence, and without a bracket that it does not open."""
+    while link[-1] in _PUNCTUATION or (
+        link[-1] in _BRACKETS and link.count(link[-1]) > link.count(_BRACKETS[link[-1]])
+    ):
+        link = link[:-1]
+    return link

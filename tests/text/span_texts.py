@@ -1,0 +1,11 @@
+"""Texts for tests of spans: anything, and pieces of what spans consist of."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+_PIECES = (
+    """{ } {{ %s % $ $5 < > <br /> a@b .de http:// www. 1 2. , \ufdd0 \ufdef \ufffd \u200d \ufe0f 😀 १ x [X1X] = " '"""
+)
+FRAGMENTS = st.lists(st.sampled_from([*_PIECES.split(" "), " ", "\u00a0", "\n"])).map("".join)
+TEXTS = st.one_of(st.text(), FRAGMENTS)

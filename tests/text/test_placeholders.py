@@ -1,0 +1,119 @@
+"""The spans of a sentence, and what only looks like one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from span_texts import TEXTS
+
+from dragoman.text.number_forms import MIN_COUNT, MIN_SINGLE_DIGITS, SINGLE_DIGIT, NumberCounts, number_form
+from dragoman.text.placeholders import find_spans
+
+
+def found(text: str) -> list[str]:
+    return [text[start:end] for start, end, _ in find_spans(text)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spans"),
+    [
+        (
+            "placeholder",
+            "{name} {{a.b}} {{ a.b }} {0} {} {0:.2f} %1$s %s %d %.2f %(name)s %(n)d $VAR ${VAR} $(VAR) [X7X]",
+        ),
+        ("placeholder", "%1 %PRODUCTNAME $[officename]"),
+        ("tag", '<br /> <b> </b> <br/> <a href="x y"> <x id=1 class="a">'),
+        (
+            "link",
+            "https://a.b/c_(d) http://x www.a.de mailto:a@b.c a.b+c@d-e.co.uk https://x.de/{id}?a=%20&b#c ftp://x/y",
+        ),
+        ("number", "10 2019 1,000.50 12:30 192.168.0.1 2024-01-05 5 १२,३४५ ٣٫١٤ 1/2"),
+        ("emoji", "😀 👍🏽 👩‍👩‍👧 🇩🇪 ❤️ 1️⃣ 😀😀 \ufdd0\ufdef"),
+    ],
+)
+def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
+    for span in spans.replace("{{ a.b }}", "{{a.b}}").replace("x y", "x").split(" "):
+        if span not in ("<br", "/>", "<a", "<x", "id=1") and not span.startswith(("href=", "class=")):
+            for text in (span, f"Siehe {span}.", f"({span})", f"„{span}“, {span}!"):
+                assert {each.kind for each in find_spans(text)} == {kind}, text
+                assert set(found(text)) == {span}, text
+    for span in ("{{ a.b }}", '<a href="x y">', "<br />", '<x id=1 class="a">'):
+        assert found(f"a {span}b") == [span]
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("100 %s", ["100", "%s"]),
+        ("50% off, 100%ige Wolle, 20 % auf alles", ["50", "100", "20"]),
+        ("100%s and %d%% and %%s", ["100", "%d"]),
+        ("{ } {a b} {", []),
+        ("$5 or $500, US$ 20, $", ["5", "500", "20"]),
+        ("B2B, MP3, 42nd, 1990s, A4, 3.x, v1.2, COVID-19, x_1", []),
+        ("See https://a.b/c. Or https://a.b/c, (https://a.b/c)", ["https://a.b/c"] * 3),
+        ("a < b and c > d, x <y and z> w, <3 apples", ["3"]),
+        ("请访问https://a.com/b。共有5000个文件", ["https://a.com/b", "5000"]),
+        ("www. mailto: http:// a@b", []),
+        ("user@example.com.", ["user@example.com"]),
+        ("♥ © ™ ✓ * # 1", ["1"]),
+    ],
+)
+def test_what_only_looks_like_a_span_is_not_found(text: str, spans: list[str]) -> None:
+    assert found(text) == spans
+
+
+@given(text=TEXTS)
+def test_spans_are_in_order_and_not_empty(text: str) -> None:
+    last = 0
+    for start, end, _ in find_spans(text):
+        assert last <= start < end <= len(text)
+        last = end
+
+
+@pytest.mark.parametrize(
+    "text", ["{" * 20_000, "<a b=" * 5_000, "1." * 20_000, "a." * 20_000, "%" * 20_000, "😀" * 20_000]
+)
+def test_long_texts_take_linear_time(text: str) -> None:
+    start = time.process_time()
+    list(find_spans(text))
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("form", "numbers"),
+    [
+        ("0", ["7", "१"]),
+        ("00", ["42"]),
+        ("000", ["512", "1234567"]),
+        ("0.0", ["2.5", "10.25"]),
+        ("0.000", ["1.500"]),
+        ("0,000", ["1,500"]),
+        ("0:0", ["12:30"]),
+        ("0..0", ["1.2.3", "192.168.0.1"]),
+        ("0,,000", ["1,500,000"]),
+        ("0,.0", ["1,500.25"]),
+    ],
+)
+def test_numbers_have_forms(form: str, numbers: list[str]) -> None:
+    assert {number_form(number) for number in numbers} == {form}
+
+
+def test_forms_that_the_target_writes_differently_are_counted() -> None:
+    counts = NumberCounts()
+    for _ in range(MIN_COUNT):
+        counts.add("Seit 2019 sind es 2,5 Kilo um 12:30.", "Since 2019 it has been 2.5 kilos at 12:30.")
+    assert counts.as_text() == ["0,0"]
+    rare = NumberCounts()
+    rare.add("2,5", "2.5")
+    assert rare.as_text() == []
+
+
+def test_single_digits_stay_text_if_there_are_enough_to_learn_them() -> None:
+    counts = NumberCounts()
+    for _ in range(MIN_SINGLE_DIGITS - 1):
+        counts.add("3 Hunde", "3 dogs")
+    assert counts.as_text() == []
+    counts.add("3 Hunde", "3 dogs")
+    assert counts.as_text() == [SINGLE_DIGIT]
