@@ -237,14 +237,22 @@ def test_the_command_reports_problems(run: Path, command: Command) -> None:
 
 def test_scores_are_those_of_text(run: Path, bundle: Bundle) -> None:
     from dragoman.evaluation.scoring import score
-    from dragoman.evaluation.teacher_forcing import score_teacher_forced
 
     pairs: Sequence[tuple[str, str]] = [("Siehe %s \ufdd0.", "See %s \ufdd0."), *UNSEEN[:3]]
     for (_, target), scored in zip(pairs, score(translator(run), pairs), strict=True):
         assert scored.tokens == [bundle.target.vocabulary.tokens[each] for each in bundle.target.encode([target])[0]]
         assert is_clean("".join(scored.tokens))
-    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
-    assert score_teacher_forced(bundle, sources, targets).loss > 0
+
+
+def test_the_loss_is_that_of_masked_pairs(bundle: Bundle) -> None:
+    """A long address that is copied has as small a loss as a short placeholder."""
+    from dragoman.evaluation.teacher_forcing import score_teacher_forced
+
+    losses = []
+    for span in ("%s", "https://example.org/a/very/long/address/that/no/text/contains?q=7zX"):
+        scores = score_teacher_forced(bundle, [f"Ein Hund {span}."], [f"A dog {span}."])
+        losses.append(scores.loss)
+    assert max(losses) < 2 * min(losses) + 0.5
 
 
 def test_bundles_without_the_setting_are_read(finished_run: Path, tmp_path: Path) -> None:

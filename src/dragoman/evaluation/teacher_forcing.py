@@ -12,6 +12,7 @@ from dragoman.bundle import Bundle
 from dragoman.engines.scoring import score_targets
 from dragoman.evaluation.metrics import token_bleu
 from dragoman.kernels import accelerated
+from dragoman.text.masked_text import encode_pairs
 from dragoman.text.vocabulary import Vocabulary
 
 
@@ -36,6 +37,9 @@ def score_teacher_forced(
 ) -> TeacherForcedScores:
     """Scores of a model on pairs; each side is truncated to the maximum length of the model.
 
+    Placeholders and numbers are masked as in training. As text, they would become ever less probable to a model that
+    never sees them, and its loss would rise although it improves.
+
     Args:
         bundle: The model, its tokenizers and its recipe.
         sources: Source sentences.
@@ -43,8 +47,8 @@ def score_teacher_forced(
         device: Where to compute; by default the device of the model.
     """
     limit = bundle.recipe.model.max_length - 1
-    source = [ids[:limit] for ids in bundle.source.encode(sources)]
-    target = [ids[:limit] for ids in bundle.target.encode(references)]
+    encoded = encode_pairs(bundle.source, bundle.target, sources, references)
+    source, target = ([ids[:limit] for ids in side] for side in encoded)
     scores = score_targets(accelerated(bundle.model, device), bundle, source, target)
     predicted, vocabulary = [each.predictions for each in scores], bundle.target.vocabulary
     tokens = sum(map(len, predicted))

@@ -35,6 +35,16 @@ def encode_masked(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]
     return tokenizer.encode(texts)
 
 
+def encode_pairs(
+    source: Tokenizer, target: Tokenizer, sources: Sequence[str], targets: Sequence[str]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """The ids of pairs as a model sees them in training: spans that both sides contain are masked."""
+    if masking := masking_of(source):
+        pairs = [masking.mask_pair(*pair) for pair in zip(sources, targets, strict=True)]
+        sources, targets = [one for one, _ in pairs], [other for _, other in pairs]
+    return encode_masked(source, sources), encode_masked(target, targets)
+
+
 def encode_spans_masked(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     """The ids of texts as a model sees them in training: with reserved tokens in place of spans."""
     return encode_masked(tokenizer, [mask.text for mask in mask_texts(tokenizer, texts)])
