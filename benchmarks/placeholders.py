@@ -114,7 +114,8 @@ def main() -> None:
     directory = find_bundle(arguments.bundle)
     bundle = Bundle.load(directory)
     data, generator = bundle.recipe.data, random.Random(arguments.seed)
-    corpus = read_corpus(arguments.corpus, source_language=data.source_language, target_language=data.target_language)
+    source, target = data.source_language, data.target_language
+    corpus = read_corpus(arguments.corpus, source_language=source, target_language=target)
     pairs = list(islice(corpus, arguments.sentences))
     texts, inserted = zip(*(insert(pair.source, arguments.kinds, generator) for pair in pairs), strict=True)
     references = [pair.target for pair in pairs]

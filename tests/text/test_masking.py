@@ -131,6 +131,13 @@ def test_unknown_tokens_are_dropped_and_reported() -> None:
     assert [mask.label(token) for token in ("x", b, number)] == ["x", "{b}", "[number]"]
 
 
+def test_a_span_after_the_end_of_a_sentence_gets_its_space() -> None:
+    first, second, *_ = list(RESERVED["placeholder"])
+    assert MASKING.mask("Siehe {a}.").restore(f"See.{first}") == "See. {a}"
+    assert MASKING.mask("{a} fehlt.").restore(f"Missing!{first}") == "Missing! {a}"
+    assert MASKING.mask("Siehe x.{a} {b}").restore(f"See.{first}{second}") == "See.{a}{b}"
+
+
 def test_a_prefix_gets_the_tokens_of_its_source() -> None:
     mask = MASKING.mask("Siehe {a} und 2019.")
     assert mask.apply("See {a} or {b}, 2019\ufdd5") == f"See {mask.text[6]} or {{b}}, {RESERVED['number'][0]}\ufffd"

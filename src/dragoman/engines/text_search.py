@@ -90,10 +90,11 @@ class TextSearch:
         return replace(first, alternatives=others)
 
     def _translation(self, source: SourceText, hypothesis: Hypothesis) -> Translation:
-        tokens = self.bundle.target.vocabulary.tokens
+        tokens = [self.bundle.target.vocabulary.tokens[token] for token in hypothesis.tokens]
+        masked = masking_of(self.bundle.target) is not None
         return Translation(
             text=decode_masked(self.bundle.target, hypothesis.tokens, source.mask),
-            tokens=[source.mask.label(tokens[token]) for token in hypothesis.tokens],
+            tokens=[source.mask.label(token) for token in tokens] if masked else tokens,
             log_probabilities=hypothesis.log_probabilities,
             score=hypothesis.score,
             truncated=source.truncated,

@@ -29,6 +29,7 @@ ALL_RESERVED = "".join(RESERVED.values())
 KINDS: dict[str, SpanKind] = {character: kind for kind, characters in RESERVED.items() for character in characters}
 
 _RESERVED_PATTERN = re.compile(f"[{ALL_RESERVED}]")
+_AFTER_SENTENCE = re.compile(f"(?<=[.!?])(?=([{ALL_RESERVED}]))")
 
 
 def checksum(*texts: str) -> int:
@@ -54,9 +55,14 @@ class Mask:
     spans: dict[str, str]
 
     def restore(self, text: str) -> str:
-        """A text with the spans in place of reserved characters; those that stand for no span are dropped."""
+        """A text with the spans in place of reserved characters; those that stand for no span are dropped.
+
+        A span that always follows a space in the sentence also gets one after the end of a sentence, where a search
+        that requires missing tokens may have put it.
+        """
         known = re.sub(f" ?[{unknown}]", "", text) if (unknown := self._unknown(text)) else text
-        return _RESERVED_PATTERN.sub(lambda match: self.spans[match.group()], known)
+        spaced = _AFTER_SENTENCE.sub(lambda match: " " if self._follows_space(match[1]) else "", known)
+        return _RESERVED_PATTERN.sub(lambda match: self.spans[match.group()], spaced)
 
     def apply(self, text: str) -> str:
         """Another text, such as the beginning of the translation, with the same characters for the same spans."""
@@ -77,6 +83,9 @@ class Mask:
             for token in sorted(expected | found)
             if expected[token] != found[token]
         ]
+
+    def _follows_space(self, character: str) -> bool:
+        return f" {self.text}".count(f" {character}") == self.text.count(character) > 0
 
     def _unknown(self, text: str) -> str:
         return "".join(set(_RESERVED_PATTERN.findall(text)) - self.spans.keys())
