@@ -53,6 +53,8 @@ def test_train_on_files_is_training_on_the_recipe_of_init(
     assert (both.code, "both say how long to train" in both.error) == (2, True)
     again = command("train", *files, *held_out, *FAST)
     assert (again.code, "already contains a run" in again.error) == (2, True)
+    longer = command("train", *files, "--resume", "--minutes", "9")
+    assert (longer.code, "was started with" in longer.error) == (2, True), longer.error
     resumed = command("train", *files, "--resume")
     assert (resumed.code, "finished" in resumed.error) == (0, True), resumed.error
 

@@ -39,7 +39,7 @@ ROWS: dict[str, tuple[str, bytes, str]] = {
     "one column": ("tsv", b"a\tb\n\na\n", "x.tsv line 2: expected 2 columns, found 1"),
     "empty tsv": ("tsv", b"", "x.tsv: empty file"),
     "broken JSON": ("jsonl", b'{"de": "a", "en": "b"}\n{"de": "a", \n', "x.jsonl line 2: invalid JSON"),
-    "no object": ("jsonl", b'["a", "b"]\n', "x.jsonl line 1: expected a JSON object, found list"),
+    "no object": ("jsonl", b'["a", "b"]\n', "x.jsonl line 1: a JSON array; write one object per line instead"),
     "other languages": ("jsonl", b'{"fr": "a", "en": "b"}\n', "x.jsonl line 1: expected strings under 'de' and 'en'"),
     "number for text": ("jsonl", b'{"de": "a", "en": 7}\n', "x.jsonl line 1: expected strings under 'de' and 'en'"),
     "NUL spelled in JSON": ("jsonl", b'{"de": "a\\u0000", "en": "b"}\n', "x.jsonl line 1: control character U+0000"),

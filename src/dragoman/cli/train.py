@@ -138,7 +138,21 @@ def _find_recipe(files: TrainingTexts, overrides: Sequence[str], output: Path | 
     if (run / "recipe.toml").is_file():
         if not resuming:
             raise UserError(f"{run}: already contains a run; continue it with --resume, or choose another --output")
-        return load_recipe(run / "recipe.toml", overrides)
+        return _recipe_of_run(run, files.minutes, overrides)
     made = files.plan()
     print(made.summary(), file=sys.stderr)
     return parse_recipe(made.text, overrides, made.name)
+
+
+def _recipe_of_run(run: Path, minutes: float | None, overrides: Sequence[str]) -> Recipe:
+    """The recipe of a run to resume; the time cannot change, because the learning rate depends on it."""
+    from dragoman.recipe import load_recipe
+
+    recipe = load_recipe(run / "recipe.toml", overrides)
+    if minutes not in (None, recipe.training.minutes):
+        given = recipe.training.minutes
+        before = "no --minutes" if given is None else f"--minutes {given:g}"
+        raise UserError(
+            f"{run}: was started with {before}, which cannot change; choose another --output to start again"
+        )
+    return recipe

@@ -61,11 +61,13 @@ def _parse(line: str, languages: Languages) -> Pair:
 
 def _load(line: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = [] if line.strip() == "[" else json.loads(line)
     except json.JSONDecodeError as error:
         raise LineError(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:  # a number with too many digits; too many nested brackets
         raise LineError(f"invalid JSON: {error}") from None
+    if isinstance(record, list):
+        raise LineError("a JSON array; write one object per line instead, for example with: jq -c '.[]'")
     if not isinstance(record, dict):
         raise LineError(f"expected a JSON object, found {type(record).__name__}")
     return record
