@@ -99,6 +99,12 @@ def test_augmentation_is_that_which_the_scripts_allow() -> None:
     assert without_case == everything.model_copy(update={"upper_case": 0.0, "title_case": 0.0})
 
 
+def test_short_trainings_change_fewer_pairs() -> None:
+    facts = facts_of(30_000)
+    short, long = (chosen(facts, minutes).training.augmentation.model_dump() for minutes in (1, 600))
+    assert all(0 < short[key] < long[key] for key in short)
+
+
 def test_every_value_has_a_reason() -> None:
     lines = recipe_text(
         "name", DATA, choose_settings(facts_of(5000), SMALL_MODEL, PlannedBudget(None, 5000.0))
