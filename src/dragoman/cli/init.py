@@ -54,5 +54,7 @@ def init(
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     made = TrainingTexts(files, validation or (), test or (), described, minutes, data_dir, keep_all).plan()
     write_text(output, made.text)
+    for line in (made.cleaned, *made.cleaned.warnings) if made.cleaned else ():
+        print(line)
     print(made.summary())
     print(f"recipe: {output}; train with: dragoman train {output}")

@@ -81,11 +81,10 @@ class PlannedRecipe:
     cleaned: CleanedText | None
 
     def summary(self) -> str:
-        """What was found and what to expect."""
+        """How much text there is and what to expect, without what was left out."""
         facts, budget = self.facts, self.budget
         words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
         lines = [
-            *([str(self.cleaned), *self.cleaned.warnings] if self.cleaned else []),
             f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {facts.target_tokens:,} target "
             "tokens",
             f"{self.parameters / 1e6:.1f} million parameters; expect about {counted(budget.steps(facts), 'step')}, "

@@ -144,7 +144,8 @@ def _judge_level(losses: Sequence[tuple[int, float]]) -> Iterator[str]:
     if perplexity > UNTRAINED:
         yield (
             f"The validation perplexity is {perplexity:,.0f}: the model is as uncertain as if it had to choose among "
-            f"{perplexity:,.0f} equally likely tokens. It has hardly started to learn, or the text is too difficult."
+            f"{perplexity:,.0f} equally likely tokens. It has hardly started to learn, or the text is too "
+            "difficult: first of all, train longer."
         )
 
 
