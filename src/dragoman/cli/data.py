@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from typing import Annotated
+
 import typer
 
 from dragoman.cli.options import DataDirectory
+from dragoman.cli.text_files import LanguagesOption, parse_languages
+from dragoman.errors import UserError, counted
 
 data_app = typer.Typer(help="List, download and show corpora.", no_args_is_help=True)
 
@@ -22,15 +28,31 @@ def data_list() -> None:
 
 
 @data_app.command("fetch")
-def data_fetch(name: str, data_dir: DataDirectory = None) -> None:
+def data_fetch(
+    name: Annotated[str, typer.Argument(metavar="NAME|opus:NAME", help="A corpus of the catalog, or of OPUS.")],
+    languages: LanguagesOption = None,
+    data_dir: DataDirectory = None,
+) -> None:
     """Download a corpus.
 
-    Verifies the checksums of its files. Files that are already on this machine are not downloaded again.
+    Verifies the checksums of the files of the catalog. Files that are already on this machine are not downloaded again.
+    Corpora of OPUS (https://opus.nlpl.eu) need --languages.
 
-    Example: dragoman data fetch multi30k
+    Example: dragoman data fetch opus:Books --languages de-en
     """
     from dragoman.corpus.download import fetch
+    from dragoman.corpus.opus import PREFIX, fetch_opus
 
+    if name.startswith(PREFIX):
+        if languages is None:
+            raise UserError(f"{name}: add --languages, such as --languages de-en")
+        found = fetch_opus(name.removeprefix(PREFIX), parse_languages(languages))
+        print(found.path)
+        print(f"version {found.version}, {counted(found.pairs, 'pair')}", file=sys.stderr)
+        print(f"train with: {shlex.join(['dragoman', 'train', str(found.path)])} --minutes 20", file=sys.stderr)
+        return
+    if languages is not None:
+        raise UserError(f"--languages is for corpora of OPUS, such as {PREFIX}{name}")
     for path in fetch(name, data_directory=data_dir):
         print(path)
 

@@ -54,7 +54,7 @@ def find_or_download(
                 problem = f"these files cannot be downloaded: they are a new split of the data at {entry.homepage}"
                 raise UserError(f"{entry.name}: {problem}\n{_manual_steps(files, data_directory)}")
             try:
-                _download(file.url, path, file.sha256)
+                download(file.url, path, file.sha256)
             except (OSError, ValueError) as error:
                 problem = f"cannot download {file.url} ({error})"
                 raise UserError(f"{entry.name}: {problem}\n{_manual_steps(files, data_directory)}") from None
@@ -107,7 +107,7 @@ def _manual_steps(files: Sequence[CatalogFile], data_directory: Path | None) -> 
     )
 
 
-def _download(url: str, path: Path, checksum: str | None) -> None:
+def download(url: str, path: Path, checksum: str | None) -> None:
     """Download a file, show the progress on stderr, verify the checksum; `path` is complete or does not exist."""
     import pooch  # these three are imported late: few runs download anything
     from requests.exceptions import ChunkedEncodingError
