@@ -14,12 +14,9 @@ MIN_COUNT = 20
 MIN_COPIED = 0.5
 """A form stays text if the target repeats less than this share of its numbers.
 
-Measured on interface texts in German and English: 3 to 20 % of decimals, thousands and dates are repeated, and 76 to
+Measured on interface texts in German and English: 2 to 19 % of decimals, thousands and dates are repeated, and 75 to
 99 % of all other numbers, the rest of which is mostly spelled as words or missing.
 """
-
-SINGLE_DIGIT, MIN_SINGLE_DIGITS = "0", 500
-"""Single digits stay text if there are enough to learn them: they often decide the grammar (1 file, 2 files)."""
 
 _DIGITS = regex.compile(r"\d+")
 
@@ -27,14 +24,16 @@ _DIGITS = regex.compile(r"\d+")
 def number_form(number: str) -> str:
     """The form of a number: its number of digits, or its first two separators and the kind of its groups.
 
-    Forms are "0" (one digit), "00" (two), "000" (more), and for example "0.0" (2.5), "0,000" (1,500), "0:0" (12:30)
-    and "0..0" (1.2.3 and 192.168.0.1): the last groups are "000" if all of them have three digits.
+    Forms are "0" (one digit), "00" (two), "000" (more), and for example "0.0" (2.5), "0,000" (1,500), "0:0" (12:30),
+    "0..0" (1.2.3 and 192.168.0.1) and "0..0000" (31.12.1999): the last groups are "000" if all of them have three
+    digits, and "0000" if the last has four.
     """
     first, *others = _DIGITS.findall(number)
     if not others:
         return "0" * min(len(first), 3)
-    thousands = all(len(group) == 3 for group in others)
-    return "0" + "".join(_DIGITS.split(number)[1:-1])[:2] + ("000" if thousands else "0")
+    thousands, year = all(len(group) == 3 for group in others), len(others[-1]) == 4
+    separators = "".join(_DIGITS.split(number)[1:-1])[:2]
+    return f"0{separators}{'000' if thousands else '0000' if year else '0'}"
 
 
 class NumberCounts:
@@ -53,11 +52,10 @@ class NumberCounts:
             self.copied[form] += min(count, repeated[number])
 
     def as_text(self) -> list[str]:
-        """The forms that are not masked, sorted: those that targets do not repeat, and single digits."""
-        forms = {
+        """The forms that are not masked, because targets do not repeat them, sorted."""
+        return sorted(
             form for form, count in self.found.items() if count >= MIN_COUNT and self.copied[form] < MIN_COPIED * count
-        }
-        return sorted(forms | ({SINGLE_DIGIT} if self.found[SINGLE_DIGIT] >= MIN_SINGLE_DIGITS else set()))
+        )
 
 
 def _numbers(text: str) -> Counter[str]:
