@@ -92,6 +92,7 @@ def test_a_corpus_is_downloaded_once_and_can_be_read(languages: str, opus: type[
         (["opus:Boks", "--languages", "de-en"], "no corpus 'Boks' in de and en; did you mean 'Books'?"),
         (["opus:Xyz", "--languages", "de-en"], "no corpus 'Xyz' in de and en; it has Books"),
         (["opus:Books", "--languages", "de-xx"], "OPUS has no corpora in de and xx"),
+        (["opus:../Books", "--languages", "de-en"], "expected the name of a corpus in OPUS"),
         (["opus:Books"], "add --languages"),
         (["multi30k", "--languages", "de-en"], "--languages is for corpora of OPUS"),
     ],

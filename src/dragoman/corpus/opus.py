@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +35,8 @@ def fetch_opus(name: str, languages: Languages) -> OpusCorpus:
     Raises:
         UserError: OPUS has no such corpus in these languages, or cannot be reached.
     """
+    if not re.fullmatch(r"\w[\w.+-]*", name):
+        raise UserError(f"{PREFIX}{name}: expected the name of a corpus in OPUS, such as {PREFIX}Books")
     first, second = sorted(languages)  # as in the names of its files
     found = _request(corpus=name, source=first, target=second)
     if not found:
@@ -41,6 +44,7 @@ def fetch_opus(name: str, languages: Languages) -> OpusCorpus:
     newest = found[0]
     try:
         url, version, pairs = str(newest["url"]), str(newest["version"]), int(newest["alignment_pairs"] or 0)
+        version = re.sub(r"[^\w.-]", "_", version)  # part of a file name
     except (KeyError, TypeError, ValueError):
         raise UserError(f"{API}: unexpected answer: {newest!r:.200}") from None
     path = cache_directory() / "opus" / f"{name}-{version}-{first}-{second}.zip"
