@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dragoman.cli.text_files import parse_languages
 from dragoman.corpus.references import file_name
 from dragoman.recipe import load_recipe
 
@@ -54,7 +55,9 @@ def test_train_on_files_is_training_on_the_recipe_of_init(
     again = command("train", *files, *held_out, *FAST)
     assert (again.code, "already contains a run" in again.error) == (2, True)
     longer = command("train", *files, "--resume", "--minutes", "9")
-    assert (longer.code, "was started with" in longer.error) == (2, True), longer.error
+    assert (longer.code, "another --minutes" in longer.error) == (2, True), longer.error
+    swapped = command("train", *files[::-1], "--languages", "de-en", "--resume=auto")
+    assert (swapped.code, "another training text" in swapped.error) == (2, True), swapped.error
     resumed = command("train", *files, "--resume")
     assert (resumed.code, "finished" in resumed.error) == (0, True), resumed.error
 
@@ -122,6 +125,18 @@ def test_pairs_with_problems_are_left_out_unless_all_are_kept(
     assert kept.code == 0, kept.error
     assert "409 training pairs" in kept.error
     assert not (tmp_path / "all" / "left-out.tsv").exists()
+
+
+@pytest.mark.parametrize("languages", ["pt-BR:en", "pt_BR-en", "zh-Hans:en", "en:de-AT", "xyz-en", "DE-EN"])
+def test_tags_with_regions_are_languages(languages: str) -> None:
+    first, second = parse_languages(languages)
+    assert {first, second} == set(languages.split(":" if ":" in languages else "-"))
+
+
+def test_a_file_after_a_complete_option_is_refused(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
+    """Otherwise a second test file would be training text."""
+    outcome = command("init", *files, "--test", "one.tsv", "two.tsv", "--output", tmp_path / "recipe.toml")
+    assert (outcome.code, "two.tsv: give --test again" in outcome.error) == (2, True), outcome.error
 
 
 def test_missing_and_repeated_files_are_refused(files: tuple[str, str], tmp_path: Path, command: Command) -> None:

@@ -27,6 +27,8 @@ from dragoman.settings import FilePair
         (("old.de", "new.de"), None),
         (("de.v1.txt", "en.v2.txt"), None),
         (("source", "target"), None),
+        (("train.src", "train.tgt"), None),
+        (("text.old", "text.new"), None),
         (("de.txt", "en-final.txt"), None),
     ],
 )

@@ -49,7 +49,8 @@ def data_fetch(
         found = fetch_opus(name.removeprefix(PREFIX), parse_languages(languages))
         print(found.path)
         print(f"version {found.version}, {counted(found.pairs, 'pair')}", file=sys.stderr)
-        print(f"train with: {shlex.join(['dragoman', 'train', str(found.path)])} --minutes 20", file=sys.stderr)
+        command = ["dragoman", "train", str(found.path), "--languages", languages, "--minutes", "20"]
+        print(f"train with: {shlex.join(command)}", file=sys.stderr)
         return
     if languages is not None:
         raise UserError(f"--languages is for corpora of OPUS, such as {PREFIX}{name}")

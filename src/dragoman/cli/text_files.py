@@ -91,6 +91,8 @@ def _repeat_options(arguments: Sequence[str]) -> list[str]:
         option = repeated[-2] if len(repeated) > 1 else ""
         if needs_second.get(option) and not argument.startswith("-"):
             repeated.append(option)
+        elif option in _HELD_OUT and not arguments[0].startswith("-") and not argument.startswith("-"):
+            raise UserError(f"{argument}: give {option} again before a second file, or name the training text together")
         if repeated and (last := repeated[-1]) in needs_second:
             needs_second[last] = not needs_second[last] and not is_recognized(argument)
         repeated.append(argument)
@@ -192,7 +194,7 @@ def parse_languages(text: str) -> Languages:
     if codes[0].lower() == codes[1].lower():
         raise UserError(f"--languages {text}: source and target are the same language")
     meant = [known_language(code) or code for code in codes]
-    if max(map(len, codes)) > 3 and meant != [code.casefold() for code in codes]:
+    if max(map(len, codes)) > 3 and [code.casefold() for code in meant] != [code.casefold() for code in codes]:
         raise UserError(f"--languages {text}: expected language codes; did you mean --languages {':'.join(meant)}?")
     return codes[0], codes[1]
 

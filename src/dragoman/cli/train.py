@@ -138,21 +138,29 @@ def _find_recipe(files: TrainingTexts, overrides: Sequence[str], output: Path | 
     if (run / "recipe.toml").is_file():
         if not resuming:
             raise UserError(f"{run}: already contains a run; continue it with --resume, or choose another --output")
-        return _recipe_of_run(run, files.minutes, overrides)
+        return _recipe_of_run(run, files, overrides)
     made = files.plan()
     print(made.summary(), file=sys.stderr)
     return parse_recipe(made.text, overrides, made.name)
 
 
-def _recipe_of_run(run: Path, minutes: float | None, overrides: Sequence[str]) -> Recipe:
-    """The recipe of a run to resume; the time cannot change, because the learning rate depends on it."""
+def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) -> Recipe:
+    """The recipe of a run to resume; raises UserError if it was started with other files or options."""
     from dragoman.recipe import load_recipe
 
     recipe = load_recipe(run / "recipe.toml", overrides)
-    if minutes not in (None, recipe.training.minutes):
-        given = recipe.training.minutes
-        before = "no --minutes" if given is None else f"--minutes {given:g}"
+    texts = files.texts()
+    given = {
+        "training text": (tuple(texts.train), recipe.data.train),
+        "--validation": (tuple(texts.validation), recipe.data.validation),
+        "--test": (tuple(texts.test), recipe.data.test),
+        "--keep-all": (texts.clean, recipe.data.clean),
+        "--minutes": (files.minutes, recipe.training.minutes),
+    }
+    optional = {"--validation", "--test", "--minutes"}  # need not be repeated
+    if changed := [name for name, (new, old) in given.items() if new != old and (new or name not in optional)]:
         raise UserError(
-            f"{run}: was started with {before}, which cannot change; choose another --output to start again"
+            f"{run}: was started with another {' and '.join(changed)}, which cannot change; choose another --output to "
+            "start again"
         )
     return recipe

@@ -13,7 +13,7 @@ import typer
 from dragoman.cli.text_files import FileOptions, as_references, find_references, refuse_meaningless_options
 
 if TYPE_CHECKING:
-    from dragoman.planning.plan import PlannedRecipe
+    from dragoman.planning.plan import PlannedRecipe, Texts
 
 MinutesOption = Annotated[
     float | None,
@@ -53,12 +53,17 @@ class TrainingTexts:
         """The name of the recipe: the languages."""
         return "-".join(find_references(self.train, self.files)[1])
 
-    def plan(self) -> PlannedRecipe:
-        """The recipe for these files."""
-        from dragoman.planning.plan import Texts, plan_recipe
+    def texts(self) -> Texts:
+        """The text as it is planned for."""
+        from dragoman.planning.plan import Texts
 
         references, languages = find_references(self.train, self.files)
         validation, test = (as_references(files, self.files) if files else [] for files in (self.validation, self.test))
         refuse_meaningless_options([*self.train, *self.validation, *self.test], self.files)
-        texts = Texts(languages, references, validation, test, clean=not self.keep_all)
-        return plan_recipe(texts, self.minutes, self.data_directory, print_to_stderr)
+        return Texts(languages, references, validation, test, clean=not self.keep_all)
+
+    def plan(self) -> PlannedRecipe:
+        """The recipe for these files."""
+        from dragoman.planning.plan import plan_recipe
+
+        return plan_recipe(self.texts(), self.minutes, self.data_directory, print_to_stderr)

@@ -73,9 +73,9 @@ def _request(**query: str) -> list[dict[str, Any]]:
     try:
         answer = requests.get(API, {**query, "preprocessing": "moses", "version": "latest"}, timeout=_SECONDS)
         answer.raise_for_status()
-        corpora = answer.json()["corpora"]
     except requests.RequestException as error:
         raise UserError(f"{API}: cannot be reached ({error}); download the corpus at https://opus.nlpl.eu") from None
-    except (KeyError, TypeError):
+    try:
+        return [corpus for corpus in answer.json()["corpora"] if isinstance(corpus, dict)]
+    except (ValueError, KeyError, TypeError):
         raise UserError(f"{API}: unexpected answer: {answer.text:.200}") from None
-    return [corpus for corpus in corpora if isinstance(corpus, dict)]

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from dragoman.corpus.formats import FORMATS
-from dragoman.corpus.language_tags import known_language, looks_like_tag
+from dragoman.corpus.language_tags import SOURCE_WORDS, TARGET_WORDS, known_language, looks_like_tag
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.references import describe_reference
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference, FilePair
 
+_NO_LANGUAGES = SOURCE_WORDS | TARGET_WORDS | {"txt", "raw", "tok", "bpe", "new", "old", "out", "ref"}  # suffixes
 _SHOWN = 8  # languages in a message
 
 
@@ -73,7 +74,8 @@ def languages_of_names(source: str, target: str) -> Languages | None:
     """
     names = [re.sub(r"(\.txt)?(\.gz)?$", "", Path(file).name, flags=re.IGNORECASE) for file in (source, target)]
     suffixes = [Path(f"_{name}").suffix[1:] for name in names]
-    if all(map(looks_like_tag, suffixes)) and suffixes[0] != suffixes[1]:
+    languages = [suffix for suffix in suffixes if looks_like_tag(suffix) and suffix.lower() not in _NO_LANGUAGES]
+    if len(languages) == 2 and suffixes[0] != suffixes[1]:
         return suffixes[0], suffixes[1]
     words = [re.split(r"[._\s-]+", name) for name in names]
     if len(words[0]) != len(words[1]):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dragoman.dataset.batch import ChangedPairs
 from dragoman.dataset.buckets import Indices
-from dragoman.dataset.encode import PairEncoder
 from dragoman.dataset.prepare import Dataset
+from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.settings import Augmentation, Recipe
 from dragoman.text.sentence_changes import SentenceChanges
 
@@ -39,8 +39,10 @@ class PairAugmenter:
         self._pairs, self._seed, self._limit = data.train, recipe.training.seed, recipe.data.max_tokens
         self._source = SentenceChanges(data.source, recipe.data.source_language)
         self._target = SentenceChanges(data.target, recipe.data.target_language)
-        words = PairEncoder(data.source, data.target, self._limit)
-        self._words = words.encode([each for each, _ in data.dictionary], [each for _, each in data.dictionary])
+        sources = data.source.encode([each for each, _ in data.dictionary])
+        targets = data.target.encode([each for _, each in data.dictionary])
+        words = [pair for pair in zip(sources, targets, strict=True) if max(map(len, pair)) <= self._limit]
+        self._words = PairStore(IdStore.of(source for source, _ in words), IdStore.of(target for _, target in words))
         shares = recipe.training.augmentation.model_dump()
         shares["single_words"] *= len(self._words) > 0
         self._bounds = np.round(np.minimum(np.cumsum([0, *shares.values()]), 1) * 2**32).astype(np.int64)

@@ -47,18 +47,15 @@ class CorpusPairs:
         """All pairs in memory, or None if there are more than `limit`. Pipes can be read too, but only once."""
         return _load(self._corpora, limit)
 
-    def check_files(self) -> None:
-        """Check that all corpora can be read several times.
+    def check_files(self, reason: str = "a corpus of this size is read several times") -> None:
+        """Check that all corpora can be read several times, for a reason.
 
         Raises:
             UserError: One is a pipe or a device.
         """
         for file in (file for corpus in self._corpora for file in corpus.files):
             if not file.is_file():
-                raise UserError(
-                    f"{file}: not a regular file; a corpus of this size is read several times, so it cannot come "
-                    "from a pipe"
-                )
+                raise UserError(f"{file}: not a regular file; {reason}, so it cannot come from a pipe")
 
 
 def find_training_corpora(data: Data, data_directory: Path | None) -> CorpusPairs:

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dragoman.evaluation.metrics import CorpusScores, corpus_scores
-from dragoman.text.augmentation import TEXT_CHANGES
+from dragoman.text.augmentation import TEXT_CHANGES, TextChange
+from dragoman.text.masking import Masking
 from dragoman.translator import Translator
 
 SEED = "perturbed"  # training draws its typing errors with seeds that start with a number
@@ -54,12 +55,19 @@ def evaluate_perturbed(
     clean = corpus_scores(translations, references, lowercase=True)
     scores = {"clean": _compare(clean, clean, 0)}
     for kind, change in TEXT_CHANGES.items():
-        changed = [change(*pair, languages, f"{SEED} {index}") for index, pair in enumerate(pairs)]
+        changed = [_change(change, pair, languages, f"{SEED} {index}") for index, pair in enumerate(pairs)]
         number = sum(one != other for one, other in zip(changed, pairs, strict=True))
         translated = [str(each) for each in translator([source for source, _ in changed])] if number else translations
         found = corpus_scores(translated, [reference for _, reference in changed], lowercase=True)
         scores[kind] = _compare(found, clean, number)
     return scores
+
+
+def _change(change: TextChange, pair: tuple[str, str], languages: tuple[str, str], seed: str) -> tuple[str, str]:
+    """Change a pair, but not its placeholders, tags, addresses and numbers."""
+    source, target = map(Masking().mask, pair)
+    changed = change(source.text, target.text, languages, seed)
+    return source.restore(changed[0]), target.restore(changed[1])
 
 
 def perturbed_table(scores: Mapping[str, PerturbedScores]) -> str:

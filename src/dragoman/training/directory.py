@@ -99,10 +99,11 @@ def _is_leftover(path: Path) -> bool:
 
 def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
     before, after = _flatten(old.to_dict()), _flatten(new.to_dict())
+    cleaned = new.data.clean  # pairs that are in the test text are left out
     changed = [
         f"{key}: {before.get(key, 'unset')} -> {after.get(key, 'unset')}"
         for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key) and not key.startswith(CHANGEABLE)
+        if before.get(key) != after.get(key) and (not key.startswith(CHANGEABLE) or (cleaned and key == "data.test"))
     ]
     if changed:
         reason = f"{path}: these settings cannot change when a run is resumed; use this file as the recipe to keep them"

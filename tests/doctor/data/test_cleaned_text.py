@@ -12,7 +12,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_corpora, clean_data
 from dragoman.doctor.data.corpora import Corpora
 from dragoman.errors import UserError
-from dragoman.settings import Data
+from dragoman.settings import Data, FilePair
 from dragoman.system.progress import no_log
 
 SIZE = 600
@@ -93,3 +93,17 @@ def test_text_that_is_mostly_wrong_is_refused(tmp_path: Path) -> None:
         clean_data(data, None, no_log)
     everything, cleaned = clean_data(data.model_copy(update={"clean": False}), None, no_log)
     assert (everything.train, cleaned) == (data.train, None)
+
+
+def test_both_sides_may_be_in_one_language(tmp_path: Path) -> None:
+    sources, targets = (lines[:SIZE] for lines in clean_lines())
+    paths = write_files(tmp_path, sources, targets)
+    corpora = Corpora("de", "de", [FilePair(source=str(paths[0]), target=str(paths[1]))] * 2)
+    cleaned = clean_corpora(corpora, no_log)
+    assert cleaned.files.source != cleaned.files.target
+    assert [pair.source for pair in pairs_of(cleaned)] != [pair.target for pair in pairs_of(cleaned)]
+
+
+def test_text_that_changes_meanwhile_is_not_cached(damaged: Corpora, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="was changed while it was checked"):
+        clean_corpora(damaged, lambda _: append(tmp_path, b"Neu.", b"New."))

@@ -11,7 +11,7 @@ from typing import Any
 
 from dragoman import __version__
 from dragoman.corpus.corpus import find_corpora
-from dragoman.dataset.pairs import CorpusPairs
+from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs
 from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.cleaned_copy import DROPPED
 from dragoman.doctor.data.corpora import Corpora, corpora_of_recipe
@@ -76,7 +76,7 @@ def clean_corpora(corpora: Corpora, log: Log) -> CleanedText:
         UserError: A corpus cannot be read, contains errors that training refuses, or comes from a pipe.
     """
     train, held_out = (_open_pairs(corpora, references) for references in (corpora.train, corpora.held_out))
-    train.check_files()
+    train.check_files("text that is cleaned is read several times (--keep-all keeps all of it)")
     identity = {
         "version": __version__,
         "languages": [corpora.source_language, corpora.target_language],
@@ -87,6 +87,9 @@ def clean_corpora(corpora: Corpora, log: Log) -> CleanedText:
         total = sum(1 for _ in train)  # also reports damage, such as invalid UTF-8, that the doctor would skip
         log(f"checking {counted(total, 'training pair')}")
         findings = check_corpora(corpora, directory)
+        now = [_open_pairs(corpora, references).fingerprint for references in (corpora.train, corpora.held_out)]
+        if now != identity["corpora"]:
+            raise CorpusChangedError("a file of the text was changed while it was checked")
         reasons = _count_reasons(directory / DROPPED)
         kept = total - sum(reasons.values())
         return {

@@ -42,6 +42,8 @@ class Corpora:
             source, target = (Path(name).name.removesuffix(".gz") for name in (files.source, files.target))
             if source != target:
                 return source, target
+        if self.source_language == self.target_language:  # as in corpora of corrections
+            return f"source.{self.source_language}", f"target.{self.target_language}"
         return f"train.{self.source_language}", f"train.{self.target_language}"
 
 
