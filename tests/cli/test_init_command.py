@@ -64,9 +64,11 @@ def test_train_on_files_is_training_on_the_recipe_of_init(
 
 def test_files_of_unknown_languages_need_an_option(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
     table = tmp_path / "pairs.tsv"
-    assert command("convert", *files, table).code == 0
+    assert command("convert", *files[::-1], table).code == 0
     unknown = command("train", table)
     assert (unknown.code, "--languages" in unknown.error) == (2, True)
+    swapped = command("train", table, "--languages", "de-en", "--output", tmp_path / "swapped", *FAST)
+    assert (swapped.code, "swapped-sides" in swapped.error) == (2, True), swapped.error
     outcome = command("train", table, "--languages", "en-de", "--output", tmp_path / "run", *FAST)
     assert outcome.code == 0, outcome.error
     assert load_recipe(tmp_path / "run" / "recipe.toml").data.source_language == "en"

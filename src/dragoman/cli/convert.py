@@ -81,6 +81,10 @@ def _convert(inputs: Sequence[str], output: str, options: FileOptions, data_dire
     left_out = ""
     if clean:
         cleaned = clean_corpora(Corpora(source, target, references, data_directory=data_directory), no_log)
+        if not cleaned.kept:
+            raise UserError(f"no pair is left: {cleaned}")
+        for warning in cleaned.warnings:
+            print(warning, file=sys.stderr)
         references, left_out = [cleaned.files], f"; {cleaned}"
     corpora = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
     pairs = (pair for corpus in corpora for pair in corpus.read())

@@ -83,6 +83,15 @@ def test_findings_about_other_corpora_are_kept(tmp_path: Path) -> None:
     swapped = write_files(tmp_path, clean_lines()[1][SIZE:1000], clean_lines()[0][SIZE:1000], "test")
     (warning,) = clean_corpora(two_files(*train, swapped), no_log).warnings
     assert warning.startswith("error: swapped-sides: ")
+    data = Data(
+        source_language="de",
+        target_language="en",
+        train=(f"{tmp_path}/train.{{lang}}",),
+        test=(f"{tmp_path}/test.{{lang}}",),
+        clean=True,
+    )
+    with pytest.raises(UserError, match="swapped-sides"):
+        clean_data(data, None, no_log)
 
 
 def test_text_that_is_mostly_wrong_is_refused(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
     """The data of a recipe with cleaned training text, if `data.clean` asks for that.
 
     Raises:
-        UserError: A corpus cannot be read, or most of the text has problems.
+        UserError: A corpus cannot be read, most of the text has problems, or all of a corpus has one, such as swapped
+            sides.
     """
     if not data.clean:
         return data, None
@@ -66,6 +67,8 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
     if cleaned.kept < MIN_KEPT * (cleaned.kept + cleaned.left_out):
         problem = f"most of the training text has problems; {cleaned}; {cleaned.listing} lists them"
         raise UserError(f"{problem}; correct the text, or train on all of it with --keep-all or data.clean = false")
+    if errors := [warning for warning in cleaned.warnings if warning.startswith("error:")]:
+        raise UserError("\n".join([*errors, "correct the text, or train on all of it with --keep-all"]))
     return data.model_copy(update={"train": (cleaned.files,), "clean": False}), cleaned
 
 
