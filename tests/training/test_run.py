@@ -447,3 +447,19 @@ def test_a_run_made_before_teacher_forced_bleu_was_a_setting_can_be_resumed(
     path.write_text("".join(line for line in lines if not line.startswith("teacher_forced_bleu")), "utf-8")
     assert path.read_text("utf-8").count("teacher_forced_bleu") == 0
     assert not check_place(make_recipe("training.teacher_forced_bleu=true"), tmp_path, resume=True)
+
+
+def test_a_run_does_not_continue_with_another_number_of_pairs(
+    make_recipe: RecipeMaker, corpus: Path, tmp_path: Path
+) -> None:
+    for language in ("de", "en"):
+        (tmp_path / f"train.{language}").write_bytes((corpus / f"train.{language}").read_bytes())
+    recipe = make_recipe(f'data.train=["{tmp_path}/train.{{lang}}"]', "training.steps=2", "training.average=1")
+    run = tmp_path / "run"
+    assert train(recipe, run)
+    shutil.rmtree(run / "bundle")
+    for language in ("de", "en"):
+        lines = (tmp_path / f"train.{language}").read_text("utf-8").splitlines(keepends=True)
+        (tmp_path / f"train.{language}").write_text("".join(lines[:-1]), "utf-8")
+    with pytest.raises(UserError, match="the text has changed since the run was started"):
+        train(recipe, run, resume=True)

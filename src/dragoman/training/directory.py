@@ -13,12 +13,14 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe
-from dragoman.system.files import is_leftover, remove_leftovers
+from dragoman.system.files import is_leftover, read_json, remove_leftovers, write_json
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import refuse_other_tokenizers
 
 LOCK_FILE = ".lock"
+PAIRS_FILE = "pairs.json"
+"""The numbers of pairs when the run was started."""
 LEFT_OUT_FILE = "left-out.tsv"
 """Training pairs that `data.clean` left out, with the reasons."""
 
@@ -83,14 +85,26 @@ def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -
     """Delete incomplete files of a killed run, and save the recipe and the tokenizers.
 
     Raises:
-        UserError: The directory has checkpoints that were made with other tokenizers.
+        UserError: The directory has checkpoints that were made with other tokenizers, or another number of pairs.
     """
     for directory in (output, output / "checkpoints"):
         remove_leftovers(directory)
     if not resume:
         save_recipe(recipe, output / "recipe.toml")
+    _refuse_other_pairs(output / PAIRS_FILE, data)
     refuse_other_tokenizers(output, tokenizers_digest(data.source, data.target))
     save_tokenizers(output, data.source, data.target)
+
+
+def _refuse_other_pairs(path: Path, data: Dataset) -> None:
+    """Check that the text has as many pairs as when the run was started; stores the numbers if there are none."""
+    pairs = {"training": len(data.train), "validation": len(data.validation)}
+    if path.is_file() and (before := read_json(path)) != pairs:
+        raise UserError(
+            f"{path.parent}: the text has changed since the run was started: {before} pairs then, {pairs} now; restore "
+            "it, or start another run"
+        )
+    write_json(path, pairs)
 
 
 def _is_leftover(path: Path) -> bool:
