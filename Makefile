@@ -67,7 +67,7 @@ clean:
 	  echo "dragoman needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) --version 2>&1); try: make PYTHON=python3.11" >&2; \
 	  exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,browser,spacy]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[serving,dev,browser,spacy,clients]'
 	@touch $@
 
 # The packages that exports and engines need.

@@ -32,6 +32,7 @@ ORDER = (
     {"training"},
     {"planning"},
     {"export"},
+    {"documents"},
     {"reference"},
     {"cli"},
     {"__init__", "__main__"},

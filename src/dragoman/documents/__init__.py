@@ -1,0 +1,1 @@
+"""Texts of several sentences, markup and files: split into segments to translate, and put together again."""

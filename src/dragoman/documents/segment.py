@@ -1,0 +1,68 @@
+"""The interface between documents and translators: segments to translate, and their translations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+Content = TypeVar("Content", str, bytes, covariant=True)
+
+
+class Link(NamedTuple):
+    """A part of a translation and the part of the source that it translates, in characters; ends are exclusive."""
+
+    source_start: int
+    source_end: int
+    target_start: int
+    target_end: int
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A text to translate at once: a sentence, or a part of a long one, without markup.
+
+    `aligned` says that the document needs the links of the translation, for example to place tags.
+    """
+
+    text: str
+    aligned: bool = False
+
+
+@dataclass(frozen=True)
+class TranslatedSegment:
+    """The translation of a segment.
+
+    Attributes:
+        text: The translation.
+        links: What each part of the translation is a translation of, in the order of the translation; empty if the
+            segment is not `aligned`.
+        problems: What is probably wrong with the translation, such as "missing: %s".
+        confidence: The estimated probability that the translation is good, from 0 to 1; None if it is unknown.
+    """
+
+    text: str
+    links: tuple[Link, ...] = ()
+    problems: tuple[str, ...] = ()
+    confidence: float | None = None
+
+
+TranslateSegments = Callable[[Sequence[Segment]], Sequence[TranslatedSegment]]
+"""Translates segments, in order; segments without a letter or a number never get here."""
+
+
+class SegmentedDocument(Protocol[Content]):
+    """A document (a text, a fragment of HTML, a file) that is split into segments.
+
+    Everything between segments is kept: spaces, line breaks, tags. Assembling with the unchanged segments gives the
+    original document, byte for byte where the format allows it.
+    """
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """The segments in reading order."""
+        ...
+
+    def assemble(self, translations: Sequence[TranslatedSegment]) -> Content:
+        """The document with the translation of each segment."""
+        ...
