@@ -68,6 +68,10 @@ def main() -> None:
     )
     parser.add_argument("--only-variants", action="store_true", help="do not train with the unchanged recipes")
     parser.add_argument("--test", action="store_true", help="also score the test text")
+    parser.add_argument(
+        "--length-penalties", nargs="*", type=float, default=[], help="also score the validation text with these"
+    )
+    parser.add_argument("--runs", type=Path, help="keep the runs in this directory (default: delete them)")
     parser.add_argument("--results", type=Path, default=Path("runs/own-text.jsonl"))
     arguments = parser.parse_args()
     variants = dict(variant.split("=", 1) for variant in arguments.variant)
@@ -87,7 +91,8 @@ def main() -> None:
     done = {Case(**line["case"]) for line in read_results(arguments.results)}
     for case in cases:
         if case not in done:
-            line = run(case, variants.get(case.variant, "").split(",") if case.variant else [], arguments.test)
+            overrides = variants[case.variant].split(",") if case.variant else []
+            line = run(case, overrides, arguments.test, arguments.length_penalties, arguments.runs)
             with arguments.results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"case": asdict(case)} | line, ensure_ascii=False) + "\n")
             print(describe(case, line), flush=True)
@@ -98,7 +103,9 @@ def read_results(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
-def run(case: Case, overrides: Sequence[str], with_test: bool) -> dict[str, Any]:
+def run(
+    case: Case, overrides: Sequence[str], with_test: bool, length_penalties: Sequence[float], runs: Path | None
+) -> dict[str, Any]:
     """Train once, and score the translator."""
     languages = CORPORA.get(case.corpus, ("de", "en"))
     splits = SPLITS.get(case.corpus, ("train", "dev", "test"))
@@ -106,7 +113,8 @@ def run(case: Case, overrides: Sequence[str], with_test: bool) -> dict[str, Any]
     with tempfile.TemporaryDirectory(prefix="own-text-") as directory:
         if case.pairs is not None:
             train = write_subset(Path(directory), read(train, languages), case.pairs, languages)
-        output = Path(directory) / "run"
+        name = f"{case.corpus}-{case.pairs or 'all'}-{case.recipe}-{case.variant}-{case.minutes:g}-{case.seed}"
+        output = (runs or Path(directory)) / name
         settings = [f"training.seed={case.seed}", *overrides]
         texts = {"validation": validation} | ({"test": test} if with_test else {})
         command = [sys.executable, "-m", "dragoman", "train", *what_to_train(case, train, texts, languages)]
@@ -115,10 +123,15 @@ def run(case: Case, overrides: Sequence[str], with_test: bool) -> dict[str, Any]
         if finished.returncode:
             sys.exit(f"{' '.join(command)}\n{finished.stderr}")
         metrics = read_metrics(output / "metrics.jsonl")
+        pairs = read(validation, languages)
         return {
             "commit": subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip(),
             "run": summarize(metrics),
-            "validation": scores(dragoman.load(output), read(validation, languages)),
+            "validation": scores(dragoman.load(output), pairs),
+            "length_penalties": {
+                f"{penalty:g}": scores(dragoman.load(output, length_penalty=penalty), pairs)
+                for penalty in length_penalties
+            },
             **({"test": tests[0]} if (tests := [line for line in metrics if line["kind"] == "test"]) else {}),
         }
 
