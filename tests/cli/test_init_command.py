@@ -56,8 +56,10 @@ def test_train_on_files_is_training_on_the_recipe_of_init(
     assert (again.code, "already contains a run" in again.error) == (2, True)
     longer = command("train", *files, "--resume", "--minutes", "9")
     assert (longer.code, "another --minutes" in longer.error) == (2, True), longer.error
-    swapped = command("train", *files[::-1], "--languages", "de-en", "--resume=auto")
-    assert (swapped.code, "another training text" in swapped.error) == (2, True), swapped.error
+    other = command("train", corpus / "test.de", corpus / "test.en", "--resume=auto")
+    assert (other.code, "another training text" in other.error) == (2, True), other.error
+    swapped = command("train", *files[::-1], "--languages", "de-en", "--output", "swapped")
+    assert (swapped.code, "exchange" in swapped.error) == (2, True), swapped.error
     resumed = command("train", *files, "--resume")
     assert (resumed.code, "finished" in resumed.error) == (0, True), resumed.error
 

@@ -83,7 +83,7 @@ def _convert(inputs: Sequence[str], output: str, options: FileOptions, data_dire
         cleaned = clean_corpora(Corpora(source, target, references, data_directory=data_directory), no_log)
         if not cleaned.kept:
             raise UserError(f"no pair is left: {cleaned}")
-        for warning in cleaned.warnings:
+        for warning in (*cleaned.errors, *cleaned.warnings):
             print(warning, file=sys.stderr)
         references, left_out = [cleaned.files], f"; {cleaned}"
     corpora = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)

@@ -149,7 +149,13 @@ def find_references(
 
     references = as_references(files, options)
     if options.languages:
-        return references, parse_languages(options.languages)
+        languages = parse_languages(options.languages)
+        if (
+            isinstance(pair := references[0], FilePair)
+            and languages_of_names(pair.source, pair.target) == languages[::-1]
+        ):
+            raise UserError(f"--languages {options.languages}: exchange {pair.source} and {pair.target}, too")
+        return references, languages
     if not languages_needed and isinstance(pair := references[0], FilePair):
         return references, languages_of_names(pair.source, pair.target) or ("source", "target")
     return references, find_languages(references)

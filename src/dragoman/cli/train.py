@@ -24,6 +24,7 @@ from dragoman.cli.text_files import (
 )
 from dragoman.cli.training_texts import KeepAllOption, MinutesOption, TrainingTexts
 from dragoman.errors import UserError
+from dragoman.system.run_paths import RUNS
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
@@ -111,7 +112,7 @@ def train(
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     files = TrainingTexts(recipe, validation or (), test or (), described, minutes, data_dir, keep_all)
     loaded = _find_recipe(files, overrides or [], output, resuming=resume is not None)
-    run = output or Path("runs") / loaded.name
+    run = output or RUNS / loaded.name
     if not train(loaded, run, resume="auto" if resume == "auto" else resume is not None, data_directory=data_dir):
         raise typer.Exit(130)
 
@@ -134,7 +135,7 @@ def _find_recipe(files: TrainingTexts, overrides: Sequence[str], output: Path | 
         return load_recipe(Path(first), overrides)
     if files.minutes is not None and (others := [each for each in overrides if each.partition("=")[0] in BUDGETS]):
         raise UserError(f"--minutes and --set {others[0]}: both say how long to train; give one of them")
-    run = output or Path("runs") / files.name()
+    run = output or RUNS / files.name()
     if (run / "recipe.toml").is_file():
         if not resuming:
             raise UserError(f"{run}: already contains a run; continue it with --resume, or choose another --output")

@@ -79,10 +79,15 @@ def translate(
             file.write((to_json(translation) if as_json else to_line(translation)) + "\n")
             if chosen.typed:
                 file.flush()
+    _warn(truncated, faulty, translator.source_limit)
+
+
+def _warn(truncated: int, faulty: int, limit: int) -> None:
+    """Report on standard error how many texts were too long, and how many translations have problems."""
     if truncated:
         print(
             f"dragoman: warning: translated only the beginning of {counted(truncated, 'line')} longer than the model's "
-            f"limit of {translator.source_limit} tokens",
+            f"limit of {limit} tokens",
             file=sys.stderr,
         )
     if faulty:

@@ -14,6 +14,7 @@ import regex
 from numpy.typing import NDArray
 
 from dragoman.corpus.pair import Pair
+from dragoman.text.normalization import WITHOUT_SPACES
 
 MAX_WORDS = 50
 """Pairs with more words on a side are ignored: they have many pairs of words, and say little about each."""
@@ -36,8 +37,7 @@ MIN_LIFT = 20
 ITERATIONS = 5  # of expectation maximization
 
 _WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’-][\p{L}\p{M}]+)*")
-_SCRIPTS = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
-_LETTER_WITHOUT_SPACES = regex.compile("[" + "".join(rf"\p{{Script={script}}}" for script in _SCRIPTS) + "]")
+_LETTER_WITHOUT_SPACES = regex.compile(f"[{WITHOUT_SPACES}]")
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]

@@ -13,6 +13,11 @@ SPACES = rf"[\s\p{{Cc}}{METASPACE}]+"
 The `regex` and `tokenizers` libraries both understand this spelling.
 """
 
+WITHOUT_SPACES = "".join(
+    rf"\p{{Script={script}}}" for script in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
+)
+"""The letters of scripts that put no spaces between words, as part of a set of characters of the `regex` library."""
+
 _SPACES = regex.compile(SPACES)
 _SURROGATES = regex.compile(r"\p{Cs}")
 _PUNCTUATION = regex.compile(r"[\s\p{P}]+")

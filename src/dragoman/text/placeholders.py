@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple, cast
 
 import regex
 
+from dragoman.text.normalization import WITHOUT_SPACES
+
 SpanKind = Literal["placeholder", "tag", "link", "number", "emoji"]
 
 
@@ -32,16 +34,13 @@ _PLACEHOLDER = rf"""
 """
 _ATTRIBUTE = r"""\s++[\w:.-]++\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=/]++)"""
 _TAG = rf"</?+[A-Za-z][\w:.-]*+(?:{_ATTRIBUTE})*+\s*+/?+>"
-_NO_SPACES = "".join(
-    rf"\p{{{script}}}" for script in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
-)
-_URL_CHARACTERS = rf"[[\w\-._~:/?\#\[\]@!$&'()*+,;=%{{}}|]--[{_NO_SPACES}]]"
+_URL_CHARACTERS = rf"[[\w\-._~:/?\#\[\]@!$&'()*+,;=%{{}}|]--[{WITHOUT_SPACES}]]"
 _LINK = rf"""
     (?<![A-Za-z0-9_])(?:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++
   | (?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
 """
 _SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
-_LETTER = rf"[\w--[{_NO_SPACES}]]"
+_LETTER = rf"[\w--[{WITHOUT_SPACES}]]"
 _NUMBER = (
     rf"(?<!{_LETTER})(?<!{_LETTER}[.,:/'’_-])\d++(?:{_SEPARATOR}\d++)*+(?!{_LETTER}|[\ufe0f\u20e3]|[.,:/'’]{_LETTER})"
 )

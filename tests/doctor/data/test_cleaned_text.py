@@ -51,7 +51,7 @@ def test_what_is_left_out_is_counted_and_listed(damaged: Corpora) -> None:
     assert cleaned.reasons == {"copied-source": 3, "duplicates": 2, "test-overlap": 2}
     assert (cleaned.kept, cleaned.left_out) == (SIZE - 5, 7)
     assert str(cleaned) == f"left out 7 of {SIZE + 2} pairs: copied-source 3, duplicates 2, test-overlap 2"
-    assert cleaned.warnings == []
+    assert cleaned.errors == cleaned.warnings == []
     kept = pairs_of(cleaned)
     assert len(kept) == cleaned.kept
     assert len(set(kept)) == cleaned.kept
@@ -81,8 +81,8 @@ def test_findings_about_other_corpora_are_kept(tmp_path: Path) -> None:
     sources, targets = (lines[:SIZE] for lines in clean_lines())
     train = write_files(tmp_path, sources, targets)
     swapped = write_files(tmp_path, clean_lines()[1][SIZE:1000], clean_lines()[0][SIZE:1000], "test")
-    (warning,) = clean_corpora(two_files(*train, swapped), no_log).warnings
-    assert warning.startswith("error: swapped-sides: ")
+    (error,) = clean_corpora(two_files(*train, swapped), no_log).errors
+    assert error.startswith("error: swapped-sides: ")
     data = Data(
         source_language="de",
         target_language="en",

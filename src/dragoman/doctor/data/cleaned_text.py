@@ -23,6 +23,7 @@ from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
 
 EMPTY = "empty-side"
+FORMAT = 1  # increase it if a change finds other problems in the same text, or stores other facts
 MIN_KEPT = 0.5  # of the pairs; if fewer are left, the text as a whole is wrong
 
 
@@ -35,7 +36,8 @@ class CleanedText:
         kept: The number of its pairs.
         left_out: The number of pairs with text on both sides that were left out.
         reasons: How many of them have each problem, by code, the most frequent first; a pair may have several.
-        warnings: Findings about whole corpora, and about corpora that are not trained on.
+        errors: What is wrong with a whole corpus, such as swapped sides, trained on or not.
+        warnings: Less serious findings that leaving out training pairs does not solve.
         listing: A table of the pairs that were left out, with corpus, line and reasons.
     """
 
@@ -43,6 +45,7 @@ class CleanedText:
     kept: int
     left_out: int
     reasons: dict[str, int]
+    errors: list[str]
     warnings: list[str]
     listing: Path
 
@@ -67,8 +70,8 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
     if cleaned.kept < MIN_KEPT * (cleaned.kept + cleaned.left_out):
         problem = f"most of the training text has problems; {cleaned}; {cleaned.listing} lists them"
         raise UserError(f"{problem}; correct the text, or train on all of it with --keep-all or data.clean = false")
-    if errors := [warning for warning in cleaned.warnings if warning.startswith("error:")]:
-        raise UserError("\n".join([*errors, "correct the text, or train on all of it with --keep-all"]))
+    if cleaned.errors:
+        raise UserError("\n".join([*cleaned.errors, "correct the text, or train on all of it with --keep-all"]))
     return data.model_copy(update={"train": (cleaned.files,), "clean": False}), cleaned
 
 
@@ -81,6 +84,7 @@ def clean_corpora(corpora: Corpora, log: Log) -> CleanedText:
     train, held_out = (_open_pairs(corpora, references) for references in (corpora.train, corpora.held_out))
     train.check_files("text that is cleaned is read several times (--keep-all keeps all of it)")
     identity = {
+        "format": FORMAT,
         "version": __version__,
         "languages": [corpora.source_language, corpora.target_language],
         "corpora": [train.fingerprint, held_out.fingerprint],
@@ -94,12 +98,14 @@ def clean_corpora(corpora: Corpora, log: Log) -> CleanedText:
         if now != identity["corpora"]:
             raise CorpusChangedError("a file of the text was changed while it was checked")
         reasons = _count_reasons(directory / DROPPED)
+        others = _unsolved(findings, {reader.name for reader in corpora.readers(corpora.train)})
         kept = total - sum(reasons.values())
         return {
             "kept": kept,
             "left_out": total - kept,
             "reasons": _by_code(reasons),
-            "warnings": list(_describe_others(findings, {reader.name for reader in corpora.readers(corpora.train)})),
+            "errors": [str(finding) for finding in others if finding.severity == "error"],
+            "warnings": [str(finding) for finding in others if finding.severity == "warning"],
         }
 
     cache = BuildCache(cache_directory() / "prepared", log)
@@ -135,9 +141,11 @@ def _by_code(reasons: Counter[tuple[str, ...]]) -> dict[str, int]:
     return dict(sorted(by_code.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _describe_others(findings: Iterable[Finding], train: set[str]) -> Iterable[str]:
+def _unsolved(findings: Iterable[Finding], train: set[str]) -> list[Finding]:
     """The findings that leaving out training pairs does not solve."""
-    for finding in findings:
-        about_pairs = finding.measured.get("corpus") in train and "count" in finding.measured
-        if finding.severity != "note" and not about_pairs and finding.code != "test-overlap":
-            yield f"{finding.severity}: {finding.code}: {finding.message}\n  fix: {finding.fix}"
+    return [
+        finding
+        for finding in findings
+        if finding.code != "test-overlap"
+        and not (finding.measured.get("corpus") in train and "count" in finding.measured)
+    ]

@@ -11,6 +11,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from dragoman.text.normalization import WITHOUT_SPACES
+
 HASH_BITS = 20
 HASHES = 1 << HASH_BITS
 STEM_CHARACTERS = 6  # the rest of a word is ignored, so that most inflected forms are equal
@@ -19,9 +21,6 @@ DENSE_CHARACTERS = 2  # in scripts without spaces, a word is any two characters
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _INVERSE_FACTOR = np.uint64(pow(int(_FACTOR), -1, 1 << 64))
 _TYPOGRAPHIC = np.array([ord(character) for character in "–—…"], np.uint32)
-_NO_SPACES = "".join(
-    rf"\p{{Script={script}}}" for script in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
-)
 
 
 @dataclass(frozen=True)
@@ -169,6 +168,6 @@ def _word_characters() -> NDArray[np.uint64]:
 def _dense_characters() -> NDArray[np.bool_]:
     """Whether each character belongs to a script that puts no spaces between words."""
     table = np.zeros(0x110000, dtype=np.bool_)
-    for run in regex.finditer(f"[{_NO_SPACES}ー]+", _all_characters()):
+    for run in regex.finditer(f"[{WITHOUT_SPACES}ー]+", _all_characters()):
         table[run.start() : run.end()] = True
     return table

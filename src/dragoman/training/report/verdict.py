@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from dragoman.errors import counted
 from dragoman.evaluation.metrics import MAX_LOSS, USELESS, overall_score
 from dragoman.settings import Training
+from dragoman.training.directory import LEFT_OUT_FILE
 from dragoman.training.metrics_file import Metrics, current_lines
 
 MIN_GAIN = 1.0  # points of BLEU above a trivial translator
@@ -86,8 +87,8 @@ def judge_text(pairs: int, left_out: float) -> list[str]:
         )
     if left_out > MANY_PROBLEMS:
         reasons.append(
-            f"{left_out:.0%} of the training pairs have problems and were left out (left-out.tsv lists them). Look for "
-            "the cause: other pairs may have the same one."
+            f"{left_out:.0%} of the training pairs have problems and were left out ({LEFT_OUT_FILE} lists them). "
+            "Look for the cause: other pairs may have the same one."
         )
     return reasons
 
