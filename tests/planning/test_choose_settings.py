@@ -105,6 +105,12 @@ def test_short_trainings_change_fewer_pairs() -> None:
     assert all(0 < short[key] < long[key] for key in short)
 
 
+def test_a_short_training_gets_less_dropout() -> None:
+    facts = facts_of(30_000)
+    short, long = (chosen(facts, minutes).model.dropout for minutes in (1, 600))
+    assert 0 < short < long
+
+
 def test_every_value_has_a_reason() -> None:
     lines = recipe_text(
         "name", DATA, choose_settings(facts_of(5000), SMALL_MODEL, PlannedBudget(None, 5000.0))

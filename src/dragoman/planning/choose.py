@@ -11,6 +11,7 @@ from dragoman.planning.text_facts import TextFacts
 MIN_SUBWORDS, MAX_SUBWORDS = 1000, 32_000
 MANY_PAIRS = 300_000  # pairs from which a larger model is better, if there is time to train it
 SMALL_BATCH, LARGE_BATCH = 1024, 4096  # target tokens
+EPOCHS_OF_DROPOUT = 10.0  # with 7 epochs of Multi30k, a dropout of 0.2 costs 2 BLEU
 EPOCHS_OF_AUGMENTATION = 20.0  # shorter trainings change fewer pairs
 MANY_STEPS = 10_000  # more of them help less than larger batches
 
@@ -74,6 +75,7 @@ def choose_settings(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     return [
         *_choose_text(facts),
         *choose_model(facts, size),
+        *_choose_dropout(facts, budget),
         *_choose_training(facts, size, budget),
         *_choose_augmentation(facts, budget),
         *_choose_decoding(),
@@ -115,7 +117,7 @@ def vocabulary_size(pairs: int) -> int:
 
 
 def choose_model(facts: TextFacts, size: ModelSize) -> Iterator[ChosenSetting]:
-    """Settings of the model for a text."""
+    """Settings of the model for a text, without the dropout, which also depends on the budget."""
     width = "Width of the model: larger ones need more text and much more time."
     yield ChosenSetting("model", "d_model", size.d_model, width)
     yield ChosenSetting("model", "heads", 8, "Attention heads.")
@@ -127,19 +129,18 @@ def choose_model(facts: TextFacts, size: ModelSize) -> Iterator[ChosenSetting]:
     yield ChosenSetting("model", "tie", "all" if facts.same_script else "target", tie)
     yield ChosenSetting("model", "positions", "rotary", "Rotary positions learn faster than sinusoidal ones.")
     yield ChosenSetting("model", "max_length", 512, "Maximum length of a sentence in tokens.")
-    yield ChosenSetting(
-        "model",
-        "dropout",
-        dropout(facts.pairs),
-        f"Dropout probability: high, because {facts.pairs:,} pairs are few."
-        if facts.pairs < MANY_PAIRS
-        else "Dropout probability.",
-    )
 
 
-def dropout(pairs: int) -> float:
-    """The dropout probability for a number of training pairs: the less text, the higher."""
-    return 0.3 if pairs < 10_000 else 0.2 if pairs < 100_000 else 0.1
+def _choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+    """The less text, and the more often it is read, the more a model has to be kept from learning it by heart."""
+    epochs = budget.epochs(facts)
+    if epochs < EPOCHS_OF_DROPOUT:
+        probability, reason = 0.1, f"low, because the text is read only about {epochs:.0f} times."
+    elif facts.pairs < 100_000:
+        probability, reason = 0.3 if facts.pairs < 10_000 else 0.2, f"high, because {facts.pairs:,} pairs are few."
+    else:
+        probability, reason = 0.1, "low, because there is much text."
+    yield ChosenSetting("model", "dropout", probability, f"Dropout probability: {reason}")
 
 
 def _choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -> Iterator[ChosenSetting]:
