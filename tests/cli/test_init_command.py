@@ -64,6 +64,40 @@ def test_train_on_files_is_training_on_the_recipe_of_init(
     assert (resumed.code, "finished" in resumed.error) == (0, True), resumed.error
 
 
+def test_two_pairs_can_train_and_one_cannot(
+    files: tuple[str, str], corpus: Path, tmp_path: Path, command: Command
+) -> None:
+    for number in (1, 2):
+        for language, file in zip(("de", "en"), files, strict=True):
+            lines = Path(file).read_text("utf-8").splitlines()[:number]
+            (tmp_path / f"{number}.{language}").write_text("\n".join(lines), "utf-8")
+    one, two = ([tmp_path / f"{number}.de", tmp_path / f"{number}.en"] for number in (1, 2))
+    for refused in (
+        command("init", *one, "--output", tmp_path / "recipe.toml"),
+        command("train", *one, "--output", tmp_path / "run", *FAST),
+    ):
+        assert (refused.code, "has one pair" in refused.error) == (2, True), refused.error
+    assert not (tmp_path / "recipe.toml").exists()
+    validation = ("--validation", corpus / "validation.de", corpus / "validation.en")
+    assert command("train", *one, *validation, "--output", tmp_path / "one", *FAST).code == 0
+    trained = command("train", *two, "--output", tmp_path / "two", *FAST)
+    assert trained.code == 0, trained.error
+    assert "expect about 3 steps" in trained.error, "the estimate is for the settings that were given"
+
+
+def test_the_run_directory_is_checked_before_the_text(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine", "utf-8")
+    for arguments, message in (
+        (("--resume", "--output", tmp_path / "new"), "no run to resume"),
+        (("--output", tmp_path / "full"), "not empty"),
+    ):
+        refused = command("train", *files, *arguments, *FAST)
+        assert (refused.code, message in refused.error) == (2, True), refused.error
+        assert "checking" not in refused.error
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full"]
+
+
 def test_files_of_unknown_languages_need_an_option(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
     table = tmp_path / "pairs.tsv"
     assert command("convert", *files[::-1], table).code == 0

@@ -56,5 +56,5 @@ def init(
     write_text(output, made.text)
     for line in (made.cleaned, *made.cleaned.warnings) if made.cleaned else ():
         print(line)
-    print(made.summary())
+    print(made.summary(made.recipe()))
     print(f"recipe: {output}; train with: dragoman train {output}")

@@ -16,8 +16,8 @@ def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[
     """Each target as a translation of its source, with the probability that the model gives each of its tokens.
 
     Unknown words have the probability of unk. A side that is longer than the model's limit is cut, and marked as
-    truncated. The scores are divided by the length penalty of the translator's settings. The spans that the bundle masks
-    in a source, such as placeholders and numbers, are masked in its target too, as in a translation.
+    truncated. The scores are divided by the length penalty of the translator's settings. Spans that the bundle
+    masks in a source, such as placeholders and numbers, are masked in its target too, as in a translation.
 
     Args:
         translator: The model, its engine and settings.

@@ -18,8 +18,8 @@ from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import builtin_recipes, load_recipe
 from dragoman.settings import Recipe
 from dragoman.system.device import choose_device
-from dragoman.system.run_paths import explain_no_bundle
 from dragoman.system.progress import no_log
+from dragoman.system.run_paths import explain_no_bundle
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.lines import complete_lines
 
