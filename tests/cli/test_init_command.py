@@ -194,6 +194,23 @@ def test_missing_and_repeated_files_are_refused(files: tuple[str, str], tmp_path
     assert not (tmp_path / "recipe.toml").exists()
 
 
+def test_names_that_are_no_text_files_are_explained(corpus: Path, tmp_path: Path, command: Command) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "odd{lang}.tsv").write_text("a\tb\n", "utf-8")
+    (tmp_path / "empty.tmx").write_text("<tmx version='1.4'><header srclang='de'/><body></body></tmx>", "utf-8")
+    target = corpus / "train.en"
+    mistakes: dict[tuple[str | Path, ...], str] = {
+        (tmp_path / "folder",): "folder: is a directory; name the files in it",
+        (tmp_path / "folder", target): "folder: is a directory",
+        (target, tmp_path / "folder", "--languages", "en-de"): "folder: is a directory",
+        (tmp_path / "odd{lang}.tsv", "--languages", "de-en"): "rename the file",
+        (tmp_path / "empty.tmx",): "empty.tmx: no unit with text in a language",
+    }
+    for arguments, message in mistakes.items():
+        refused = command("init", *arguments, "--output", tmp_path / "recipe.toml")
+        assert (refused.code, message in refused.error) == (2, True), refused.error
+
+
 def test_options_of_files_have_no_meaning_for_a_recipe(command: Command) -> None:
     refused = command("train", "quickstart", "--minutes", "3")
     assert refused.code == 2
