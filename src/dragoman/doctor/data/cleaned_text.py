@@ -23,7 +23,7 @@ from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
 
 EMPTY = "empty-side"
-FORMAT = 1  # increase it if a change finds other problems in the same text, or stores other facts
+FORMAT = 2  # increase it if a change finds other problems in the same text, or stores other facts
 MIN_KEPT = 0.5  # of the pairs; if fewer are left, the text as a whole is wrong
 
 
