@@ -40,8 +40,8 @@ def test_each_kind_is_scored_with_its_translations(translator: Translator, sides
 
 
 def test_only_changed_texts_are_scored(translator: Translator, sides: Sides) -> None:
-    """Texts without punctuation at the end have no influence on its score, whatever their translations are."""
-    plain = [[text.rstrip(".") for text in side] for side in sides]
+    """Texts without punctuation at the end have no influence on its score, even if their translations are wrong."""
+    plain = [text.rstrip(".") for text in sides[0]], [text.rstrip(".") for text in sides[1]]
     _, translations = evaluate(translator, *plain)
     nothing = evaluate_perturbed(translator, *plain, translations)
     assert (nothing["no_end_punctuation"].changed, nothing["no_end_punctuation"].bleu) == (0, None)

@@ -50,11 +50,19 @@ QuotesOption = Annotated[
 ]
 TestOption = Annotated[
     list[str] | None,
-    typer.Option("--test", metavar="FILE...", help="Test text: two line-aligned files, or a file in any format."),
+    typer.Option(
+        "--test",
+        metavar="FILE...",
+        help="Test text: two line-aligned files, or one file in another format.",
+    ),
 ]
 ValidationOption = Annotated[
     list[str] | None,
-    typer.Option("--validation", metavar="FILE...", help="Validation text, which chooses the best checkpoint."),
+    typer.Option(
+        "--validation",
+        metavar="FILE...",
+        help="Text to choose the best checkpoint with (default: some training pairs are held out).",
+    ),
 ]
 ARGUMENTS = "dragoman.arguments"
 _HELD_OUT = ("--test", "--validation")

@@ -71,10 +71,17 @@ def train(
     recipe: Annotated[
         list[str],
         typer.Argument(
-            metavar="RECIPE_OR_FILE", help="A recipe file, the name of a built-in recipe, or files with your text."
+            metavar="RECIPE_OR_FILE",
+            help="A recipe file or the name of a built-in recipe; or text: two line-aligned files, source first, or "
+            "files in other formats, such as memory.tmx.",
         ),
     ],
-    output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/NAME of the recipe).")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="Run directory (default: runs/NAME with the name in the recipe; for text, such as runs/de-en)."
+        ),
+    ] = None,
     overrides: Overrides = None,
     minutes: MinutesOption = None,
     validation: ValidationOption = None,
@@ -90,7 +97,7 @@ def train(
         Literal["run", "auto"] | None,
         typer.Option(
             metavar="[=auto]",
-            help="Continue from the newest checkpoint; =auto: or start, if there is no run to continue.",
+            help="Continue an interrupted run; --resume=auto: start it if there is none yet.",
             show_choices=False,
         ),
     ] = None,
@@ -98,8 +105,9 @@ def train(
 ) -> None:
     """Train a translator.
 
-    Reads a recipe, or files with your text, for which `dragoman init` describes the choice of settings. Writes a run
-    directory with checkpoints, a bundle and a report. `dragoman settings` lists the settings that --set can change.
+    Trains from a recipe, or from files with your text: then it chooses the settings, as `dragoman init` does. It writes
+    checkpoints, the finished translator and report.html to the run directory. `dragoman settings` lists the settings
+    that --set can change.
 
     Example: dragoman train my/train.de my/train.en --minutes 20
     """

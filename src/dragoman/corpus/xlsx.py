@@ -83,7 +83,7 @@ def _open_sheet(archive: zipfile.ZipFile, name: str) -> Iterator[Sequence[Any]]:
 def _warn_of_others(name: str, first: str, *others: str) -> None:
     """Warn once that only the first sheet is read; a file is read several times."""
     shown = ", ".join(map(repr, others[:SHOWN_SHEETS])) + (", …" if len(others) > SHOWN_SHEETS else "")
-    advice = "to read another one, save it as a workbook of its own, or as .csv"
+    advice = "to read another one, save it as a separate workbook, or as .csv"
     warnings.warn(f"{name}: only the first sheet, {first!r}, is read, not {shown}; {advice}", stacklevel=2)
 
 

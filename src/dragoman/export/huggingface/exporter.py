@@ -69,7 +69,8 @@ def _unsupported_tokenizers(bundle: Bundle) -> list[str]:
         f"text.tokenizer = {bundle.recipe.text.tokenizer!r}: only subword tokenizers trained by dragoman can be "
         "converted": not isinstance(source, SubwordTokenizer),
         "text.pre_tokenizer = 'whitespace': its decoder cannot join words and punctuation": splits_punctuation,
-        "text.joint = false: a model has one tokenizer for both languages; train with --set text.joint=true": source.to_json()
-        != target.to_json(),
+        "text.joint = false: a model has one tokenizer for both languages; train with --set text.joint=true": (
+            source.to_json() != target.to_json()
+        ),
     }
     return [reason for reason, applies in reasons.items() if applies]
