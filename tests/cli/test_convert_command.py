@@ -60,7 +60,10 @@ def test_several_files_are_joined(tmp_path: Path, command: Command) -> None:
     assert len((tmp_path / "c.jsonl").read_text().splitlines()) == 2
 
 
-def test_clean_leaves_out_pairs_with_problems(tmp_path: Path, corpus: Path, command: Command) -> None:
+def test_clean_leaves_out_pairs_with_problems(
+    tmp_path: Path, corpus: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     sources, targets = ((corpus / f"train.{language}").read_text("utf-8").splitlines() for language in ("de", "en"))
     rows = [f"{source}\t{target}" for source, target in zip(sources, targets, strict=True)]
     (tmp_path / "a.tsv").write_text("\n".join([*rows, rows[0], "\tblank"]), "utf-8")
@@ -68,6 +71,7 @@ def test_clean_leaves_out_pairs_with_problems(tmp_path: Path, corpus: Path, comm
     left_out = f"left out 1 of {len(rows) + 1} pairs: duplicates 1"
     assert outcome.out == f"{tmp_path / 'b.tsv'}: {len(rows)} pairs; {left_out}\n", outcome.error
     assert (tmp_path / "b.tsv").read_text("utf-8").splitlines() == rows
+    assert not (tmp_path / "cache").exists(), "the text may be secret, and may come from standard input"
 
 
 @pytest.mark.parametrize(

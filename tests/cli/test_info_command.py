@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from dragoman.recipe import save_recipe
 from dragoman.translator import Translator
 
@@ -43,6 +45,22 @@ def test_info_counts_the_vocabulary_of_words(command: Command, make_recipe: Reci
     assert about["parameters"]["output"] == sizes["target"] * d_model
     wider = json.loads(command("info", tmp_path / "words.toml", "--json", "--set", "model.d_model=64").out)
     assert wider["parameters"]["source_embedding"] == 2 * about["parameters"]["source_embedding"]
+
+
+def test_words_of_pairs_that_are_left_out_are_not_counted(
+    command: Command, make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    recipe = make_recipe("text.tokenizer=whitespace", "text.joint=false", "model.tie=none", "data.clean=true")
+    for language in ("de", "en"):  # the same words on both sides
+        (tmp_path / f"copied.{language}").write_text("Untranslated copies of one sentence.\n", "utf-8")
+    train = (*recipe.data.train, f"{tmp_path}/copied.{{lang}}")
+    damaged = recipe.model_copy(update={"data": recipe.data.model_copy(update={"train": train})})
+    sizes = []
+    for each in (recipe, damaged):
+        save_recipe(each, tmp_path / "words.toml")
+        sizes.append(json.loads(command("info", tmp_path / "words.toml", "--json").out)["vocabulary"])
+    assert sizes[0] == sizes[1]
 
 
 def test_info_of_an_unfinished_run_shows_the_latest_scores(

@@ -64,6 +64,40 @@ def test_train_on_files_is_training_on_the_recipe_of_init(
     assert (resumed.code, "finished" in resumed.error) == (0, True), resumed.error
 
 
+def test_two_pairs_can_train_and_one_cannot(
+    files: tuple[str, str], corpus: Path, tmp_path: Path, command: Command
+) -> None:
+    for number in (1, 2):
+        for language, file in zip(("de", "en"), files, strict=True):
+            lines = Path(file).read_text("utf-8").splitlines()[:number]
+            (tmp_path / f"{number}.{language}").write_text("\n".join(lines), "utf-8")
+    one, two = ([tmp_path / f"{number}.de", tmp_path / f"{number}.en"] for number in (1, 2))
+    for refused in (
+        command("init", *one, "--output", tmp_path / "recipe.toml"),
+        command("train", *one, "--output", tmp_path / "run", *FAST),
+    ):
+        assert (refused.code, "has one pair" in refused.error) == (2, True), refused.error
+    assert not (tmp_path / "recipe.toml").exists()
+    validation = ("--validation", corpus / "validation.de", corpus / "validation.en")
+    assert command("train", *one, *validation, "--output", tmp_path / "one", *FAST).code == 0
+    trained = command("train", *two, "--output", tmp_path / "two", *FAST)
+    assert trained.code == 0, trained.error
+    assert "expect about 3 steps" in trained.error, "the estimate is for the settings that were given"
+
+
+def test_the_run_directory_is_checked_before_the_text(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine", "utf-8")
+    for arguments, message in (
+        (("--resume", "--output", tmp_path / "new"), "no run to resume"),
+        (("--output", tmp_path / "full"), "not empty"),
+    ):
+        refused = command("train", *files, *arguments, *FAST)
+        assert (refused.code, message in refused.error) == (2, True), refused.error
+        assert "checking" not in refused.error
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full"]
+
+
 def test_files_of_unknown_languages_need_an_option(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
     table = tmp_path / "pairs.tsv"
     assert command("convert", *files[::-1], table).code == 0
@@ -158,6 +192,23 @@ def test_missing_and_repeated_files_are_refused(files: tuple[str, str], tmp_path
         refused = command("init", *arguments, *output)
         assert (refused.code, message in refused.error) == (2, True), refused.error
     assert not (tmp_path / "recipe.toml").exists()
+
+
+def test_names_that_are_no_text_files_are_explained(corpus: Path, tmp_path: Path, command: Command) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "odd{lang}.tsv").write_text("a\tb\n", "utf-8")
+    (tmp_path / "empty.tmx").write_text("<tmx version='1.4'><header srclang='de'/><body></body></tmx>", "utf-8")
+    target = corpus / "train.en"
+    mistakes: dict[tuple[str | Path, ...], str] = {
+        (tmp_path / "folder",): "folder: is a directory; name the files in it",
+        (tmp_path / "folder", target): "folder: is a directory",
+        (target, tmp_path / "folder", "--languages", "en-de"): "folder: is a directory",
+        (tmp_path / "odd{lang}.tsv", "--languages", "de-en"): "rename the file",
+        (tmp_path / "empty.tmx",): "empty.tmx: no unit with text in a language",
+    }
+    for arguments, message in mistakes.items():
+        refused = command("init", *arguments, "--output", tmp_path / "recipe.toml")
+        assert (refused.code, message in refused.error) == (2, True), refused.error
 
 
 def test_options_of_files_have_no_meaning_for_a_recipe(command: Command) -> None:

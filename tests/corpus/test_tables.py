@@ -87,7 +87,6 @@ def save(path: Path, *rows: list[Any]) -> str:
     assert workbook.active is not None
     for row in rows:
         workbook.active.append(row)
-    workbook.create_sheet("second").append(["x", "y"])
     workbook.save(path)
     return str(path)
 
@@ -118,6 +117,16 @@ def test_workbooks_are_refused_with_the_row(tmp_path: Path) -> None:
     path = save(tmp_path / "t.xlsx", ["de", "en"], ["c", "d"])
     with pytest.raises(UserError, match=r"t\.xlsx line 1: 'de' and 'en' look like a header row"):
         read(path)
+
+
+def test_other_sheets_are_named_once(tmp_path: Path) -> None:
+    workbook = openpyxl.load_workbook(save(tmp_path / "t.xlsx", ["ein Hund", "a dog"]))
+    for name in ("glossary", "notes"):
+        workbook.create_sheet(name).append(["x", "y"])
+    workbook.save(tmp_path / "t.xlsx")
+    with pytest.warns(UserWarning, match="only the first sheet, 'Sheet', is read, not 'glossary', 'notes'"):
+        assert read(str(tmp_path / "t.xlsx")) == [PAIR]
+    assert read(str(tmp_path / "t.xlsx")) == [PAIR]
 
 
 def replace_in_sheet(path: Path, old: bytes, new: bytes) -> None:

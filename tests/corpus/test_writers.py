@@ -57,6 +57,17 @@ def test_existing_files_are_not_overwritten(name: str, tmp_path: Path) -> None:
     assert [each.read_text() for each in tmp_path.iterdir()] == ["precious"]
 
 
+def test_one_of_two_files_is_reported_as_left_over(tmp_path: Path) -> None:
+    """The two files of a corpus appear one after the other, and a kill may come between."""
+    output = f"{tmp_path}/t.{{lang}}"
+    write_corpus(PAIRS, output, ("de", "en"))
+    with pytest.raises(UserError, match=r"t\.de and .*t\.en: already exists; .* delete it$"):
+        write_corpus(PAIRS, output, ("de", "en"))
+    (tmp_path / "t.de").unlink()
+    with pytest.raises(UserError, match=r"/t\.en: already exists; .* an interrupted command may have left"):
+        write_corpus(PAIRS, output, ("de", "en"))
+
+
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_nothing_is_left_after_an_error(name: str, tmp_path: Path) -> None:
     def broken() -> Iterator[Pair]:

@@ -39,13 +39,21 @@ def test_each_kind_is_scored_with_its_translations(translator: Translator, sides
     assert f"{scores['typos'].chrf:.2f}" in table
 
 
-def test_text_that_a_kind_does_not_change_has_the_scores_of_the_clean_text(
-    translator: Translator, sides: Sides
-) -> None:
-    sources, references = ([text.rstrip(".") for text in side] for side in sides)
-    _, translations = evaluate(translator, sources, references)
-    scores = evaluate_perturbed(translator, sources, references, translations)
-    assert scores["no_end_punctuation"] == scores["clean"]
+def test_only_changed_texts_are_scored(translator: Translator, sides: Sides) -> None:
+    """Texts without punctuation at the end have no influence on its score, even if their translations are wrong."""
+    plain = [text.rstrip(".") for text in sides[0]], [text.rstrip(".") for text in sides[1]]
+    _, translations = evaluate(translator, *plain)
+    nothing = evaluate_perturbed(translator, *plain, translations)
+    assert (nothing["no_end_punctuation"].changed, nothing["no_end_punctuation"].bleu) == (0, None)
+    assert "no end punctuation         0       -         -       -         -" in perturbed_table(nothing)
+    sources, references = ([*some, *others] for some, others in zip(sides, plain, strict=True))
+    wrong = ["wrong"] * len(plain[0])
+    alone, mixed = (
+        evaluate_perturbed(translator, *each, [*evaluate(translator, *sides)[1], *more])["no_end_punctuation"]
+        for each, more in ((sides, []), ((sources, references), wrong))
+    )
+    assert alone == mixed
+    assert alone.changed == len(sides[0])
 
 
 def test_the_share_of_a_score_of_zero_is_unknown(translator: Translator) -> None:

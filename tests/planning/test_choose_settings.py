@@ -15,7 +15,8 @@ from dragoman.planning.choose import (
     PlannedBudget,
     choose_settings,
 )
-from dragoman.planning.plan import choose_size
+from dragoman.planning.expect import ExpectedTraining, expect_training
+from dragoman.planning.plan import Texts, choose_size, plan_with
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.planning.write import recipe_text
 from dragoman.recipe import build_recipe
@@ -29,10 +30,9 @@ DATA = [
 ]
 
 
-def facts_of(pairs: int, script: str = "Latin", spaces: bool = True) -> TextFacts:
+def facts_of(pairs: int, script: str = "Latin") -> TextFacts:
     """Pairs with 60 characters on each side."""
-    words = 12 if spaces else 2
-    source = SideFacts(60 * pairs, words * pairs, script)
+    source = SideFacts(60 * pairs, 12 * pairs, script)
     return TextFacts(pairs, source, SideFacts(60 * pairs, 12 * pairs, "Latin"))
 
 
@@ -70,7 +70,7 @@ def test_different_scripts_have_separate_vocabularies() -> None:
 
 
 def test_text_without_spaces_is_not_split_at_spaces() -> None:
-    assert chosen(facts_of(1000, "Han or Kana", spaces=False)).text.tokenizer == "unigram"
+    assert chosen(facts_of(1000, "Han or Kana")).text.tokenizer == "unigram"
     assert chosen(facts_of(1000)).text.tokenizer == "bpe"
 
 
@@ -83,6 +83,41 @@ def test_a_large_model_needs_much_text_and_time() -> None:
     assert choose_size(facts_of(10_000), None, fast)[0] == SMALL_MODEL
 
 
+@pytest.mark.parametrize("minutes", [None, 0.5, 20.0])
+@pytest.mark.parametrize("pairs", AMOUNTS)
+def test_what_is_expected_is_what_was_planned(pairs: int, minutes: float | None) -> None:
+    """The choice depends on the length of the training before there is a recipe."""
+    facts = facts_of(pairs)
+    planned = plan_with(Texts(("de", "en"), ["my/train.{lang}"]), facts, minutes, 5e11)
+    _, budget = choose_size(facts, minutes, 5e11)
+    expected = expect_training(planned.recipe(), facts, 5e11)
+    assert expected.tokens_per_second == budget.tokens_per_second
+    assert expected.minutes == pytest.approx(budget.expected_minutes(facts))
+    assert expected.epochs == pytest.approx(budget.epochs(facts))
+    assert expected.steps == budget.steps(facts)
+
+
+def test_overrides_change_what_is_expected() -> None:
+    facts = facts_of(30_000)
+    planned = plan_with(Texts(("de", "en"), ["my/train.{lang}"]), facts, 10.0, 5e11)
+
+    def expect(*overrides: str) -> ExpectedTraining:
+        return expect_training(planned.recipe(overrides), facts, 5e11)
+
+    before = expect()
+    assert expect("training.minutes=20").epochs == pytest.approx(2 * before.epochs)
+    assert expect("training.batch_tokens=2048").steps == before.steps // 2
+    assert expect("training.accumulation=2").steps == before.steps // 2
+    assert expect("training.batch_sentences=1").steps > 10 * before.steps
+    assert expect("model.d_model=128", "model.d_ff=512").parameters < before.parameters
+    assert expect("model.d_model=128", "model.d_ff=512").epochs > before.epochs
+    assert expect("text.vocabulary_size=8000").parameters > before.parameters
+    assert expect("training.steps=100").steps == 100
+    assert expect("training.epochs=3").epochs == 3
+    summary = planned.summary(planned.recipe(["training.steps=100"]))
+    assert "100 steps" in summary
+
+
 def test_large_batches_need_many_steps() -> None:
     facts = facts_of(1_000_000)
     assert PlannedBudget(None, 1.0).batch_tokens(facts) > PlannedBudget(1, 5000.0).batch_tokens(facts)
@@ -92,7 +127,7 @@ def test_augmentation_is_that_which_the_scripts_allow() -> None:
     everything = chosen(facts_of(1000)).training.augmentation
     assert all(share > 0 for share in everything.model_dump().values())
     assert chosen(facts_of(1000, "Devanagari")).training.augmentation == everything  # the target has capital letters
-    without_spaces = chosen(facts_of(1000, "Thai", spaces=False)).training.augmentation
+    without_spaces = chosen(facts_of(1000, "Thai")).training.augmentation
     assert without_spaces == everything.model_copy(update={"single_words": 0.0})
     side = SideFacts(60_000, 12_000, "Devanagari")
     without_case = chosen(TextFacts(1000, side, side)).training.augmentation

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
 
+from dragoman.corpus.pair import Pair
+from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
-from dragoman.planning.text_facts import collect_facts
+from dragoman.planning.plan import Texts, plan_with
+from dragoman.planning.subwords import measure_subwords
+from dragoman.planning.text_facts import SideFacts, TextFacts, collect_facts
+from dragoman.text.registry import train_tokenizers
 
 TEXT = [("Ein Hund läuft.", "एक कुत्ता दौड़ता है।"), ("", "nothing"), ("Zwei Hunde", "दो कुत्ते"), ("A", " ")]
 
@@ -15,7 +21,7 @@ TEXT = [("Ein Hund läuft.", "एक कुत्ता दौड़ता ह�
 def test_complete_pairs_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"{source}\t{target}\n" for source, target in TEXT), encoding="utf-8")
-    facts = collect_facts([str(path)] * 2, ("de", "hi"), None)
+    facts, _ = collect_facts([str(path)] * 2, ("de", "hi"), None)
     complete = [pair for pair in TEXT if pair[0].strip() and pair[1].strip()] * 2
     assert facts.pairs == len(complete) == 4
     for side, texts in zip((facts.source, facts.target), zip(*complete, strict=True), strict=True):
@@ -26,10 +32,41 @@ def test_complete_pairs_are_counted(tmp_path: Path) -> None:
     assert not facts.same_script
 
 
+def test_a_sample_is_evenly_spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.planning.text_facts.MAX_SAMPLE", 10)
+    monkeypatch.setattr("dragoman.planning.text_facts.CHUNK", 7)
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{number}\t{number}\n" for number in range(100)), "utf-8")
+    _, sample = collect_facts([str(path)], ("de", "en"), None)
+    numbers = [int(pair.source) for pair in sample]
+    assert 5 <= len(numbers) <= 10
+    assert max(after - before for before, after in pairwise([0, *numbers, 100])) <= 20
+
+
+def test_subwords_are_measured() -> None:
+    """Chinese characters are words or large parts of words; the same sentences have fewer of them."""
+    pairs = [Pair(source, target) for source, target in islice(captions("train"), 2000)]
+    side, other = SideFacts(1, 1, "Latin"), SideFacts(1, 1, "Han or Kana")
+    facts = TextFacts(len(pairs), side, side)
+    measured = measure_subwords(facts, pairs, ("de", "en"))
+    recipe = plan_with(Texts(("de", "en"), ["x.tsv"]), facts, None, 1e12).recipe().text
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    _, tokenizer = train_tokenizers(sources, targets, recipe, source_language="de", target_language="en")
+    expected = sum(map(len, targets)) / sum(map(len, tokenizer.encode(targets)))
+    assert measured.characters_per_subword == pytest.approx(expected)
+    characters = {word: chr(0x4E00 + index) for index, word in enumerate(sorted({*" ".join(targets).split()}))}
+    chinese = [Pair(pair.source, "".join(characters[word] for word in pair.target.split())) for pair in pairs]
+    fewer = measure_subwords(TextFacts(len(chinese), side, other), chinese, ("de", "zh"))
+    assert fewer.characters_per_subword < measured.characters_per_subword / 1.5
+
+
 def test_text_without_spaces_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
-    path.write_text("我们在公园里散步，然后去吃晚饭。\tWe walk in the park and then have dinner.\n", encoding="utf-8")
-    facts = collect_facts([str(path)], ("zh", "en"), None)
+    path.write_text(
+        "我们在公园里散步，然后去吃晚饭 (OK, go)。\tWe walk in the park and then have dinner.\n",
+        encoding="utf-8",
+    )
+    facts, _ = collect_facts([str(path)], ("zh", "en"), None)
     assert (facts.source.has_spaces, facts.target.has_spaces) == (False, True)
 
 

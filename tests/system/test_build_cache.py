@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,6 +95,23 @@ def test_leftovers_of_a_killed_process_are_deleted(builder: Builder, tmp_path: P
     assert {path.name for path in tmp_path.iterdir()} == {builder.path.name, ".other.tmp-1"}
 
 
+def test_entries_that_nobody_uses_are_deleted_when_another_is_built(builder: Builder, tmp_path: Path) -> None:
+    month, dead = time.time() - 31 * 24 * 60 * 60, 999_999_999
+    used, unused = (builder.get(identity=name).path for name in ("used", "unused"))
+    leftover, running = (tmp_path / f".numbers-1.tmp-{process}" for process in (dead, os.getppid()))
+    recent = tmp_path / f".numbers-2.tmp-{dead}"
+    for directory in (leftover, running, recent):
+        directory.mkdir()
+    for path in (used, unused):
+        os.utime(path, (month, month))
+    for path in (leftover, running):
+        os.utime(path, (time.time() - 2 * 24 * 60 * 60,) * 2)
+    builder.get(identity="used")
+    assert unused.exists(), "finding an entry deletes nothing"
+    builder.get()
+    assert set(tmp_path.iterdir()) == {builder.path, used, running, recent}
+
+
 def test_an_entry_that_was_being_replaced_is_not_built_again(builder: Builder, tmp_path: Path) -> None:
     entry = builder.get()
     builder.path.rename(tmp_path / f".{builder.path.name}.old-999999999")
@@ -141,5 +160,8 @@ with BuildCache(Path(sys.argv[1]), print).lock("this"):
 
 def test_a_cache_that_cannot_be_written_to_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot be created"), BuildCache(tmp_path / "file", print).lock("this"):
+    with (
+        pytest.raises(UserError, match=r"cannot be used: .*set XDG_CACHE_HOME"),
+        BuildCache(tmp_path / "file", print).lock("this"),
+    ):
         pass

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from dragoman.dataset.batch import Batch
+from dragoman.dataset.buckets import Plan, plan_epoch
 from dragoman.training.batches import BatchStream
 from dragoman.training.distributed import Ranks
 from dragoman.training.progress import Progress
@@ -105,3 +106,20 @@ def test_without_growth_batches_are_not_cut(make_recipe: RecipeMaker, prepared: 
         for group, other in zip(batch, expected, strict=True):
             for name in ("source", "target_input", "target_output"):
                 assert torch.equal(getattr(group, name), getattr(other, name))
+
+
+def test_the_plan_of_an_epoch_is_made_once(
+    make_recipe: RecipeMaker, prepared: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With augmentation, it takes seconds for each million pairs."""
+    planned: list[int] = []
+
+    def plan(*arguments: Any) -> Plan:
+        planned.append(arguments[4])
+        return plan_epoch(*arguments)
+
+    monkeypatch.setattr("dragoman.training.batches.plan_epoch", plan)
+    stream = BatchStream(make_recipe(*AUGMENTED), prepared, Progress())
+    while stream.epoch < 2:
+        stream.next_step()
+    assert planned == [0, 1, 2]

@@ -73,22 +73,24 @@ def _convert(inputs: Sequence[str], output: str, options: FileOptions, data_dire
     from dragoman.corpus.writers import check_output, write_corpus
     from dragoman.doctor.data.cleaned_text import clean_corpora
     from dragoman.doctor.data.corpora import Corpora
+    from dragoman.system.files import temporary_directory
     from dragoman.system.progress import no_log
 
     references, (source, target) = find_references(inputs, options, languages_needed=not has_suffix(output, ".tsv"))
     refuse_meaningless_options(inputs, options)
     check_output(output, (source, target))
     left_out = ""
-    if clean:
-        cleaned = clean_corpora(Corpora(source, target, references, data_directory=data_directory), no_log)
-        if not cleaned.kept:
-            raise UserError(f"no pair is left: {cleaned}")
-        for warning in (*cleaned.errors, *cleaned.warnings):
-            print(warning, file=sys.stderr)
-        references, left_out = [cleaned.files], f"; {cleaned}"
-    corpora = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
-    pairs = (pair for corpus in corpora for pair in corpus.read())
-    written, blank = write_corpus(pairs, output, (source, target))
+    with temporary_directory() as directory:
+        if clean:
+            corpora = Corpora(source, target, references, data_directory=data_directory)
+            cleaned = clean_corpora(corpora, no_log, directory)  # not in the cache: the result is a file
+            if not cleaned.kept:
+                raise UserError(f"no pair is left: {cleaned}")
+            for warning in (*cleaned.errors, *cleaned.warnings):
+                print(warning, file=sys.stderr)
+            references, left_out = [cleaned.files], f"; {cleaned}"
+        found = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
+        written, blank = write_corpus((pair for corpus in found for pair in corpus.read()), output, (source, target))
     if blank:
         left_out = f"; left out {counted(blank, 'pair')} with an empty side"
     return f"{counted(written, 'pair')}{left_out}"

@@ -22,7 +22,7 @@ from dragoman.cli.text_files import (
 from dragoman.cli.training_texts import KeepAllOption, MinutesOption, TrainingTexts
 from dragoman.errors import UserError
 
-FILES_HELP = "Two line-aligned files, or files in any format."
+FILES_HELP = "Two line-aligned files, source first, or files in other formats, such as memory.tmx."
 
 
 def init(
@@ -42,8 +42,9 @@ def init(
 ) -> None:
     """Write a recipe for your text.
 
-    Reads the text and chooses settings for its amount, its scripts and the time you have. A comment gives the reason
-    for each value. `dragoman train` accepts the recipe, and trains directly from the same files with the same choice.
+    Reads the text, and chooses settings for its amount, its scripts, the time you have and this machine. A comment
+    gives the reason for each value. Change what you like, and train with `dragoman train` and the recipe. To train at
+    once with the same settings, give the files to `dragoman train`.
 
     Example: dragoman init my/train.de my/train.en --minutes 20 --output my-recipe.toml
     """
@@ -56,5 +57,5 @@ def init(
     write_text(output, made.text)
     for line in (made.cleaned, *made.cleaned.warnings) if made.cleaned else ():
         print(line)
-    print(made.summary())
+    print(made.summary(made.recipe()))
     print(f"recipe: {output}; train with: dragoman train {output}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -49,11 +50,19 @@ QuotesOption = Annotated[
 ]
 TestOption = Annotated[
     list[str] | None,
-    typer.Option("--test", metavar="FILE...", help="Test text: two line-aligned files, or a file in any format."),
+    typer.Option(
+        "--test",
+        metavar="FILE...",
+        help="Test text: two line-aligned files, or one file in another format.",
+    ),
 ]
 ValidationOption = Annotated[
     list[str] | None,
-    typer.Option("--validation", metavar="FILE...", help="Validation text, which chooses the best checkpoint."),
+    typer.Option(
+        "--validation",
+        metavar="FILE...",
+        help="Text to choose the best checkpoint with (default: some training pairs are held out).",
+    ),
 ]
 ARGUMENTS = "dragoman.arguments"
 _HELD_OUT = ("--test", "--validation")
@@ -167,6 +176,11 @@ def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusRefe
     from dragoman.corpus.references import has_suffix
     from dragoman.settings import CorpusFile, FilePair
 
+    for file in files:
+        if os.path.isdir(file):
+            raise UserError(f"{file}: is a directory; name the files in it")
+        if "{lang}" in file and os.path.isfile(file):
+            raise UserError(f"{file}: {{lang}} stands for the language code of two files; rename the file")
     if len(files) == 1 and not is_recognized(files[0]) and Path(files[0]).is_file():
         raise UserError(f"{files[0]}: a text file needs a second one with the translation of each line; name both")
     if len(files) == 2 and files[0] == files[1]:

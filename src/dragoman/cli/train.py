@@ -71,10 +71,17 @@ def train(
     recipe: Annotated[
         list[str],
         typer.Argument(
-            metavar="RECIPE_OR_FILE", help="A recipe file, the name of a built-in recipe, or files with your text."
+            metavar="RECIPE_OR_FILE",
+            help="A recipe file or the name of a built-in recipe; or text: two line-aligned files, source first, or "
+            "files in other formats, such as memory.tmx.",
         ),
     ],
-    output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/NAME of the recipe).")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="Run directory (default: runs/NAME with the name in the recipe; for text, such as runs/de-en)."
+        ),
+    ] = None,
     overrides: Overrides = None,
     minutes: MinutesOption = None,
     validation: ValidationOption = None,
@@ -90,7 +97,7 @@ def train(
         Literal["run", "auto"] | None,
         typer.Option(
             metavar="[=auto]",
-            help="Continue from the newest checkpoint; =auto: or start, if there is no run to continue.",
+            help="Continue an interrupted run; --resume=auto: start it if there is none yet.",
             show_choices=False,
         ),
     ] = None,
@@ -98,8 +105,9 @@ def train(
 ) -> None:
     """Train a translator.
 
-    Reads a recipe, or files with your text, for which `dragoman init` describes the choice of settings. Writes a run
-    directory with checkpoints, a bundle and a report. `dragoman settings` lists the settings that --set can change.
+    Trains from a recipe, or from files with your text: then it chooses the settings, as `dragoman init` does. It writes
+    checkpoints, the finished translator and report.html to the run directory. `dragoman settings` lists the settings
+    that --set can change.
 
     Example: dragoman train my/train.de my/train.en --minutes 20
     """
@@ -111,22 +119,25 @@ def train(
     avoid_cudnn_attention()
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     files = TrainingTexts(recipe, validation or (), test or (), described, minutes, data_dir, keep_all)
-    loaded = _find_recipe(files, overrides or [], output, resuming=resume is not None)
+    loaded = _find_recipe(files, overrides or [], output, resume)
     run = output or RUNS / loaded.name
     if not train(loaded, run, resume="auto" if resume == "auto" else resume is not None, data_directory=data_dir):
         raise typer.Exit(130)
 
 
-def _find_recipe(files: TrainingTexts, overrides: Sequence[str], output: Path | None, *, resuming: bool) -> Recipe:
+def _find_recipe(
+    files: TrainingTexts, overrides: Sequence[str], output: Path | None, resume: Literal["run", "auto"] | None
+) -> Recipe:
     """The recipe that is named, or that is chosen for the named files.
 
     Args:
         files: What to train on.
         overrides: ``SECTION.KEY=VALUE`` each.
         output: The run directory, if it is named.
-        resuming: Take the recipe of a run that exists; it was chosen when the run was started.
+        resume: To take the recipe of a run; it was chosen when the run was started. "auto": if there is one.
     """
-    from dragoman.recipe import BUDGETS, builtin_recipes, load_recipe, parse_recipe
+    from dragoman.recipe import BUDGETS, builtin_recipes, load_recipe
+    from dragoman.training.directory import check_directory
 
     first = files.train[0]
     if len(files.train) == 1 and (first.endswith(".toml") or first in builtin_recipes()):
@@ -136,13 +147,14 @@ def _find_recipe(files: TrainingTexts, overrides: Sequence[str], output: Path | 
     if files.minutes is not None and (others := [each for each in overrides if each.partition("=")[0] in BUDGETS]):
         raise UserError(f"--minutes and --set {others[0]}: both say how long to train; give one of them")
     run = output or RUNS / files.name()
-    if (run / "recipe.toml").is_file():
-        if not resuming:
-            raise UserError(f"{run}: already contains a run; continue it with --resume, or choose another --output")
+    resuming = resume == "run" or (resume == "auto" and (run / "recipe.toml").is_file())
+    check_directory(run, resuming)  # before the text is checked, which can take minutes
+    if resuming:
         return _recipe_of_run(run, files, overrides)
     made = files.plan()
-    print(made.summary(), file=sys.stderr)
-    return parse_recipe(made.text, overrides, made.name)
+    recipe = made.recipe(overrides)
+    print(made.summary(recipe), file=sys.stderr)
+    return recipe
 
 
 def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) -> Recipe:

@@ -17,10 +17,16 @@ if TYPE_CHECKING:
 
 MinutesOption = Annotated[
     float | None,
-    typer.Option("--minutes", min=0.1, max=1_000_000, help="Time for training (default: a number of epochs)."),
+    typer.Option(
+        "--minutes", min=0.1, max=1_000_000, help="Minutes to train (default: as many epochs as the text needs)."
+    ),
 ]
 KeepAllOption = Annotated[
-    bool, typer.Option("--keep-all", help="Keep training pairs in which 'dragoman doctor data' finds problems.")
+    bool,
+    typer.Option(
+        "--keep-all",
+        help="Also train on pairs in which `dragoman doctor data` finds problems; by default, they are left out.",
+    ),
 ]
 
 

@@ -18,6 +18,7 @@ from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, re
 from dragoman.corpus.rows import open_single_file
 from dragoman.corpus.segments import require_languages, to_pair
 from dragoman.corpus.xml_units import Unit, read_units
+from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .tmx file"
@@ -44,13 +45,15 @@ def stated_languages(reference: CorpusReference) -> list[str]:
 
 
 def memory_languages(stream: IO[bytes], name: str, encoding: str | None) -> list[str]:
-    """The same for an open file."""
+    """The same for an open file; UserError if there are none."""
     found: Counter[str] = Counter()
     for unit in islice(read_units(stream, name, encoding, ["tu"], ["header"]), FIRST_UNITS):
         found.update(_find_segments(unit).keys())
         source = find_language(unit.context.get("header", {}).get("srclang", ""), tuple(found))
         if source is not None:
             found[source] += FIRST_UNITS  # comes first
+    if not found:
+        raise UserError(f"{name}: no unit with text in a language; export it again, and check what is exported")
     return [language for language, _ in found.most_common()]
 
 

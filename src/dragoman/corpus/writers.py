@@ -60,10 +60,12 @@ def check_output(output: str, languages: Languages) -> None:
         UserError: The format is unknown, or a file exists.
     """
     _find_writer(output)
-    for language in languages:
-        path = Path(output.replace("{lang}", language))
-        if path.is_file() or path.is_dir():  # a named pipe is written to
-            raise UserError(f"{path}: already exists; choose another name or delete it")
+    paths = dict.fromkeys(Path(output.replace("{lang}", language)) for language in languages)
+    existing = [path for path in paths if path.is_file() or path.is_dir()]  # a named pipe is written to
+    if existing:
+        killed = ", which an interrupted command may have left" if len(existing) < len(paths) else ""
+        names = " and ".join(map(str, existing))
+        raise UserError(f"{names}: already exists; choose another name or delete it{killed}")
 
 
 def _find_writer(output: str) -> Callable[[str, Languages], AbstractContextManager[Writer]]:

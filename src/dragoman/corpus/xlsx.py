@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ SYNTAX = "a .xlsx file"
 MAX_BYTES = 500_000_000  # of the content; openpyxl keeps all different texts in memory
 MAX_ROWS = 1 << 20  # of Excel
 MAX_COLUMNS = 1000
+SHOWN_SHEETS = 5  # in a message
 _INVALID = (*DAMAGED, LookupError, TypeError, AttributeError, SyntaxError)
 """What openpyxl raises for files that are not valid; SyntaxError is the one of XML."""
 
@@ -48,7 +49,7 @@ def _rows(archive: zipfile.ZipFile, name: str) -> Iterator[Row]:
     """The rows of the first sheet that are not empty, all as wide as the first of them."""
     number, width = 0, 0
     try:
-        for number, values in enumerate(_open_sheet(archive), start=1):
+        for number, values in enumerate(_open_sheet(archive, name), start=1):
             if number > MAX_ROWS or len(values) > MAX_COLUMNS:  # openpyxl adds cells up to any number in the file
                 limits = f"{MAX_ROWS:,} rows or {MAX_COLUMNS:,} columns"
                 raise UserError(f"{name} line {number}: more than {limits}; export it as .csv")
@@ -63,7 +64,7 @@ def _rows(archive: zipfile.ZipFile, name: str) -> Iterator[Row]:
         raise UserError(f"{place}: not a valid Excel workbook ({error}); save it again, or as .csv") from None
 
 
-def _open_sheet(archive: zipfile.ZipFile) -> Iterator[Sequence[Any]]:
+def _open_sheet(archive: zipfile.ZipFile, name: str) -> Iterator[Sequence[Any]]:
     from openpyxl import load_workbook
 
     assert archive.fp is not None, "the archive is open"
@@ -71,9 +72,19 @@ def _open_sheet(archive: zipfile.ZipFile) -> Iterator[Sequence[Any]]:
         warnings.simplefilter("ignore")  # about features of Excel, such as charts, that are not read
         workbook = load_workbook(archive.fp, read_only=True, data_only=True, keep_links=False)
     sheet: Any = workbook.worksheets[0]
+    if others := workbook.sheetnames[1:]:
+        _warn_of_others(name, sheet.title, *others)
     sheet.reset_dimensions()  # those in the file may be wrong, and rows outside of them would be missing
     rows: Iterator[Sequence[Any]] = sheet.iter_rows(values_only=True)
     return rows
+
+
+@cache
+def _warn_of_others(name: str, first: str, *others: str) -> None:
+    """Warn once that only the first sheet is read; a file is read several times."""
+    shown = ", ".join(map(repr, others[:SHOWN_SHEETS])) + (", …" if len(others) > SHOWN_SHEETS else "")
+    advice = "to read another one, save it as a separate workbook, or as .csv"
+    warnings.warn(f"{name}: only the first sheet, {first!r}, is read, not {shown}; {advice}", stacklevel=2)
 
 
 def _to_text(value: Any, place: str) -> str:

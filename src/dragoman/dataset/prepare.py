@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.builder import DatasetBuilder
@@ -23,6 +22,7 @@ from dragoman.errors import UserError, counted
 from dragoman.settings import Recipe
 from dragoman.system.build_cache import BuildCache
 from dragoman.system.cache import cache_directory
+from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Log, Update, no_log, no_update
 from dragoman.text.tokenizer import Tokenizer
 
@@ -94,8 +94,8 @@ def _open_builder(recipe: Recipe, data_directory: Path | None, log: Log, update:
     cache = BuildCache(cache_directory() / "prepared", log)
     pairs = None if cache.path("split", identity).is_dir() else corpora.load(IN_MEMORY_PAIRS)
     if pairs is not None:
-        with _temporary_directory() as directory:
-            yield DatasetBuilder(recipe, pairs, identity, BuildCache(Path(directory), log), True, no_update)
+        with temporary_directory() as directory:
+            yield DatasetBuilder(recipe, pairs, identity, BuildCache(directory, log), True, no_update)
         return
     corpora.check_files()
     log(f"large corpus: prepared text is cached in {cache.root}")
@@ -105,12 +105,3 @@ def _open_builder(recipe: Recipe, data_directory: Path | None, log: Log, update:
         except KeyboardInterrupt:
             log("interrupted while preparing text; run the same command again to continue where it stopped")
             raise
-
-
-def _temporary_directory() -> TemporaryDirectory[str]:
-    try:
-        return TemporaryDirectory(prefix="dragoman-")
-    except OSError as error:
-        raise UserError(
-            f"cannot create a temporary directory: {error.strerror}; set TMPDIR to one that can be written to"
-        ) from error

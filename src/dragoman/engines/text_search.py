@@ -45,16 +45,19 @@ class TextSearch:
         encoded = encode_masked(self.bundle.source, [mask.text for mask in masks])
         return [SourceText(mask, ids[:limit], len(ids) > limit) for mask, ids in zip(masks, encoded, strict=True)]
 
+    def encode_targets(self, sources: Sequence[SourceText], targets: Sequence[str]) -> list[list[int]]:
+        """The ids of translations, of any length, with the reserved tokens of their sources."""
+        if masking_of(self.bundle.target):
+            targets = [source.mask.apply(target) for source, target in zip(sources, targets, strict=True)]
+        return encode_masked(self.bundle.target, targets)
+
     def encode_prefixes(self, sources: Sequence[SourceText], prefixes: Sequence[str]) -> list[list[int]]:
         """The ids of the beginnings of translations, with the reserved tokens of their sources.
 
         Raises:
             UserError: A prefix is longer than a translation may be.
         """
-        masked = prefixes
-        if masking_of(self.bundle.target):
-            masked = [source.mask.apply(prefix) for source, prefix in zip(sources, prefixes, strict=True)]
-        encoded, limit = encode_masked(self.bundle.target, masked), self.engine.max_length - 1
+        encoded, limit = self.encode_targets(sources, prefixes), self.engine.max_length - 1
         for prefix, tokens in zip(prefixes, encoded, strict=True):
             if len(tokens) > limit:
                 raise UserError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dragoman.evaluation.metrics import CorpusScores, corpus_scores
@@ -18,13 +18,14 @@ SEED = "perturbed"  # training draws its typing errors with seeds that start wit
 class PerturbedScores:
     """Scores on text that is changed in one way.
 
-    `changed` is the number of pairs with a change. `bleu` and `chrf` ignore case. `bleu_share` and `chrf_share` are
-    the scores divided by those on the unchanged text; they are None if those are zero.
+    `changed` is the number of sources with a change, and only these are scored. `bleu` and `chrf` ignore case; they are
+    None if nothing is changed. `bleu_share` and `chrf_share` are the scores divided by those of the same texts without
+    the change; they are None if those are zero.
     """
 
     changed: int
-    bleu: float
-    chrf: float
+    bleu: float | None
+    chrf: float | None
     bleu_share: float | None
     chrf_share: float | None
     bleu_signature: str
@@ -41,7 +42,8 @@ def evaluate_perturbed(
     """Scores on the text as it is (`clean`) and after each change that training can make to whole sentences.
 
     The changes are those of `training.augmentation`, made to every pair; the typing errors are always the same. Where
-    the punctuation at the end is missing in the source, it is removed from the reference too.
+    the punctuation at the end is missing in the source, it is removed from the reference too. Sources that a change
+    leaves as they are would hide its effect, so they are not scored.
 
     Args:
         translator: The translator to score.
@@ -56,10 +58,14 @@ def evaluate_perturbed(
     scores = {"clean": _compare(clean, clean, 0)}
     for kind, change in TEXT_CHANGES.items():
         changed = [_change(change, pair, languages, f"{SEED} {index}") for index, pair in enumerate(pairs)]
-        number = sum(one != other for one, other in zip(changed, pairs, strict=True))
-        translated = [str(each) for each in translator([source for source, _ in changed])] if number else translations
-        found = corpus_scores(translated, [reference for _, reference in changed], lowercase=True)
-        scores[kind] = _compare(found, clean, number)
+        places = [index for index, pair in enumerate(changed) if pair[0] != sources[index]]
+        if not places:
+            scores[kind] = replace(scores["clean"], bleu=None, chrf=None, bleu_share=None, chrf_share=None)
+            continue
+        translated = [str(each) for each in translator([changed[index][0] for index in places])]
+        found = corpus_scores(translated, [changed[index][1] for index in places], lowercase=True)
+        before = [translations[index] for index in places], [references[index] for index in places]
+        scores[kind] = _compare(found, corpus_scores(*before, lowercase=True), len(places))
     return scores
 
 
@@ -78,10 +84,12 @@ def perturbed_table(scores: Mapping[str, PerturbedScores]) -> str:
         f"{'':18}  {'changed':>8}  {'BLEU':>6}  {'of clean':>8}  {'chrF':>6}  {'of clean':>8}",
     ]
     for name, each in scores.items():
-        shares = ("-" if share is None else f"{share:.1%}" for share in (each.bleu_share, each.chrf_share))
-        bleu_share, chrf_share = (f"{share:>8}" for share in shares)
+        bleu, chrf = ("-" if score is None else f"{score:.2f}" for score in (each.bleu, each.chrf))
+        bleu_share, chrf_share = (
+            "-" if share is None else f"{share:.1%}" for share in (each.bleu_share, each.chrf_share)
+        )
         words = name.replace("_", " ")
-        lines.append(f"{words:18}  {each.changed:8,}  {each.bleu:6.2f}  {bleu_share}  {each.chrf:6.2f}  {chrf_share}")
+        lines.append(f"{words:18}  {each.changed:8,}  {bleu:>6}  {bleu_share:>8}  {chrf:>6}  {chrf_share:>8}")
     return "\n".join(lines)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 
+from dragoman.engines.text_search import TextSearch
 from dragoman.search.hypothesis import finished_hypothesis
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator
@@ -14,23 +16,20 @@ def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[
     """Each target as a translation of its source, with the probability that the model gives each of its tokens.
 
     Unknown words have the probability of unk. A side that is longer than the model's limit is cut, and marked as
-    truncated. The scores are divided by the length penalty of the translator's settings.
+    truncated. The scores are divided by the length penalty of the translator's settings. Spans that the bundle
+    masks in a source, such as placeholders and numbers, are masked in its target too, as in a translation.
 
     Args:
         translator: The model, its engine and settings.
         pairs: Sources and their targets, any number; a few thousand are read at a time.
     """
-    bundle, limit, pairs = translator.bundle, translator.source_limit, iter(pairs)
+    search = TextSearch(translator.bundle, translator.engine, translator.decoding)
+    limit, pairs = translator.source_limit, iter(pairs)
     while window := list(islice(pairs, WINDOW)):
-        sources = bundle.source.encode([source for source, _ in window])
-        targets = bundle.target.encode([target for _, target in window])
-        scores = translator.engine.score([ids[:limit] for ids in sources], [ids[:limit] for ids in targets])
+        sources = search.encode([source for source, _ in window])
+        targets = search.encode_targets(sources, [target for _, target in window])
+        scores = translator.engine.score([source.ids for source in sources], [ids[:limit] for ids in targets])
         for (_, text), source, target, values in zip(window, sources, targets, scores, strict=True):
             hypothesis = finished_hypothesis(target[:limit], values, translator.decoding.length_penalty)
-            yield Translation(
-                text=text,
-                tokens=[bundle.target.vocabulary.tokens[token] for token in hypothesis.tokens],
-                log_probabilities=values,
-                score=hypothesis.score,
-                truncated=max(len(source), len(target)) > limit,
-            )
+            scored = search.translation(source, [hypothesis])
+            yield replace(scored, text=text, truncated=source.truncated or len(target) > limit)

@@ -73,7 +73,7 @@ class PlannedBudget:
 def choose_settings(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -> list[ChosenSetting]:
     """Settings for a text and a budget, in the order of a recipe."""
     return [
-        *_choose_text(facts),
+        *choose_text(facts),
         *choose_model(facts, size),
         *_choose_dropout(facts, budget),
         *_choose_training(facts, size, budget),
@@ -82,7 +82,8 @@ def choose_settings(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     ]
 
 
-def _choose_text(facts: TextFacts) -> Iterator[ChosenSetting]:
+def choose_text(facts: TextFacts) -> Iterator[ChosenSetting]:
+    """Settings of the tokenizers for a text."""
     spaces = facts.source.has_spaces and facts.target.has_spaces
     yield ChosenSetting(
         "text",

@@ -6,12 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
-from dragoman.errors import counted
-from dragoman.model.transformer import Transformer, parameter_counts
+from dragoman.errors import UserError, counted
 from dragoman.planning.choose import (
     LARGE_MODEL,
     MANY_PAIRS,
@@ -23,10 +20,13 @@ from dragoman.planning.choose import (
     choose_settings,
     vocabulary_size,
 )
+from dragoman.planning.expect import count_parameters, expect_training
 from dragoman.planning.speed import operations_per_second, tokens_per_second
+from dragoman.planning.subwords import measure_subwords
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
-from dragoman.settings import CorpusReference, Data, Model
+from dragoman.recipe import parse_recipe
+from dragoman.settings import CorpusReference, Data, Model, Recipe
 from dragoman.system.progress import Log, no_log
 from dragoman.training.report.verdict import FEW_PAIRS
 
@@ -71,26 +71,41 @@ class Texts:
 
 @dataclass(frozen=True)
 class PlannedRecipe:
-    """A recipe as commented TOML, and what it is based on."""
+    """A recipe as commented TOML, and what it is based on.
+
+    Attributes:
+        name: The languages.
+        text: The recipe.
+        facts: The training text.
+        operations: Result of `operations_per_second`.
+        cleaned: What was left out of the training text.
+    """
 
     name: str
     text: str
     facts: TextFacts
-    budget: PlannedBudget
-    parameters: int
+    operations: float
     cleaned: CleanedText | None
 
-    def summary(self) -> str:
-        """How much text there is and what to expect, without what was left out."""
-        facts, budget = self.facts, self.budget
+    def recipe(self, overrides: Sequence[str] = ()) -> Recipe:
+        """The recipe with overrides, ``SECTION.KEY=VALUE`` each; UserError if they are invalid."""
+        return parse_recipe(self.text, overrides, self.name)
+
+    def summary(self, recipe: Recipe) -> str:
+        """How much text there is and what to expect, without what was left out.
+
+        Args:
+            recipe: The recipe with the overrides that training uses.
+        """
+        facts, expected = self.facts, expect_training(recipe, self.facts, self.operations)
         words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
         lines = [
             f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {facts.target_tokens:,} target "
             "tokens",
-            f"{self.parameters / 1e6:.1f} million parameters; expect about {counted(budget.steps(facts), 'step')}, "
-            f"{budget.epochs(facts):.1f} epochs and {_describe_minutes(budget.expected_minutes(facts))}, at "
-            f"{budget.tokens_per_second:,.0f} tokens per second on this machine",
-            *_advise(facts, budget.epochs(facts)),
+            f"{expected.parameters / 1e6:.1f} million parameters; expect about {counted(expected.steps, 'step')}, "
+            f"{expected.epochs:.1f} epochs and {_describe_minutes(expected.minutes)}, at "
+            f"{expected.tokens_per_second:,.0f} tokens per second on this machine",
+            *_advise(facts, expected.epochs),
         ]
         return "\n".join(lines)
 
@@ -122,10 +137,16 @@ def plan_recipe(texts: Texts, minutes: float | None, data_directory: Path | None
         log: Receives messages while text is checked.
 
     Raises:
-        UserError: A corpus is missing or damaged, or the training text is empty, or most of it has problems.
+        UserError: A corpus is missing or damaged, or the training text is too short, or most of it has problems.
     """
     data, cleaned = clean_data(texts.data(), data_directory, log)
-    facts = collect_facts(data.train, texts.languages, data_directory)
+    facts, sample = collect_facts(data.train, texts.languages, data_directory)
+    if facts.pairs == 1 and not texts.validation:
+        raise UserError(
+            "the training text has one pair, and training needs another one to validate on; add text, or name "
+            "validation text with --validation"
+        )
+    facts = measure_subwords(facts, sample, texts.languages)
     return plan_with(texts, facts, minutes, operations_per_second(), cleaned)
 
 
@@ -141,14 +162,14 @@ def plan_with(
         operations: Result of `operations_per_second`.
         cleaned: What was left out of the training text.
     """
-    size, parameters, budget = choose_size(facts, minutes, operations)
+    size, budget = choose_size(facts, minutes, operations)
     name = "-".join(texts.languages)
     text = recipe_text(name, _choose_data(texts, facts, cleaned), choose_settings(facts, size, budget))
-    return PlannedRecipe(name, text, facts, budget, parameters, cleaned)
+    return PlannedRecipe(name, text, facts, operations, cleaned)
 
 
-def choose_size(facts: TextFacts, minutes: float | None, operations: float) -> tuple[ModelSize, int, PlannedBudget]:
-    """The size of the model, its number of parameters, and what the time amounts to with it.
+def choose_size(facts: TextFacts, minutes: float | None, operations: float) -> tuple[ModelSize, PlannedBudget]:
+    """The size of the model, and what the time amounts to with it.
 
     A large model needs much text, and time to read it several times.
 
@@ -158,20 +179,16 @@ def choose_size(facts: TextFacts, minutes: float | None, operations: float) -> t
         operations: Result of `operations_per_second`.
     """
     if facts.pairs >= MANY_PAIRS:
-        parameters, budget = _plan_size(facts, LARGE_MODEL, minutes, operations)
+        budget = _plan_budget(facts, LARGE_MODEL, minutes, operations)
         if budget.expected_minutes(facts) <= MAX_MINUTES and budget.epochs(facts) >= FEW_EPOCHS:
-            return LARGE_MODEL, parameters, budget
-    return SMALL_MODEL, *_plan_size(facts, SMALL_MODEL, minutes, operations)
+            return LARGE_MODEL, budget
+    return SMALL_MODEL, _plan_budget(facts, SMALL_MODEL, minutes, operations)
 
 
-def _plan_size(
-    facts: TextFacts, size: ModelSize, minutes: float | None, operations: float
-) -> tuple[int, PlannedBudget]:
+def _plan_budget(facts: TextFacts, size: ModelSize, minutes: float | None, operations: float) -> PlannedBudget:
     settings = Model.model_validate({choice.key: choice.value for choice in choose_model(facts, size)})
-    subwords = vocabulary_size(facts.pairs)
-    with torch.device("meta"):
-        parameters = parameter_counts(Transformer(settings, subwords, subwords, source_pad=0))["total"]
-    return parameters, PlannedBudget(minutes, tokens_per_second(parameters, operations))
+    parameters = count_parameters(settings, vocabulary_size(facts.pairs))
+    return PlannedBudget(minutes, tokens_per_second(parameters, operations))
 
 
 def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None) -> list[ChosenSetting]:

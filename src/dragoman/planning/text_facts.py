@@ -11,15 +11,15 @@ import numpy as np
 
 from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.doctor.data.scripts import SCRIPTS, count_letters
+from dragoman.doctor.data.scripts import HAN_OR_KANA, SCRIPTS, count_letters
 from dragoman.errors import UserError
 from dragoman.planning.neighbors import NeighborSimilarity
 from dragoman.settings import CorpusReference
+from dragoman.text.normalization import SCRIPTS_WITHOUT_SPACES
 
 CHUNK = 10_000  # pairs whose letters are counted at once
 SAMPLE = 50_000  # pairs that are compared with their neighbors
-CHARACTERS_PER_SUBWORD = 4.0
-"""On the target side: 4.0 in Multi30k with 4,000 subwords, 3.9 in Europarl with 3,500, 3.5 in Tatoeba with 2,000."""
+MAX_SAMPLE = 4000  # pairs that are returned
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class SideFacts:
 
     @property
     def has_spaces(self) -> bool:
-        """Whether white space separates the words; Chinese, Japanese and Thai have none."""
-        return self.characters < 15 * self.words
+        """Whether white space separates the words."""
+        return self.script not in (HAN_OR_KANA, *SCRIPTS_WITHOUT_SPACES)
 
     @property
     def has_case(self) -> bool:
@@ -49,18 +49,20 @@ class TextFacts:
         pairs: Their number.
         source: The sources.
         target: The targets.
+        characters_per_subword: Of the targets, on average; 4 is typical of European languages.
         similar_neighbors: Whether lines that follow each other have similar sources.
     """
 
     pairs: int
     source: SideFacts
     target: SideFacts
+    characters_per_subword: float = 4.0
     similar_neighbors: bool = False
 
     @property
     def target_tokens(self) -> int:
         """An estimate of the number of subwords on the target side."""
-        return round(self.target.characters / CHARACTERS_PER_SUBWORD) + self.pairs
+        return round(self.target.characters / self.characters_per_subword) + self.pairs
 
     @property
     def same_script(self) -> bool:
@@ -70,22 +72,27 @@ class TextFacts:
 
 def collect_facts(
     references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None
-) -> TextFacts:
+) -> tuple[TextFacts, list[Pair]]:
     """Read corpora once.
+
+    Returns:
+        The facts, with the default of `characters_per_subword`, and a sample: some thousand pairs, evenly spread.
 
     Raises:
         UserError: A corpus is missing or damaged, or there is no pair with text on both sides.
     """
-    pairs, sides, neighbors = 0, (_Counter(), _Counter()), NeighborSimilarity()
+    pairs, sides, neighbors, sample = 0, (_Counter(), _Counter()), NeighborSimilarity(), _Sample()
     for chunk in _chunks(references, languages, data_directory):
         if pairs < SAMPLE:
             neighbors.add([pair.source for pair in chunk])
         pairs += len(chunk)
+        sample.add(chunk)
         for side, texts in zip(sides, ([pair.source for pair in chunk], [pair.target for pair in chunk]), strict=True):
             side.add(texts)
     if not pairs:
         raise UserError("the training text has no pair with text on both sides")
-    return TextFacts(pairs, sides[0].facts(), sides[1].facts(), neighbors.similar)
+    facts = TextFacts(pairs, sides[0].facts(), sides[1].facts(), similar_neighbors=neighbors.similar)
+    return facts, sample.pairs
 
 
 def _chunks(
@@ -115,3 +122,21 @@ class _Counter:
         letters = self.letters[1:]
         script = SCRIPTS[1 + int(letters.argmax())] if letters.any() else "none"
         return SideFacts(self.characters, self.words, script)
+
+
+class _Sample:
+    """Every n-th pair; n is doubled whenever there are too many."""
+
+    def __init__(self) -> None:
+        self.pairs: list[Pair] = []
+        self._every, self._skipped = 1, 0
+
+    def add(self, pairs: Sequence[Pair]) -> None:
+        for pair in pairs:
+            self._skipped += 1
+            if self._skipped == self._every:
+                self.pairs.append(pair)
+                self._skipped = 0
+        while len(self.pairs) > MAX_SAMPLE:
+            self.pairs = self.pairs[::2]
+            self._every *= 2

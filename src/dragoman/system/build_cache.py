@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +16,23 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from dragoman.errors import UserError
-from dragoman.system.files import atomic_directory, read_json, remove_leftovers, restore_replaced, sha256, write_json
+from dragoman.system.files import (
+    atomic_directory,
+    is_in_use,
+    is_leftover,
+    read_json,
+    remove_leftovers,
+    restore_replaced,
+    sha256,
+    write_json,
+)
 from dragoman.system.progress import Log
 
 ABOUT = "about.json"
 """File of each entry with its identity, its facts and the checksums of its other files."""
+DAY = 24 * 60 * 60
+MAX_AGE = 30 * DAY  # since an entry was used
+MAX_BUILD = DAY  # of an entry
 
 
 def digest(identity: Any) -> str:
@@ -47,6 +62,8 @@ class BuildCache:
     def get(self, kind: str, identity: Any, build: Callable[[Path], dict[str, Any]]) -> Entry:
         """Return an entry, after building it if it does not exist or is damaged.
 
+        Building an entry deletes those that were not used for 30 days.
+
         Args:
             kind: First part of the directory's name.
             identity: Everything that decides the content, as plain data.
@@ -60,9 +77,12 @@ class BuildCache:
         if path.exists():
             problem = _find_problem(path, identity)
             if problem is None:
+                with suppress(OSError):  # of another user
+                    os.utime(path)  # for `_remove_old`
                 return Entry(path, read_json(path / ABOUT)["facts"])
             self.log(f"{problem}; building it again")
         remove_leftovers(path.parent, path.name)
+        _remove_old(path.parent)
         with atomic_directory(path) as directory:
             facts = build(directory)
             checksums = {file.name: sha256(file) for file in sorted(directory.iterdir())}
@@ -85,11 +105,25 @@ class BuildCache:
                 self.log("waiting for another process that prepares the same data")
                 lock.acquire()
         except OSError as error:
-            raise UserError(f"{lock.lock_file}: cannot be created: {error.strerror}") from error
+            problem = f"the cache {self.root} cannot be used: {error.strerror}"
+            raise UserError(f"{problem}; set XDG_CACHE_HOME to a directory that can be written to") from error
         try:
             yield
         finally:
             lock.release()
+
+
+def _remove_old(root: Path) -> None:
+    """Delete entries that were not used for long, and what killed processes left behind.
+
+    A process of another machine that shares the directory looks like a killed one, so it gets some time.
+    """
+    now = time.time()
+    for path in root.iterdir():
+        with suppress(OSError):  # another process deletes it too
+            age = now - path.stat().st_mtime
+            if path.is_dir() and (age > MAX_AGE or (age > MAX_BUILD and is_leftover(path) and not is_in_use(path))):
+                shutil.rmtree(path)
 
 
 def _find_problem(path: Path, identity: Any) -> str | None:

@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any, Literal
 
 from dragoman.errors import UserError
@@ -71,12 +72,12 @@ def restore_replaced(path: Path) -> None:
     """
     if not path.exists() and path.parent.is_dir():
         for old in path.parent.iterdir():
-            if is_leftover(old) and old.name.startswith(f".{path.name}.old-") and not _is_in_use(old):
+            if is_leftover(old) and old.name.startswith(f".{path.name}.old-") and not is_in_use(old):
                 old.rename(path)
                 return
 
 
-def _is_in_use(leftover: Path) -> bool:
+def is_in_use(leftover: Path) -> bool:
     """Whether the process that made a temporary file is another one that still runs."""
     process = int(leftover.name.rpartition("-")[2])
     try:
@@ -127,6 +128,22 @@ def atomic_text_file(path: Path) -> Iterator[IO[str]]:
         io.TextIOWrapper(compressed, encoding="utf-8", newline="") as file,
     ):
         yield file
+
+
+@contextmanager
+def temporary_directory() -> Iterator[Path]:
+    """Yield an empty directory, which is deleted afterwards.
+
+    Raises:
+        UserError: It cannot be created.
+    """
+    try:
+        directory = TemporaryDirectory(prefix="dragoman-")
+    except OSError as error:
+        problem = f"cannot create a temporary directory: {error.strerror}"
+        raise UserError(f"{problem}; set TMPDIR to one that can be written to") from error
+    with directory as path:
+        yield Path(path)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -13,10 +13,11 @@ SPACES = rf"[\s\p{{Cc}}{METASPACE}]+"
 The `regex` and `tokenizers` libraries both understand this spelling.
 """
 
-WITHOUT_SPACES = "".join(
-    rf"\p{{Script={script}}}" for script in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
-)
-"""The letters of scripts that put no spaces between words, as part of a set of characters of the `regex` library."""
+SCRIPTS_WITHOUT_SPACES = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
+"""Scripts that put no spaces between words."""
+
+WITHOUT_SPACES = "".join(rf"\p{{Script={script}}}" for script in SCRIPTS_WITHOUT_SPACES)
+"""Their letters, as part of a set of characters of the `regex` library."""
 
 _SPACES = regex.compile(SPACES)
 _SURROGATES = regex.compile(r"\p{Cs}")

@@ -60,6 +60,7 @@ class BatchStream:
         augmentation = self.settings.augmentation
         self._augmenter = PairAugmenter(recipe, data) if any(augmentation.model_dump().values()) else None
         self.groups_per_step = self.settings.length_groups * self.settings.accumulation
+        self._planned: tuple[int, Plan] | None = None  # the plan made last, and its epoch
         self.groups_per_epoch = len(self.plan(0))
         self._shares_groups = self.settings.length_groups % ranks.size == 0
         self._bpe_dropout = [self._segmenter(tokenizer, recipe) for tokenizer in (data.source, data.target)]
@@ -67,7 +68,12 @@ class BatchStream:
         self._steps = self._make_steps()
 
     def plan(self, epoch: int) -> Plan:
-        """Groups of sentences of similar length, in the order of an epoch."""
+        """Groups of sentences of similar length, in the order of an epoch; the plan made last is kept."""
+        if self._planned is None or self._planned[0] != epoch:
+            self._planned = epoch, self._make_plan(epoch)
+        return self._planned[1]
+
+    def _make_plan(self, epoch: int) -> Plan:
         settings, groups = self.settings, self.settings.length_groups
         sentences = settings.batch_sentences and max(1, settings.batch_sentences // groups)
         source, target = self.lengths if self._augmenter is None else self._augmenter.lengths(epoch)

@@ -11,12 +11,14 @@ import torch
 
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.dataset.prepare import train_recipe_tokenizers
+from dragoman.doctor.data.cleaned_text import clean_data
 from dragoman.engines import EngineRequest, choose
 from dragoman.errors import UserError
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import builtin_recipes, load_recipe
 from dragoman.settings import Recipe
 from dragoman.system.device import choose_device
+from dragoman.system.progress import no_log
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.lines import complete_lines
@@ -87,8 +89,9 @@ def _describe_unfinished(path: Path, data_directory: Path | None) -> dict[str, A
 
 
 def vocabulary_sizes(recipe: Recipe, data_directory: Path | None) -> tuple[int, int]:
-    """Sizes of the source and the target vocabulary before training."""
+    """Sizes of the source and the target vocabulary before training; `data.clean` leaves out words."""
     if recipe.text.tokenizer in ("bpe", "unigram"):
         return recipe.text.vocabulary_size, recipe.text.vocabulary_size
-    source, target = train_recipe_tokenizers(recipe, data_directory)
+    data, _ = clean_data(recipe.data, data_directory, no_log)
+    source, target = train_recipe_tokenizers(recipe.model_copy(update={"data": data}), data_directory)
     return len(source.vocabulary), len(target.vocabulary)

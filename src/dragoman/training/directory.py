@@ -37,27 +37,35 @@ def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
     Raises:
         UserError: It contains something else, or this run with other settings, or cannot be created.
     """
-    path = output / "recipe.toml"
+    path, existed = output / "recipe.toml", output.exists()
+    check_directory(output, resume)
+    if resume:
+        _refuse_changes(load_recipe(path), recipe, path)
+        return False
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{output}: cannot be created: {error.strerror}") from error
+    return not existed
+
+
+def check_directory(output: Path, resume: bool) -> None:
+    """Check that a directory contains a run, if one is resumed, or else that it does not exist or is empty.
+
+    Raises:
+        UserError: It contains something else.
+    """
     try:
         str(output).encode()
     except UnicodeEncodeError:  # safetensors could not write there, after the whole training
         raise UserError(f"{str(output)!r}: not valid UTF-8; choose another --output") from None
-    if resume:
-        if not path.is_file():
-            raise UserError(f"{output}: there is no run to resume; name the run's directory with --output")
-        _refuse_changes(load_recipe(path), recipe, path)
-        return False
-    if path.exists():
-        raise UserError(f"{output}: already contains a run; continue it with --resume, or choose another --output")
-    if output.exists():
-        if not output.is_dir() or not all(map(_is_leftover, output.iterdir())):
-            raise UserError(f"{output}: not empty; choose another --output")
-        return False
-    try:
-        output.mkdir(parents=True)
-    except OSError as error:
-        raise UserError(f"{output}: cannot be created: {error.strerror}") from error
-    return True
+    if (output / "recipe.toml").is_file():
+        if not resume:
+            raise UserError(f"{output}: already contains a run; continue it with --resume, or choose another --output")
+    elif resume:
+        raise UserError(f"{output}: there is no run to resume; name the run's directory with --output")
+    elif output.exists() and not (output.is_dir() and all(map(_is_leftover, output.iterdir()))):
+        raise UserError(f"{output}: not empty; choose another --output")
 
 
 @contextmanager

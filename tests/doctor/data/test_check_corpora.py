@@ -22,6 +22,7 @@ from damaged_corpora import (
 
 from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.corpora import Corpora
+from dragoman.doctor.data.line_statistics import compute_line_statistics
 from dragoman.doctor.findings.data import DATA_FINDINGS
 
 
@@ -245,3 +246,10 @@ def test_published_corpora_have_at_most_notes(name: str, data_directory: Path) -
     languages = ("hi", "en") if "hi" in name else ("de", "en")
     findings = check_corpora(Corpora(*languages, [name], data_directory=data_directory))
     assert all(finding.severity == "note" for finding in findings), findings
+
+
+@pytest.mark.parametrize("text", ["Un café noir", "Ångström"])
+def test_control_characters_are_no_wrong_encoding(text: str) -> None:
+    texts = [text, text + "é\x85", text.encode().decode("latin-1"), text.encode().decode("cp1252", "replace"), "\ufffd"]
+    found = compute_line_statistics(texts, texts).encoding_damage.tolist()
+    assert found == [False, False, True, True, True]

@@ -23,7 +23,7 @@ from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
 
 EMPTY = "empty-side"
-FORMAT = 1  # increase it if a change finds other problems in the same text, or stores other facts
+FORMAT = 2  # increase it if a change finds other problems in the same text, or stores other facts
 MIN_KEPT = 0.5  # of the pairs; if fewer are left, the text as a whole is wrong
 
 
@@ -75,8 +75,13 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
     return data.model_copy(update={"train": (cleaned.files,), "clean": False}), cleaned
 
 
-def clean_corpora(corpora: Corpora, log: Log) -> CleanedText:
+def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> CleanedText:
     """Copy the training corpora without the pairs in which `check_corpora` finds problems.
+
+    Args:
+        corpora: The text.
+        log: Receives messages.
+        root: Where the copy is kept, or found if it was made before; by default in the cache.
 
     Raises:
         UserError: A corpus cannot be read, contains errors that training refuses, or comes from a pipe.
@@ -108,7 +113,7 @@ def clean_corpora(corpora: Corpora, log: Log) -> CleanedText:
             "warnings": [str(finding) for finding in others if finding.severity == "warning"],
         }
 
-    cache = BuildCache(cache_directory() / "prepared", log)
+    cache = BuildCache(root or cache_directory() / "prepared", log)
     with cache.lock(identity):
         entry = cache.get("cleaned", identity, build)
     source, target = (str(entry.path / name) for name in corpora.file_names)

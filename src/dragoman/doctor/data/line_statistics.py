@@ -119,7 +119,10 @@ def _flag_matches(
 
 
 def _is_damaged(text: str) -> bool:
-    """Whether text was decoded with the wrong encoding, or contains replacement characters."""
+    """Whether text was decoded with the wrong encoding, or contains replacement characters.
+
+    Control characters alone, which ftfy also replaces, are another problem.
+    """
     import ftfy
 
-    return "\ufffd" in text or ftfy.fix_encoding(text) != text
+    return "\ufffd" in text or ftfy.fix_encoding(text) not in (text, ftfy.fixes.fix_c1_controls(text))

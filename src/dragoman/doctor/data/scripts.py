@@ -9,19 +9,19 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-_HAN_OR_KANA = "Han or Kana"  # one entry, because Japanese mixes Han characters, hiragana and katakana
+HAN_OR_KANA = "Han or Kana"  # one entry, because Japanese mixes Han characters, hiragana and katakana
 SCRIPTS = (
     "none",
     *("Latin", "Greek", "Cyrillic", "Armenian", "Hebrew", "Arabic", "Devanagari", "Bengali", "Gurmukhi", "Gujarati"),
     *("Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Thai", "Lao", "Tibetan", "Myanmar", "Georgian"),
-    *("Ethiopic", "Khmer", "Hangul", _HAN_OR_KANA),
+    *("Ethiopic", "Khmer", "Hangul", HAN_OR_KANA),
 )
 """The scripts that are distinguished; elsewhere a script is its index here."""
 
 
 def _letters_of(script: str) -> str:
     """A pattern for runs of letters and combining marks of a script."""
-    if script == _HAN_OR_KANA:
+    if script == HAN_OR_KANA:
         # The prolonged sound mark ー is common in katakana, but Unicode assigns it to no script.
         characters = r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー"
     else:

@@ -39,7 +39,10 @@ def unsupported(bundle: Bundle) -> list[str]:
     """What Argos cannot express, see `Exporter.unsupported`."""
     reasons = ctranslate2.unsupported(bundle) + unsupported_tokenizer(bundle.source)
     if masking_of(bundle.source):
-        reasons.append("text.placeholders = true: Argos cannot replace placeholders by reserved tokens")
+        reasons.append(
+            "text.placeholders = true: Argos does not replace numbers and placeholders by reserved tokens, and would "
+            "translate them wrongly; train with --set text.placeholders=false"
+        )
     if reasons or _marks_spaces(bundle.target):
         return reasons
     return ["the target's tokenizer: Argos concatenates tokens and cannot put spaces between words"]

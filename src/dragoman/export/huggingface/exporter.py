@@ -51,7 +51,8 @@ def _unsupported_model(bundle: Bundle) -> list[str]:
     model = bundle.recipe.model
     kind, final_norm = ("Pegasus", True) if model.norm == "pre" else ("Marian", False)
     reasons = {
-        f"model.positions = {model.positions!r}: {kind} has only sinusoidal positions": model.positions != "sinusoidal",
+        f"model.positions = {model.positions!r}: {kind} has only sinusoidal positions; train with "
+        "--set model.positions=sinusoidal": model.positions != "sinusoidal",
         f"model.final_norm = {str(model.final_norm).lower()}: {kind} has {'one' if final_norm else 'none'}": (
             model.final_norm != final_norm
         ),
@@ -68,6 +69,8 @@ def _unsupported_tokenizers(bundle: Bundle) -> list[str]:
         f"text.tokenizer = {bundle.recipe.text.tokenizer!r}: only subword tokenizers trained by dragoman can be "
         "converted": not isinstance(source, SubwordTokenizer),
         "text.pre_tokenizer = 'whitespace': its decoder cannot join words and punctuation": splits_punctuation,
-        "text.joint = false: a model has one tokenizer for both languages": source.to_json() != target.to_json(),
+        "text.joint = false: a model has one tokenizer for both languages; train with --set text.joint=true": (
+            source.to_json() != target.to_json()
+        ),
     }
     return [reason for reason, applies in reasons.items() if applies]

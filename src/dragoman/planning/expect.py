@@ -1,0 +1,55 @@
+"""What to expect of a training: steps, epochs and time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from dragoman.model.transformer import Transformer, parameter_counts
+from dragoman.planning.speed import tokens_per_second
+from dragoman.planning.text_facts import TextFacts
+from dragoman.settings import Model, Recipe
+
+
+@dataclass(frozen=True)
+class ExpectedTraining:
+    """Estimates for a training on this machine; `tokens_per_second` counts target tokens."""
+
+    parameters: int
+    tokens_per_second: float
+    steps: int
+    epochs: float
+    minutes: float
+
+
+def expect_training(recipe: Recipe, facts: TextFacts, operations: float) -> ExpectedTraining:
+    """Estimate the length of a training.
+
+    Args:
+        recipe: The recipe.
+        facts: Its training text.
+        operations: Result of `operations_per_second`.
+    """
+    training, tokens = recipe.training, facts.target_tokens
+    parameters = count_parameters(recipe.model, recipe.text.vocabulary_size)
+    speed = tokens_per_second(parameters, operations)
+    batch = training.batch_tokens
+    if training.batch_sentences:
+        batch = min(batch, max(1, training.batch_sentences * tokens // facts.pairs))
+    step = batch * training.accumulation
+    if training.minutes is not None:
+        epochs = 60 * training.minutes * speed / tokens
+    elif training.steps is not None:
+        epochs = training.steps * step / tokens
+    else:
+        assert training.epochs is not None, "a recipe has one budget"
+        epochs = training.epochs
+    steps = max(1, int(epochs * tokens / step))
+    return ExpectedTraining(parameters, speed, steps, epochs, epochs * tokens / speed / 60)
+
+
+def count_parameters(model: Model, subwords: int) -> int:
+    """The number of parameters of a model with vocabularies of this size."""
+    with torch.device("meta"):
+        return parameter_counts(Transformer(model, subwords, subwords, source_pad=0))["total"]
