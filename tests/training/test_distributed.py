@@ -207,7 +207,7 @@ def test_processes_agree_on_the_batches_that_are_teacher_forced(make_recipe: Rec
 
 
 def test_processes_stop_between_the_parts_of_a_step(make_recipe: RecipeMaker, tmp_path: Path) -> None:
-    recipe = make_recipe(*SETTINGS, "training.steps=3", "training.validations=1", "training.accumulation=300")
+    recipe = make_recipe(*SETTINGS, "training.steps=3", "training.validations=1", "training.accumulation=100")
     save_recipe(recipe, tmp_path / "recipe.toml")
     run_forks(2, tmp_path / "recipe.toml", tmp_path / "whole")
     run = tmp_path / "stopped"
