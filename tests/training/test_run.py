@@ -156,8 +156,8 @@ def test_stopped_and_resumed_run_is_as_if_never_stopped(
 def test_second_interrupt_stops_at_once_and_loses_nothing_saved(
     make_recipe: RecipeMaker, digests: Callable[[Path], dict[str, str]], tmp_path: Path
 ) -> None:
-    large = ("training.batch_tokens=100000", "model.d_ff=2048")  # a step that cannot be stopped between its parts
-    slow = make_recipe("training.steps=3", "training.validations=3", *large)
+    large = ("training.batch_tokens=100000", "model.d_ff=8192")  # a step that cannot be stopped between its parts
+    slow = make_recipe("training.steps=5", "training.validations=5", *large)
     save_recipe(slow, tmp_path / "slow.toml")
     run = tmp_path / "run"
     process = start(tmp_path / "slow.toml", run)
