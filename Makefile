@@ -24,7 +24,7 @@ bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
 	@for benchmark in $(filter-out benchmarks/own_text.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
 
-# Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of four kinds.
+# Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of three kinds.
 crash-test: .venv/installed
 	$(BIN)/python -m pytest -s tests/training/test_crashes.py tests/training/test_killed_processes.py \
 	  --kills=200 --process-kills=20 --kill-seed=$$(date +%s)

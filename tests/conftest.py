@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from dragoman.training.trainer import Trainer
     from dragoman.translator import Translator
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # set before torch is imported, also by the processes that tests start
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of several workers would wait for each other's cores
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of `make crash-test` and `make robustness`."""

@@ -89,16 +89,21 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         load_exporter("fake")
 
 
+ONE_LAYER: dict[str, Any] = {"model__encoder_layers": 1, "model__decoder_layers": 1}
+"""Exporting more layers to ONNX takes seconds; tests/export/test_onnx.py does it."""
+
+
 @pytest.mark.parametrize("name", FORMATS)
-def test_decoding_settings_that_are_not_exported_are_listed(name: str, tmp_path: Path) -> None:
+def test_decoding_settings_that_a_program_lacks_are_listed_and_do_not_prevent_an_export(
+    name: str, tmp_path: Path
+) -> None:
     """The parity check ignores them: the exported program searches without them."""
-    exporter = load_exporter(name)
     values: dict[str, Any] = {"min_length": 6, "no_repeat_ngram": 2, "mbr_samples": 8, "temperature": 1.5}
-    bundle = make_bundle(**{f"decoding__{setting}": value for setting, value in values.items()})
-    exporter.write(bundle, tmp_path, "float32")
-    decoding = exporter.load(bundle, tmp_path, "float32").decoding
+    bundle = make_bundle(**ONE_LAYER, **{f"decoding__{setting}": value for setting, value in values.items()})
+    assert export(bundle, name, tmp_path / "out", sample=Sample(sentences())).same_text > 0.9
+    decoding = load_exporter(name).load(bundle, tmp_path / "out", "float32").decoding
     exported = {"min_length", "no_repeat_ngram"} if name in ("ctranslate2", "huggingface") else set()
-    readme = (tmp_path / "README.md").read_text("utf-8")
+    readme = (tmp_path / "out" / "README.md").read_text("utf-8")
     for setting, value in values.items():
         if setting in exported:
             assert getattr(decoding, setting) == value
@@ -106,12 +111,7 @@ def test_decoding_settings_that_are_not_exported_are_listed(name: str, tmp_path:
         else:
             assert getattr(decoding, setting) == Decoding.model_fields[setting].default
             assert f"`{setting} = {value}`" in readme
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_settings_that_a_program_lacks_do_not_prevent_an_export(name: str, tmp_path: Path) -> None:
-    bundle = make_bundle(decoding__min_length=6, decoding__no_repeat_ngram=2, decoding__mbr_samples=8)
-    assert export(bundle, name, tmp_path / "out", sample=Sample(sentences())).same_text > 0.9
+    assert "Placeholders" not in readme, "the bundle has none"
 
 
 def test_settings_of_the_search_do_not_fail_the_parity_check(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_unknown_position_encodings_are_refused_by_name(name: str) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_masking_is_described_or_refused(name: str, tmp_path: Path) -> None:
     options = {} if name != "huggingface" else {"model__norm": "pre"}
-    bundle = make_bundle("placeholders", **options)
+    bundle = make_bundle("placeholders", **ONE_LAYER, **options)
     sample = Sample([*sentences(), "Siehe https://a.de und %s.", "\ufdd0 100"])
     if name == "argos":
         with pytest.raises(UserError, match=r"text\.placeholders = true: Argos.* --set text\.placeholders=false"):
@@ -142,5 +142,3 @@ def test_masking_is_described_or_refused(name: str, tmp_path: Path) -> None:
     readme = (tmp_path / "out" / "README.md").read_text("utf-8")
     assert "| number | U+FDE4 to U+FDEB |" in readme
     assert "Masking(frozenset([])).mask(text)" in readme
-    export(make_bundle(**options), name, tmp_path / "plain")
-    assert "Placeholders" not in (tmp_path / "plain" / "README.md").read_text("utf-8")

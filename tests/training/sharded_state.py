@@ -1,13 +1,12 @@
 """Reports how many numbers each process stores of a sharded model, and how many it has after gathering them.
 
-torchrun starts this program with a recipe and a directory; each process writes rank-N.json to the directory.
+Each process writes rank-N.json to a directory.
 """
 
 from __future__ import annotations
 
 import gc
 import json
-import sys
 from pathlib import Path
 
 import torch
@@ -39,8 +38,8 @@ def report(recipe_file: Path, ranks: Ranks) -> dict[str, int]:
     }
 
 
-if __name__ == "__main__":
+def main(recipe_file: Path, directory: Path) -> None:
     with join_ranks() as ranks:
-        found = report(Path(sys.argv[1]), ranks)
+        found = report(recipe_file, ranks)
         gc.collect()
-        Path(sys.argv[2], f"rank-{ranks.rank}.json").write_text(json.dumps(found))
+        (directory / f"rank-{ranks.rank}.json").write_text(json.dumps(found))

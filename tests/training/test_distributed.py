@@ -8,11 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import sharded_state
 import torch
+from forked_ranks import ForkedRanks, train_in_forks
 from safetensors.torch import load_file
 from torch import distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -58,11 +61,15 @@ def torchrun(ranks: int, recipe: Path, output: Path, *more: str, restarts: int =
     return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
 
 
-def run_to_the_end(ranks: int, recipe: Path, output: Path, *more: str) -> str:
+def run_torchrun(ranks: int, recipe: Path, output: Path, *more: str) -> str:
     process = torchrun(ranks, recipe, output, *more)
     _, printed = process.communicate(timeout=120)
     assert process.returncode == 0, printed
     return printed
+
+
+def run_forks(ranks: int, recipe: Path, output: Path, *more: str) -> str:
+    return train_in_forks(ranks, recipe, output, *more).run_to_the_end()
 
 
 def logged(run: Path) -> list[float]:
@@ -89,22 +96,25 @@ def alone(make_recipe: RecipeMaker, tmp_path_factory: pytest.TempPathFactory) ->
 
 def stop_at_a_checkpoint(recipe: Path, run: Path) -> None:
     """Train in two processes, and stop them after the first checkpoint."""
-    process = torchrun(2, recipe, run)
+    processes = train_in_forks(2, recipe, run)
     while not checkpoint_steps(run):
-        assert process.poll() is None, process.communicate()[1]
+        assert processes.running(), processes.log.read_text()
         time.sleep(0.01)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    processes.stop()
 
 
-@pytest.mark.parametrize("accumulation", [1, 2])
-@pytest.mark.parametrize("shard", ["false", "true"])
-def test_two_processes_train_as_one(shard: str, accumulation: int, make_recipe: RecipeMaker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("shard", "accumulation", "run_processes"),
+    [("false", 1, run_torchrun), ("false", 2, run_forks), ("true", 1, run_forks), ("true", 2, run_forks)],
+)
+def test_two_processes_train_as_one(
+    shard: str, accumulation: int, run_processes: Callable[..., str], make_recipe: RecipeMaker, tmp_path: Path
+) -> None:
     options = (f"training.accumulation={accumulation}", "training.clip_norm=0.5", f"training.shard={shard}")
     recipe = make_recipe(*SETTINGS, *options)
     save_recipe(recipe, tmp_path / "recipe.toml")
     assert train(recipe, tmp_path / "alone")
-    printed = run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "both")
+    printed = run_processes(2, tmp_path / "recipe.toml", tmp_path / "both")
     assert "2 processes" in printed
     assert printed.count("400 training pairs") == 1, "only the first process logs"
     assert_near(tmp_path / "both", tmp_path / "alone")
@@ -118,7 +128,7 @@ def test_another_number_of_processes_continues_at_the_same_position(
     stop_at_a_checkpoint(tmp_path / "recipe.toml", run)
     (stopped,) = checkpoint_steps(run)[-1:]
     assert stopped < 60
-    run_to_the_end(4, tmp_path / "recipe.toml", run, "--resume")
+    run_forks(4, tmp_path / "recipe.toml", run, "--resume")
     assert_near(run, alone)
 
 
@@ -128,11 +138,11 @@ def test_processes_stopped_and_resumed_end_with_the_same_bits(
 ) -> None:
     recipe = make_recipe(*SETTINGS, "model.dropout=0.3", f"training.shard={shard}")
     save_recipe(recipe, tmp_path / "recipe.toml")
-    run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "whole")
+    run_forks(2, tmp_path / "recipe.toml", tmp_path / "whole")
     run = tmp_path / "stopped"
     stop_at_a_checkpoint(tmp_path / "recipe.toml", run)
     assert not (run / "bundle").exists()
-    run_to_the_end(2, tmp_path / "recipe.toml", run, "--resume")
+    run_forks(2, tmp_path / "recipe.toml", run, "--resume")
     for name, weight in load_file(run / "bundle" / "model.safetensors").items():
         assert torch.equal(weight, load_file(tmp_path / "whole" / "bundle" / "model.safetensors")[name])
 
@@ -168,7 +178,7 @@ def test_processes_that_share_the_sentences_of_each_group_train_as_one(
     recipe = make_recipe(*SETTINGS, "training.steps=20", "training.validations=2", *options)
     save_recipe(recipe, tmp_path / "recipe.toml")
     assert train(recipe, tmp_path / "alone")
-    run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "both")
+    run_forks(2, tmp_path / "recipe.toml", tmp_path / "both")
     assert_near(tmp_path / "both", tmp_path / "alone")
 
 
@@ -177,7 +187,7 @@ def test_sharded_torch_implementation_trains_as_one_process(make_recipe: RecipeM
     recipe = make_recipe(*SETTINGS, *options, "model.qkv_bias=true")
     save_recipe(recipe, tmp_path / "recipe.toml")
     assert train(recipe, tmp_path / "alone")
-    run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "both")
+    run_forks(2, tmp_path / "recipe.toml", tmp_path / "both")
     assert logged(tmp_path / "both") == pytest.approx(logged(tmp_path / "alone"), rel=1e-3)
 
 
@@ -187,7 +197,7 @@ def test_processes_agree_on_the_batches_that_are_teacher_forced(make_recipe: Rec
     recipe = make_recipe(*SETTINGS, "training.validations=3", "training.r_drop=1", *sampling)
     save_recipe(recipe, tmp_path / "recipe.toml")
     assert train(recipe, tmp_path / "alone")
-    run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "both")
+    run_forks(2, tmp_path / "recipe.toml", tmp_path / "both")
     forced = [
         [line["teacher_forced"] for line in read_metrics(run / "metrics.jsonl") if line["kind"] == "validation"]
         for run in (tmp_path / "alone", tmp_path / "both")
@@ -197,9 +207,9 @@ def test_processes_agree_on_the_batches_that_are_teacher_forced(make_recipe: Rec
 
 
 def test_processes_stop_between_the_parts_of_a_step(make_recipe: RecipeMaker, tmp_path: Path) -> None:
-    recipe = make_recipe(*SETTINGS, "training.steps=3", "training.validations=1", "training.accumulation=300")
+    recipe = make_recipe(*SETTINGS, "training.steps=3", "training.validations=1", "training.accumulation=100")
     save_recipe(recipe, tmp_path / "recipe.toml")
-    run_to_the_end(2, tmp_path / "recipe.toml", tmp_path / "whole")
+    run_forks(2, tmp_path / "recipe.toml", tmp_path / "whole")
     run = tmp_path / "stopped"
     process = torchrun(2, tmp_path / "recipe.toml", run)
     while not (run / "metrics.jsonl").exists() or not logged(run):
@@ -209,7 +219,7 @@ def test_processes_stop_between_the_parts_of_a_step(make_recipe: RecipeMaker, tm
     _, printed = process.communicate(timeout=60)
     assert "stopped after step 1" in printed
     assert checkpoint_steps(run) == [1]
-    run_to_the_end(2, tmp_path / "recipe.toml", run, "--resume")
+    run_forks(2, tmp_path / "recipe.toml", run, "--resume")
     for name, weight in load_file(run / "bundle" / "model.safetensors").items():
         assert torch.equal(weight, load_file(tmp_path / "whole" / "bundle" / "model.safetensors")[name])
 
@@ -235,9 +245,7 @@ def test_a_restarted_job_continues(make_recipe: RecipeMaker, tmp_path: Path) -> 
 
 def test_whole_weights_are_in_the_first_process_only(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     save_recipe(make_recipe(*SETTINGS, "training.shard=true"), tmp_path / "recipe.toml")
-    program = str(Path(__file__).with_name("sharded_state.py"))
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", program]
-    subprocess.run([sys.executable, *launcher, tmp_path / "recipe.toml", tmp_path], check=True)
+    ForkedRanks(2, tmp_path / "log", sharded_state.main, tmp_path / "recipe.toml", tmp_path).run_to_the_end()
     first, second = (json.loads((tmp_path / f"rank-{rank}.json").read_text()) for rank in range(2))
     assert first["stored"] + second["stored"] == first["parameters"] == second["parameters"]
     assert max(first["stored"], second["stored"]) < 0.7 * first["parameters"]

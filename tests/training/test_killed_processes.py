@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import cycle, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ import pytest
 from torch import distributed as dist
 
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.dataset.prepare import IN_MEMORY_PAIRS
 from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
 
@@ -32,17 +31,30 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="th
 
 COMMAND = (sys.executable, "-m", "dragoman", "train")
 TWO_RANKS = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", *COMMAND[2:])
-SETTINGS = ("training.steps=60", "training.validations=6", "training.checkpoint_minutes=0.0001", "model.dropout=0.2")
+ON_DISK = (
+    sys.executable,
+    "-c",
+    "from dragoman.cli import main\n"
+    "from dragoman.dataset import builder, prepare\n"
+    "prepare.IN_MEMORY_PAIRS, builder.SHARD_PAIRS = 500, 200\n"
+    "main()",
+    "train",
+)
+"""The command with lower limits, so that a small corpus is stored on disk in several shards."""
+
+SETTINGS = ("training.steps=40", "training.validations=4", "training.checkpoint_minutes=0.0001", "model.dropout=0.2")
+KINDS = {"moving average": COMMAND, "two ranks": TWO_RANKS, "a corpus on disk": ON_DISK}
+"""How each kind is started. `test_crashes.py` has no moving average."""
 
 
-@pytest.mark.parametrize("kind", ["one process", "moving average", "two ranks", "a corpus on disk"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_killed_commands_have_the_weights_of_an_uninterrupted_one(
     kind: str, make_recipe: RecipeMaker, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     if kind == "two ranks" and not (dist.is_available() and dist.is_gloo_available()):
         pytest.skip("torch has no gloo")
     kills, seed = request.config.getoption("--process-kills"), request.config.getoption("--kill-seed")
-    generator, command = random.Random(f"{seed} {kind}"), TWO_RANKS if kind == "two ranks" else COMMAND
+    generator, command = random.Random(f"{seed} {kind}"), KINDS[kind]
     settings = [*SETTINGS, *(["training.ema_decay=0.9"] if kind == "moving average" else [])]
     if kind == "a corpus on disk":
         settings.append(f"data.train=['{_write_large_corpus(tmp_path)}']")
@@ -101,9 +113,8 @@ def _kill_one(parent: int, generator: random.Random) -> None:
 
 
 def _write_large_corpus(directory: Path) -> str:
-    """The captions, repeated until they are too many to be held in memory; returns the name for a recipe."""
+    """The captions, more than ON_DISK holds in memory; returns the name for a recipe."""
     pairs = list(islice(captions("train"), 2000))
     for language, texts in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
-        lines = islice(cycle(f"{text}\n" for text in texts), IN_MEMORY_PAIRS + 10_000)
-        directory.joinpath(f"large.{language}").write_text("".join(lines), "utf-8")
+        directory.joinpath(f"large.{language}").write_text("".join(f"{text}\n" for text in texts), "utf-8")
     return f"{directory}/large.{{lang}}"
