@@ -56,7 +56,7 @@ def place_marks(marks: Sequence[Mark], source: str, translated: TranslatedSegmen
         children[mark.parent].append(mark)
     parts = _read_parts(source, translated.text, translated.links or _links_by_order(source, translated.text))
     start, end = len(source) - len(source.lstrip()), len(source.rstrip())
-    waiting = [(Mark(start, end, -1), Mark(0, len(translated.text), -1), None)]
+    waiting: list[tuple[Mark, Mark, int | None]] = [(Mark(start, end, -1), Mark(0, len(translated.text), -1), None)]
     placed: list[Mark] = []
     while waiting:
         before, after, number = waiting.pop()

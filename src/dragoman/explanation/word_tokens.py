@@ -70,7 +70,7 @@ def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
 
 
 def _token_spans(tokenizer: Tokenizer, chunk: str, ids: Sequence[int]) -> list[Span]:
-    """The characters of each token of a chunk; tokens that cannot be told apart have the same characters."""
+    """The characters of each token of a chunk; tokens that cannot be separated have the same characters."""
     decoded = [decode_reserved(tokenizer, ids[:count]) for count in range(1, len(ids) + 1)]
     if not ids or decoded[-1].lower() != chunk.lower() or len(decoded[-1]) != len(chunk):
         return [(0, len(chunk))] * len(ids)
@@ -92,4 +92,4 @@ def _shares(words: Sequence[Span], tokens: Sequence[Span]) -> Shares:
     word, token = np.array(words).reshape(-1, 1, 2), np.array(tokens).reshape(1, -1, 2)
     common = np.minimum(word[..., 1], token[..., 1]) - np.maximum(word[..., 0], token[..., 0])
     lengths = token[..., 1] - token[..., 0]
-    return (np.maximum(common, 0) / np.maximum(lengths, 1)).astype(np.float32)
+    return np.asarray(np.maximum(common, 0) / np.maximum(lengths, 1), dtype=np.float32)

@@ -37,7 +37,7 @@ class Run:
 
     def add_text(self, html: str, start: int, end: int) -> None:
         """Append a part of the document."""
-        parts = []
+        parts: list[str] = []
         for match in _ATOM.finditer(html, start, end):
             text = " " if match["space"] else unescape(match[0])
             if text != " " or not (parts or [self.text])[-1].endswith(" "):
