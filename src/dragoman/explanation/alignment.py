@@ -69,7 +69,7 @@ def align(
     pairs = read_words(bundle, sources, targets)
     attention = attention_between_words(bundle, pairs)
     return [
-        tuple(_links(*pair, weights[rows.layer, int(rows.shifted)]))
+        tuple(_find_links(*pair, weights[rows.layer, int(rows.shifted)]))
         for pair, weights in zip(pairs, attention, strict=True)
     ]
 
@@ -119,7 +119,8 @@ def attention_between_words(bundle: Bundle, pairs: Sequence[tuple[WordTokens, Wo
             model.hidden(batch.source, batch.target_input)
         heads = recording.weights("cross").mean(dim=2)  # (layers, batch, target, source)
         for index, tokens in zip(indices.tolist(), heads.unbind(dim=1), strict=True):
-            found[index] = _between_words(*pairs[index], tokens)
+            source, target = pairs[index]
+            found[index] = _between_words(source, target, tokens)
     return [found[index] for index in range(len(pairs))]
 
 
@@ -158,14 +159,14 @@ def _kinds(text: WordTokens) -> NDArray[np.int64]:
     return np.array([2 if word in KINDS else int(word[0].isalnum()) for word in text.spellings], dtype=np.int64)
 
 
-def _links(source: WordTokens, target: WordTokens, weights: Weights) -> Iterator[Link]:
+def _find_links(source: WordTokens, target: WordTokens, weights: Weights) -> Iterator[Link]:
     """The best source word of each target word, and the best target word of each source word without a link."""
     if not (source.words and target.words):
         return
     scores = score_words(source, target, weights)
-    best = scores.argmax(axis=1).tolist()
+    best: list[int] = scores.argmax(axis=1).tolist()
     linked = set(best)
-    for index, span in enumerate(target.words):
+    for index, (start, end) in enumerate(target.words):
         others = [word for word in range(len(source.words)) if word not in linked and scores[:, word].argmax() == index]
         for word in sorted([best[index], *others]):
-            yield Link(*source.words[word], *span)
+            yield Link(*source.words[word], start, end)

@@ -16,9 +16,9 @@ TRANSLATED_ATTRIBUTES = frozenset(("alt", "title", "placeholder", "aria-label"))
 class HtmlText:
     """HTML as a `SegmentedDocument`: sentences, and the attributes that people read.
 
-    Each tag of the document occurs exactly once in its translation, in an order that keeps valid HTML valid. Invalid
-    HTML, or a part that was cut in the middle, is never rejected. A sentence that is not changed stays the same byte for
-    byte, and so does all that is not text. Text never becomes a tag: `&lt;b&gt;` is translated as text and escaped again.
+    Each tag of the document occurs exactly once in its translation, in an order that keeps valid HTML valid. HTML that
+    is invalid or cut in the middle is never rejected. A sentence that is not changed stays the same byte for byte, and
+    so does everything that is not text. Text never becomes a tag: `&lt;b&gt;` is translated as text and escaped again.
 
     Args:
         html: A document or a fragment.

@@ -11,19 +11,39 @@ from typing import Literal
 
 TokenKind = Literal["text", "opening", "closing", "void", "block", "untouched", "invisible"]
 
-VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
+)
+"""Elements without content and closing tag."""
+
 BLOCKS = frozenset(
-    "address article aside base blockquote body button caption center col colgroup dd details dialog dir div dl dt "
-    "fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li link "
-    "main menu meta nav noframes noscript ol optgroup option p pre search section select summary table tbody td "
-    "textarea tfoot th thead title tr ul".split()
+    {
+        *(
+            "address",
+            "article",
+            "aside",
+            "base",
+            "blockquote",
+            "body",
+            "button",
+            "caption",
+            "center",
+            "col",
+            "colgroup",
+        ),
+        *("dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form"),
+        *("frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr", "html", "legend"),
+        *("li", "link", "main", "menu", "meta", "nav", "noframes", "noscript", "ol", "optgroup", "option", "p", "pre"),
+        *("search", "section", "select", "summary", "table", "tbody", "td", "textarea", "tfoot", "th", "thead"),
+        *("title", "tr", "ul"),
+    }
 )
 """Elements that end a sentence; all others are inline."""
 
-UNTOUCHED = frozenset("code kbd math samp textarea var".split())
+UNTOUCHED = frozenset(("code", "kbd", "math", "samp", "textarea", "var"))
 """Elements that are copied with all of their content."""
 
-INVISIBLE = frozenset("script style svg template".split())
+INVISIBLE = frozenset(("script", "style", "svg", "template"))
 """Elements that are also copied, and have no place among the words of a sentence."""
 
 _CUT = re.compile(r"<(?:[A-Za-z/!?]|\Z)")
