@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dragoman.documents.translate import TextTranslator
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:
@@ -111,8 +112,10 @@ def test_json_lines_contain_all_fields(
     options = ("--json", "--set", "decoding.n_best=2", *engine)
     outcome = command("translate", finished_run, "--input", source, *options)
     settings = translator.decoding.model_copy(update={"n_best": 2})
-    translations = Translator(translator.bundle, settings)(source.read_text().splitlines())
-    assert [json.loads(line) for line in outcome.out.splitlines()] == [asdict(each) for each in translations]
+    chosen, lines = Translator(translator.bundle, settings), source.read_text().splitlines()
+    assert [json.loads(line) for line in outcome.out.splitlines()] == [
+        asdict(each) for each in TextTranslator(chosen).stream(lines)
+    ]
 
 
 def test_alternatives_follow_on_the_same_line(finished_run: Path, command: Command, translator: Translator) -> None:
@@ -160,9 +163,33 @@ def test_translate_rejects_invalid_requests(
     assert source.read_bytes() == before
 
 
-def test_warning_counts_truncated_lines(finished_run: Path, command: Command, translator: Translator) -> None:
+def test_long_lines_are_divided(finished_run: Path, command: Command, translator: Translator) -> None:
     long = "Hund " * 300
-    outcome = command("translate", finished_run, long, "Hund", long)
+    outcome = command("translate", finished_run, long, "Ein Hund.", long)
+    assert (outcome.code, outcome.error) == (0, "")
+    first, _, third = outcome.out.splitlines()
+    assert first == third
+    assert len(first) > 2 * len(str(translator(long[:50])))
+
+
+def test_lines_with_prefixes_are_truncated_and_counted(
+    finished_run: Path, command: Command, translator: Translator, tmp_path: Path
+) -> None:
+    (tmp_path / "prefixes").write_text("A\n\nA\n")
+    long = "Hund " * 300
+    outcome = command("translate", finished_run, long, "Hund", long, "--prefixes", tmp_path / "prefixes")
     assert outcome.code == 0
     assert len(outcome.out.splitlines()) == 3
     assert f"2 lines longer than the model's limit of {translator.source_limit} tokens" in outcome.error
+
+
+def test_sentences_of_a_line_are_translated_separately(
+    finished_run: Path, command: Command, translator: Translator
+) -> None:
+    sentences = ["Ein Hund läuft.", "Zwei Frauen lesen ein Buch."]
+    outcome = command("translate", finished_run, " ".join(sentences), "--json")
+    assert (outcome.code, outcome.error) == (0, "")
+    found, parts = json.loads(outcome.out), translator(sentences)
+    assert found["text"] == " ".join(map(str, parts))
+    assert found["tokens"] == [token for part in parts for token in part.tokens]
+    assert not found["truncated"]

@@ -1,0 +1,154 @@
+"""Translating texts of any length, and documents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from dragoman.doctor.input.text_warnings import MUCH_LONGER
+from dragoman.doctor.input.training_text import read_training_text
+from dragoman.doctor.output.sentence_checks import check_sentence
+from dragoman.documents.copied_spans import check_spans, restore_spans
+from dragoman.documents.division import divide
+from dragoman.documents.joining import join_translations
+from dragoman.documents.plain_text import PlainText
+from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.sentences import has_words, split_sentences
+from dragoman.evaluation.confidence import read_confidence
+from dragoman.explanation.alignment import align
+from dragoman.text.masked_text import mask_texts, masking_of
+from dragoman.text.translation import Translation
+from dragoman.translator import WINDOW, Translator, windows
+
+PARAGRAPHS = 0.1
+"""Bundles are not given single sentences if at least this share of their training lines has several."""
+
+
+class TextTranslator:
+    """Translates texts of several sentences and documents with a translator of sentences.
+
+    >>> translate = dragoman.TextTranslator(dragoman.load("runs/multi30k-de-en"))
+    >>> translate("Ein Hund läuft. Er bellt.")
+
+    Args:
+        translator: The translator of sentences.
+
+    Raises:
+        UserError: The bundle is damaged.
+    """
+
+    def __init__(self, translator: Translator) -> None:
+        self.translator = translator
+        self.source_language = translator.bundle.recipe.data.source_language
+        self._trained = trained = read_training_text(translator.bundle.training_text)
+        self._confidence = read_confidence(translator.bundle.confidence)
+        self._masks = masking_of(translator.bundle.source) is not None
+        self._longest = MUCH_LONGER * trained.longest if trained else math.inf
+        self.whole_lines = trained is not None and trained.several_sentences >= PARAGRAPHS
+        """Whether the translator was trained with several sentences per line, so that lines are not split."""
+
+    def __call__(self, text: str) -> str:
+        """Translate a plain text; spaces, line breaks, and the bullets and numbers of lists are kept."""
+        return self.translate(PlainText(text, self.source_language, self.whole_lines))
+
+    def translate(self, document: SegmentedDocument[Content]) -> Content:
+        """Translate a document."""
+        return document.assemble(self.translate_segments(document.segments))
+
+    def translate_segments(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+        """The translation of each segment, in order. Equal texts are translated once."""
+        translations = self._translate([segment.text for segment in segments])
+        aligned = [index for index, segment in enumerate(segments) if segment.aligned]
+        sources, targets = [segments[index].text for index in aligned], [translations[index].text for index in aligned]
+        links = dict(zip(aligned, align(self.translator.bundle, sources, targets), strict=True))
+        return [
+            TranslatedSegment(
+                translation.text, links.get(index, ()), tuple(translation.problems), translation.confidence
+            )
+            for index, translation in enumerate(translations)
+        ]
+
+    def stream(self, lines: Iterable[str], window: int = WINDOW) -> Iterator[Translation]:
+        """Translate any number of lines in constant memory, in order; `window` lines are batched together.
+
+        The translation of a line with several sentences joins those of its sentences: `text`, `tokens`,
+        `log_probabilities` and `problems` follow each other, `score` is the sum of their scores, `confidence` is the
+        lowest, and the first alternative joins the first alternatives of all sentences. A line without a letter or a
+        number is its own translation.
+
+        Raises:
+            UserError: A line is not a string, or `window` is below 1.
+        """
+        for group in windows(((line, "") for line in lines), window):
+            texts = [line for line, _ in group]
+            spans = [self._find_sentences(line) for line in texts]
+            found = iter(self._translate([line[a:b] for line, each in zip(texts, spans, strict=True) for a, b in each]))
+            for line, each in zip(texts, spans, strict=True):
+                yield join_parts(line, each, [next(found) for _ in each])
+
+    def _find_sentences(self, line: str) -> list[tuple[int, int]]:
+        """The start and the end of each sentence of a line; a single one includes the spaces around it."""
+        if not self.whole_lines and len(spans := split_sentences(line, self.source_language)) > 1:
+            return spans
+        return [(0, len(line))] if has_words(line) else []
+
+    def _translate(self, texts: Sequence[str]) -> list[Translation]:
+        """The translation of each text; those that are too long are divided."""
+        divided = {text: self.divide(text) for text in texts}
+        parts = list(dict.fromkeys(text[start:end] for text, spans in divided.items() for start, end in spans))
+        found = dict(zip(parts, self._translate_parts(parts), strict=True))
+        joined = {
+            text: self._judge(text, join_parts(text, spans, [found[text[start:end]] for start, end in spans]))
+            for text, spans in divided.items()
+        }
+        return [joined[text] for text in texts]
+
+    def _translate_parts(self, parts: Sequence[str]) -> list[Translation]:
+        """The translation of each part; if the model does not mask spans, those that it lost are put back."""
+
+        def translate(texts: Sequence[str]) -> list[Translation]:
+            return list(self.translator.stream(texts, window=max(1, len(texts))))
+
+        found = translate(parts)
+        if self._masks:
+            return found
+        return restore_spans(parts, found, translate, partial(align, self.translator.bundle))
+
+    def _judge(self, text: str, translation: Translation) -> Translation:
+        """The translation of a segment with its confidence and all its problems."""
+        problems = translation.problems if self._masks else check_spans(text, translation.text)
+        problems = [*problems, *check_sentence(text, translation.text, self._trained)]
+        confidence = self._confidence.estimate(translation.log_probabilities) if self._confidence else None
+        return replace(translation, problems=problems, confidence=confidence)
+
+    def divide(self, text: str) -> list[tuple[int, int]]:
+        """The start and the end of the parts of a text that are translated separately; one part if it is short."""
+        return divide(text, self._fits)
+
+    def _fits(self, text: str) -> bool:
+        """Whether the model can translate a text at once; placeholders that it masks count as one character."""
+        limit = min(self._longest, self.translator.source_limit)
+        if len(text.encode("utf-8", "surrogatepass")) < limit:  # fast: at most one token for each byte
+            return True
+        (mask,) = mask_texts(self.translator.bundle.source, [text])
+        return len(mask.text) <= self._longest and not self.translator.is_too_long(text)
+
+
+def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[Translation]) -> Translation:
+    """The translation of a text whose parts were translated separately; see `TextTranslator.stream`."""
+    if len(translations) == 1 and spans[0] == (0, len(text)):
+        return translations[0]
+    alternatives = min((len(each.alternatives) for each in translations), default=0)
+    ranked = [[each.alternatives[rank] for each in translations] for rank in range(alternatives)]
+    return Translation(
+        text=join_translations(text, spans, [each.text for each in translations]),
+        tokens=[token for each in translations for token in each.tokens],
+        log_probabilities=[value for each in translations for value in each.log_probabilities],
+        score=sum(each.score for each in translations),
+        truncated=any(each.truncated for each in translations),
+        alternatives=[join_parts(text, spans, each) for each in ranked],
+        problems=[problem for each in translations for problem in each.problems],
+        confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
+    )
