@@ -1,0 +1,152 @@
+"""The marks of a passage as a tree, and how a translation is written with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from dragoman.documents.formats.items import Fixed, Item, Part, Words
+from dragoman.documents.marks import Mark
+
+_NO_STYLE = ("", "")
+
+
+@dataclass(slots=True)
+class MarkNode:
+    """A marked part of a text.
+
+    Attributes:
+        mark: Where it is; its number is the index of the node.
+        start: What is written before it.
+        end: What is written after it.
+        style: What text directly inside it is surrounded by.
+        parts: What is written instead of text.
+        optional: Whether it is left out if no text of the translation belongs to it.
+        children: The numbers of the nodes inside it.
+    """
+
+    mark: Mark
+    start: str = ""
+    end: str = ""
+    style: tuple[str, str] = _NO_STYLE
+    parts: tuple[Part, ...] = ()
+    optional: bool = False
+    children: list[int] = field(default_factory=list)
+
+
+class MarkTree:
+    """The groups and fixed items of a passage, and its texts in another style than most of the text around them."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.nodes: list[MarkNode] = []
+        self._add_group("", "", items, 0)
+
+    @property
+    def marks(self) -> list[Mark]:
+        """All marks except that of the whole text."""
+        return [node.mark for node in self.nodes[1:]]
+
+    def write(
+        self, text: str, marks: Mapping[int, Mark], encode: Callable[[str], str], nested: Callable[[Sequence[Part]], str]
+    ) -> str:
+        """A translation with its marks.
+
+        Args:
+            text: The translation.
+            marks: The place of each mark in it, by number. Marks that cross are shortened.
+            encode: What is written for a text.
+            nested: What is written for the parts of fixed items, called in the order of the source.
+        """
+        fixed = {number: nested(node.parts) for number, node in enumerate(self.nodes) if node.parts}
+        return "".join(self._write(0, (0, len(text)), _Writer(text, marks, encode, fixed)))
+
+    def _add_group(self, start: str, end: str, items: Sequence[Item], position: int) -> int:
+        """Add a node for items that begin at a position; returns where they end."""
+        sizes = Counter[tuple[str, str]]()
+        for item in items:
+            if isinstance(item, Words):
+                sizes[item.style] += len(item.text)
+        node = self._add(MarkNode(Mark(position, position, 0), start, end, max(sizes, key=sizes.get, default=_NO_STYLE)))
+        joined = False  # whether the last child is a style that the next words may continue
+        for item in items:
+            if not isinstance(item, Words):
+                joined = False
+                node.children.append(len(self.nodes))
+                position = self._add_item(item, position)
+            elif item.text:
+                last = self.nodes[node.children[-1]] if joined else None
+                end_position = position + len(item.text)
+                if item.style == node.style:
+                    joined = False
+                elif last and (last.start, last.end) == item.style:
+                    last.mark = last.mark._replace(end=end_position)
+                else:
+                    node.children.append(len(self.nodes))
+                    self._add(MarkNode(Mark(position, end_position, 0), *item.style, optional=True))
+                    joined = True
+                position = end_position
+        node.mark = node.mark._replace(end=position)
+        return position
+
+    def _add_item(self, item: Item, position: int) -> int:
+        if isinstance(item, Fixed):
+            self._add(MarkNode(Mark(position, position, 0), parts=item.parts))
+            return position
+        assert not isinstance(item, Words)
+        return self._add_group(item.start, item.end, item.items, position)
+
+    def _add(self, node: MarkNode) -> MarkNode:
+        node.mark = node.mark._replace(number=len(self.nodes))
+        self.nodes.append(node)
+        return node
+
+    def _write(self, number: int, span: tuple[int, int], writer: _Writer) -> Iterator[str]:
+        node, (position, end) = self.nodes[number], span
+        if number in writer.fixed:
+            yield writer.fixed[number]
+            return
+        if node.optional and position == end:
+            return
+        yield node.start
+        for child, (child_start, child_end) in writer.place(node.children, span):
+            yield writer.styled(position, child_start, node.style)
+            yield from self._write(child, (child_start, child_end), writer)
+            position = child_end
+        yield writer.styled(position, end, node.style)
+        yield node.end
+
+
+@dataclass(frozen=True)
+class _Writer:
+    text: str
+    marks: Mapping[int, Mark]
+    encode: Callable[[str], str]
+    fixed: Mapping[int, str]
+
+    def styled(self, start: int, end: int, style: tuple[str, str]) -> str:
+        """A part of the translation in a style."""
+        return f"{style[0]}{self.encode(self.text[start:end])}{style[1]}" if start < end else ""
+
+    def place(self, numbers: Sequence[int], span: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
+        """The nodes in the order of the translation, inside of a span and without overlaps."""
+        first, last = span
+        placed = [
+            [max(first, min(self.marks[number].start, last)), min(last, max(self.marks[number].end, first)), number]
+            for number in numbers
+        ]
+        placed.sort(key=lambda each: (each[0], each[0] != each[1], each[2]))
+        for (left, right) in pairwise(placed):
+            if right[0] < left[1]:
+                _separate(left, right)
+        return [(number, (start, end)) for start, end, number in placed]
+
+
+def _separate(left: list[int], right: list[int]) -> None:
+    """Shorten one of two spans that overlap, so that neither loses all of its text; move an empty one."""
+    if right[0] == right[1] or right[0] == left[0]:
+        right[0] = left[1]
+        right[1] = max(right[1], left[1])
+    else:
+        left[1] = right[0]
