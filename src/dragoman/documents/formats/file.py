@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.items import Part
-from dragoman.documents.formats.passage import Passage
+from dragoman.documents.formats.passage import Passage, Writing
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
 
 
@@ -21,12 +21,19 @@ class DocumentFile:
         name: What error messages call it; the suffix is that of its format.
         languages: Codes of the source and the target.
         columns: The columns of a table to translate, by name or number; all if empty.
+        whole_lines: Do not split texts into sentences, for translators that were trained with several per line.
     """
 
     data: bytes
     name: str
     languages: Languages
     columns: Sequence[str] = ()
+    whole_lines: bool = False
+
+    def writing(self, encode: Callable[[str], str], finish: Callable[[str, str], str] | None = None) -> Writing:
+        """How translations are written, given what the file contains for a text; see `Writing`."""
+        writing = Writing(self.languages[0], encode, whole=self.whole_lines)
+        return replace(writing, finish=finish) if finish else writing
 
 
 OpenDocument: TypeAlias = Callable[[DocumentFile], SegmentedDocument[bytes]]

@@ -41,7 +41,7 @@ def open_markup(file: DocumentFile, vocabulary: Vocabulary) -> PassageDocument:
         UserError: It is not well-formed.
     """
     root, characters = read_xml(file)
-    writing = Writing(file.languages[0], encode_xml)
+    writing = file.writing(encode_xml)
     return PassageDocument(_Markup(vocabulary, writing).parts(root.children), characters.encode)
 
 

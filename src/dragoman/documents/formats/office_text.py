@@ -34,7 +34,7 @@ def open_office_xml(file: DocumentFile) -> PassageDocument:
         UserError: It is not well-formed.
     """
     root, characters = read_xml(file)
-    office = _OfficeText(Writing(file.languages[0], encode_xml))
+    office = _OfficeText(file.writing(encode_xml))
     return PassageDocument(list(office.parts(root.children)), characters.encode)
 
 

@@ -6,6 +6,7 @@ import copy
 import io
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from dragoman.corpus.archive import read_archive
@@ -39,7 +40,7 @@ class PackagedDocument:
             openers = find_members(archive)
             contents = {name: archive.read(name) for name in openers}
         self._documents = {
-            name: opener(DocumentFile(contents[name], f"{file.name}:{name}", file.languages))
+            name: opener(replace(file, data=contents[name], name=f"{file.name}:{name}"))
             for name, opener in openers.items()
         }
         self.segments: Sequence[Segment] = [

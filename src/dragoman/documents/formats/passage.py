@@ -25,11 +25,17 @@ class Writing:
         language: A code, such as "de".
         encode: What the file contains for a text, for example `&amp;` for `&`.
         finish: What a changed passage becomes, given its translation with tags and what the file contained.
+        whole: Do not split texts into sentences.
     """
 
     language: str
     encode: Callable[[str], str]
     finish: Callable[[str, str], str] = _keep
+    whole: bool = False
+
+    def split(self, text: str) -> list[tuple[int, int]]:
+        """The start and the end of each segment of a text."""
+        return [(0, len(text))] if self.whole else split_sentences(text, self.language)
 
 
 class Passage:
@@ -38,7 +44,7 @@ class Passage:
     def __init__(self, items: Sequence[Item], writing: Writing) -> None:
         self._items, self._writing = items, writing
         self._text = plain_text(items)
-        self._spans = split_sentences(self._text, writing.language)
+        self._spans = writing.split(self._text)
         self._tree = MarkTree(items)
         self.segments = [
             Segment(self._text[start:end], any(_is_inside(mark, start, end) for mark in self._tree.marks))

@@ -9,7 +9,7 @@ from dragoman.corpus.language_tags import find_language
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.inline_codes import code_items
 from dragoman.documents.formats.items import Part, to_parts
-from dragoman.documents.formats.passage import Passage, Writing
+from dragoman.documents.formats.passage import Passage
 from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, read_xml, xml_text
 from dragoman.errors import UserError
 
@@ -36,7 +36,7 @@ def open_tmx(file: DocumentFile) -> PassageDocument:
 class _Tmx:
     def __init__(self, file: DocumentFile) -> None:
         self._source, self._target = file.languages
-        self._make_passage = partial(Passage, writing=Writing(self._source, encode_xml))
+        self._make_passage = partial(Passage, writing=file.writing(encode_xml))
 
     def parts(self, nodes: Sequence[XmlNode]) -> Iterator[Part]:
         for node in nodes:

@@ -11,7 +11,7 @@ from dragoman.corpus.xliff import UNTRANSLATED_STATES
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.inline_codes import code_items
 from dragoman.documents.formats.items import Part, to_parts
-from dragoman.documents.formats.passage import Passage, Writing
+from dragoman.documents.formats.passage import Passage
 from dragoman.documents.formats.xml_tree import (
     XmlElement,
     XmlNode,
@@ -43,7 +43,7 @@ def open_xliff(file: DocumentFile) -> PassageDocument:
 class _Xliff:
     def __init__(self, file: DocumentFile) -> None:
         self._name, self._languages = file.name, file.languages
-        self._make_passage = partial(Passage, writing=Writing(file.languages[0], encode_xml))
+        self._make_passage = partial(Passage, writing=file.writing(encode_xml))
 
     def parts(self, nodes: Sequence[XmlNode]) -> Iterator[Part]:
         for node in nodes:

@@ -1,0 +1,1 @@
+"""Documents in files, returned in the same format."""
