@@ -32,22 +32,36 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Something without text of the sentence around it, such as a picture or a footnote, which may contain passages.
+    """Something without text of the sentence around it, such as a picture or a footnote.
 
-    A sentence does not continue after it if it `divides` the text.
+    Attributes:
+        parts: What the file contains; the passages in it are translated separately.
+        divides: Whether sentences end before it.
+        is_word: Whether it is a part of the sentence, such as code, that a placeholder may stand for.
+        name: The placeholder that stands for it.
     """
 
     parts: tuple[Part, ...]
     divides: bool = False
+    is_word: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Items between a start and an end, such as a link."""
+    """Items between a start and an end, such as a link.
+
+    Attributes:
+        start: What is before the items.
+        end: What is after the items.
+        items: What is between both.
+        changed_end: What is after changed items, if that is something else.
+    """
 
     start: str
     end: str
     items: tuple[Item, ...]
+    changed_end: str | None = None
 
 
 Item: TypeAlias = Words | Fixed | Group
@@ -64,9 +78,9 @@ def is_translatable(text: str) -> bool:
 
 
 def plain_text(items: Sequence[Item]) -> str:
-    """The text of items, without that of fixed ones."""
+    """The text of items; of fixed ones, the placeholders."""
     return "".join(
-        item.text if isinstance(item, Words) else plain_text(item.items) if isinstance(item, Group) else ""
+        item.text if isinstance(item, Words) else item.name if isinstance(item, Fixed) else plain_text(item.items)
         for item in items
     )
 
@@ -103,9 +117,13 @@ def _is_divided(item: Item) -> bool:
     return (isinstance(item, Fixed) and item.divides) or (isinstance(item, Group) and any(map(_is_divided, item.items)))
 
 
+def _is_word(item: Item) -> bool:
+    return isinstance(item, Fixed) and item.is_word
+
+
 def _trimmed(items: list[Item], make_passage: Callable[[Sequence[Item]], Passage]) -> list[Part]:
     """One passage, with what is kept before and after it."""
-    texts = [index for index, item in enumerate(items) if plain_text([item]).strip()]
+    texts = [index for index, item in enumerate(items) if plain_text([item]).strip() or _is_word(item)]
     if not is_translatable(plain_text(items)):
         return list(raw_parts(items))
     first, end = texts[0], texts[-1] + 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
-from dragoman.documents.formats.items import Fixed, Item, Part, Words
+from dragoman.documents.formats.items import Fixed, Item, Part, Words, plain_text
 from dragoman.documents.marks import Mark
 
 _NO_STYLE = ("", "")
@@ -23,6 +23,7 @@ class MarkNode:
         end: What is written after it.
         style: What text directly inside it is surrounded by.
         parts: What is written instead of text.
+        name: The placeholder that stands for it in the text.
         optional: Whether it is left out if no text of the translation belongs to it.
         children: The numbers of the nodes inside it.
     """
@@ -32,6 +33,7 @@ class MarkNode:
     end: str = ""
     style: tuple[str, str] = _NO_STYLE
     parts: tuple[Part, ...] = ()
+    name: str = ""
     optional: bool = False
     children: list[int] = field(default_factory=list)
 
@@ -41,7 +43,7 @@ class MarkTree:
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.nodes: list[MarkNode] = []
-        self._add_group("", "", items, 0)
+        self._add_group(MarkNode(Mark(0, 0, 0)), items)
 
     @property
     def marks(self) -> list[Mark]:
@@ -51,56 +53,50 @@ class MarkTree:
     def write(
         self, text: str, marks: Mapping[int, Mark], encode: Callable[[str], str], nested: Callable[[Sequence[Part]], str]
     ) -> str:
-        """A translation with its marks.
+        """A translation with its marks. A placeholder in it becomes what it stands for.
 
         Args:
             text: The translation.
-            marks: The place of each mark in it, by number. Marks that cross are shortened.
+            marks: The place of each mark in it, by number, except of placeholders. Marks that cross are shortened.
             encode: What is written for a text.
             nested: What is written for the parts of fixed items, called in the order of the source.
         """
         fixed = {number: nested(node.parts) for number, node in enumerate(self.nodes) if node.parts}
-        return "".join(self._write(0, (0, len(text)), _Writer(text, marks, encode, fixed)))
+        written = "".join(self._write(0, (0, len(text)), _Writer(text, marks, encode, fixed)))
+        for number in fixed.keys() - marks.keys():
+            before, name, after = written.partition(self.nodes[number].name)
+            written = before + fixed[number] + after.replace(name, "")
+        return written
 
-    def _add_group(self, start: str, end: str, items: Sequence[Item], position: int) -> int:
-        """Add a node for items that begin at a position; returns where they end."""
+    def _add_group(self, node: MarkNode, items: Sequence[Item]) -> int:
+        """Add a node for items, which start where its mark does; returns where they end."""
+        self._add(node)
         sizes = Counter[tuple[str, str]]()
         for item in items:
             if isinstance(item, Words):
                 sizes[item.style] += len(item.text)
-        node = self._add(MarkNode(Mark(position, position, 0), start, end, max(sizes, key=sizes.get, default=_NO_STYLE)))
-        joined = False  # whether the last child is a style that the next words may continue
-        for item in items:
-            if not isinstance(item, Words):
-                joined = False
-                node.children.append(len(self.nodes))
-                position = self._add_item(item, position)
-            elif item.text:
-                last = self.nodes[node.children[-1]] if joined else None
-                end_position = position + len(item.text)
-                if item.style == node.style:
-                    joined = False
-                elif last and (last.start, last.end) == item.style:
-                    last.mark = last.mark._replace(end=end_position)
-                else:
-                    node.children.append(len(self.nodes))
-                    self._add(MarkNode(Mark(position, end_position, 0), *item.style, optional=True))
-                    joined = True
-                position = end_position
+        node.style = max(sizes, key=lambda style: sizes[style], default=_NO_STYLE)
+        position = node.mark.start
+        for item in _joined(items):
+            child = Mark(position, position, len(self.nodes), node.mark.number or None)
+            if isinstance(item, Fixed):
+                node.children.append(self._add(MarkNode(child, parts=item.parts, name=item.name)))
+                position += len(item.name)
+            elif not isinstance(item, Words):
+                node.children.append(child.number)
+                end = item.end if item.changed_end is None else item.changed_end
+                position = self._add_group(MarkNode(child, item.start, end), item.items)
+            else:
+                position += len(item.text)
+                if item.style != node.style:
+                    child = child._replace(end=position)
+                    node.children.append(self._add(MarkNode(child, *item.style, optional=True)))
         node.mark = node.mark._replace(end=position)
         return position
 
-    def _add_item(self, item: Item, position: int) -> int:
-        if isinstance(item, Fixed):
-            self._add(MarkNode(Mark(position, position, 0), parts=item.parts))
-            return position
-        assert not isinstance(item, Words)
-        return self._add_group(item.start, item.end, item.items, position)
-
-    def _add(self, node: MarkNode) -> MarkNode:
-        node.mark = node.mark._replace(number=len(self.nodes))
+    def _add(self, node: MarkNode) -> int:
         self.nodes.append(node)
-        return node
+        return node.mark.number
 
     def _write(self, number: int, span: tuple[int, int], writer: _Writer) -> Iterator[str]:
         node, (position, end) = self.nodes[number], span
@@ -135,6 +131,7 @@ class _Writer:
         placed = [
             [max(first, min(self.marks[number].start, last)), min(last, max(self.marks[number].end, first)), number]
             for number in numbers
+            if number in self.marks
         ]
         placed.sort(key=lambda each: (each[0], each[0] != each[1], each[2]))
         for (left, right) in pairwise(placed):
@@ -150,3 +147,14 @@ def _separate(left: list[int], right: list[int]) -> None:
         right[1] = max(right[1], left[1])
     else:
         left[1] = right[0]
+
+
+def _joined(items: Sequence[Item]) -> Iterator[Item]:
+    """Items in which words of the same style are together, and empty ones are left out."""
+    known = [item for item in items if not isinstance(item, Words) or item.text]
+    for style, group in groupby(known, lambda item: item.style if isinstance(item, Words) else None):
+        if style is None:
+            yield from group
+        else:
+            text = plain_text(list(group))
+            yield Words(text, text, style)

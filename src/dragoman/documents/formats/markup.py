@@ -10,7 +10,7 @@ from functools import partial
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.items import Fixed, Group, Item, Part, Words, to_parts
 from dragoman.documents.formats.passage import Passage, Writing
-from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, read_xml
+from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, read_xml, xml_text
 
 _SPACES = re.compile(r"[ \t\r\n]+")
 
@@ -60,7 +60,8 @@ class _Markup:
         if name in known.spaces:
             return Words(raw_xml([node]), " ")
         if name in known.kept or _is_protected(node):
-            return Fixed((raw_xml([node]),), divides=name not in known.kept | known.inline)
+            is_inline = name in known.kept | known.inline
+            return Fixed((raw_xml([node]),), divides=not is_inline, is_word=is_inline and bool(xml_text(node).strip()))
         if name in known.kept_blocks:
             return Fixed((raw_xml([node]),), divides=True)
         if name in known.inline:

@@ -71,6 +71,6 @@ def _words(raw: str, decode: Callable[[str], str], inside: bool) -> Iterator[Ite
     for match in _REFERENCE.finditer(raw):
         if match[0] != "#" or inside:
             yield Words(raw[position : match.start()], decode(raw[position : match.start()]))
-            yield Fixed((match[0],))
+            yield Fixed((match[0],), is_word=True)
             position = match.end()
     yield Words(raw[position:], decode(raw[position:]))

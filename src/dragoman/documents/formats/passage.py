@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.formats.items import Item, Part, plain_text, raw_parts
+from dragoman.documents.formats.items import Item, Part, is_translatable, plain_text, raw_parts
 from dragoman.documents.formats.mark_tree import MarkTree
+from dragoman.documents.formats.placeholder_names import name_words
 from dragoman.documents.joining import join_translations
 from dragoman.documents.marks import Mark, place_marks
+from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import split_sentences
 
 
 def _keep(new: str, old: str) -> str:
@@ -35,17 +36,17 @@ class Writing:
 
     def split(self, text: str) -> list[tuple[int, int]]:
         """The start and the end of each segment of a text."""
-        return [(0, len(text))] if self.whole else split_sentences(text, self.language)
+        return PlainText(text, self.language, self.whole).spans
 
 
 class Passage:
     """A text with marks. Unchanged sentences give what the file contains."""
 
     def __init__(self, items: Sequence[Item], writing: Writing) -> None:
-        self._items, self._writing = items, writing
-        self._text = plain_text(items)
-        self._spans = writing.split(self._text)
-        self._tree = MarkTree(items)
+        self._items, self._writing = name_words(items), writing
+        self._text = plain_text(self._items)
+        self._spans = [(start, end) for start, end in writing.split(self._text) if is_translatable(self._text[start:end])]
+        self._tree = MarkTree(self._items)
         self.segments = [
             Segment(self._text[start:end], any(_is_inside(mark, start, end) for mark in self._tree.marks))
             for start, end in self._spans
@@ -65,7 +66,11 @@ class Passage:
         if all(new.text == segment.text for new, segment in zip(translations, self.segments, strict=True)):
             return nested(list(raw_parts(self._items)))
         text = join_translations(self._text, self._spans, [each.text for each in translations])
-        marks = self._place(text, translations)
+        marks = {
+            number: mark
+            for number, mark in self._place(text, translations).items()
+            if not (name := self._tree.nodes[number].name) or name not in text
+        }
         return self._writing.finish(self._tree.write(text, marks, self._writing.encode, nested), self.original)
 
     def _place(self, text: str, translations: Sequence[TranslatedSegment]) -> dict[int, Mark]:
@@ -73,7 +78,7 @@ class Passage:
         placed: dict[int, Mark] = {}
         for mark in self._regions(text, translations):
             known = placed.get(mark.number, mark)
-            placed[mark.number] = Mark(min(known.start, mark.start), max(known.end, mark.end), mark.number)
+            placed[mark.number] = mark._replace(start=min(known.start, mark.start), end=max(known.end, mark.end))
         return placed
 
     def _regions(self, text: str, translations: Sequence[TranslatedSegment]) -> Iterator[Mark]:
@@ -87,7 +92,7 @@ class Passage:
             if not text.startswith(translated.text, target):
                 target += 1  # a space that the source language does not need
             inside, open_marks = _clip(open_marks, start, end)
-            yield from _moved(_place_in_sentence(inside, end - start, translated), target)
+            yield from _moved(place_marks(inside, self._text[start:end], translated), target)
             source, target = end, target + len(translated.text)
         yield from _moved(_clip(open_marks, source, len(self._text))[0], target)
 
@@ -100,17 +105,10 @@ def _is_inside(mark: Mark, start: int, end: int) -> bool:
 def _clip(marks: Sequence[Mark], start: int, end: int) -> tuple[list[Mark], list[Mark]]:
     """The marks in a region, relative to its start; and the marks without those that end in it."""
     inside = [mark for mark in marks if (mark.start < end or mark.start == mark.end == end) and mark.end >= start]
-    clipped = [Mark(max(mark.start, start) - start, min(mark.end, end) - start, mark.number) for mark in inside]
+    clipped = [mark._replace(start=max(mark.start, start) - start, end=min(mark.end, end) - start) for mark in inside]
     return clipped, [mark for mark in marks if mark.end > end]
 
 
 def _moved(marks: Sequence[Mark], offset: int) -> Iterator[Mark]:
     for mark in marks:
-        yield Mark(mark.start + offset, mark.end + offset, mark.number)
-
-
-def _place_in_sentence(marks: Sequence[Mark], length: int, translated: TranslatedSegment) -> list[Mark]:
-    """The marks of a sentence in its translation; those of the whole sentence, and at its ends, need no alignment."""
-    ends = {0: 0, length: len(translated.text)}
-    whole = [Mark(ends[mark.start], ends[mark.end], mark.number) for mark in marks if {mark.start, mark.end} <= ends.keys()]
-    return whole + place_marks([mark for mark in marks if not {mark.start, mark.end} <= ends.keys()], translated)
+        yield mark._replace(start=mark.start + offset, end=mark.end + offset)

@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from dragoman.documents.formats.characters import read_characters
+from dragoman.documents.formats.codes import Code, fold_codes
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Fixed, Group, Item, Part, Words, to_parts
+from dragoman.documents.formats.items import Fixed, Item, Part, Words, to_parts
 from dragoman.documents.formats.passage import Passage
 from dragoman.errors import UserError
 
 _TIME = r"(?:\d+:)?\d{1,2}:\d{1,2}[.,]\d{1,3}"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\r\n]*")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|$)")
-_TAG = re.compile(r"</?[A-Za-z][^<>\r\n]*>|<(?:\d+:)?\d+:\d+\.\d+>|\{\\[^{}]*\}")
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z]+)[^<>\r\n]*>|<(?:\d+:)?\d+:\d+\.\d+>|\{\\[^{}]*\}")
 _SPEAKER = re.compile(r"\s*(?:[-–—‐]\s*|[A-ZÄÖÜ][A-ZÄÖÜ ]+:\s)")
 
 
@@ -39,7 +40,7 @@ def _open(file: DocumentFile, decode: Callable[[str], str], encode: Callable[[st
     cues = 0
     for lines, is_cue in _find_cues(characters.text):
         cues += is_cue
-        parts += to_parts(list(_items(lines, decode)), make_passage) if is_cue else ["".join(lines)]
+        parts += to_parts(fold_codes(list(_items(lines, decode))), make_passage) if is_cue else ["".join(lines)]
     if not cues and characters.text.strip():
         raise UserError(f"{file.name}: has no line such as 00:00:01,000 --> 00:00:02,000; it is not a subtitle file")
     return PassageDocument(parts, characters.encode)
@@ -62,7 +63,7 @@ def _find_cues(text: str) -> Iterator[tuple[list[str], bool]]:
     yield lines, in_cue
 
 
-def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Item]:
+def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Item | Code]:
     """The items of a cue. A line that starts with a dash or the name of a speaker is a text by itself."""
     tagged: list[str] = []
     for number, line in enumerate(lines):
@@ -79,11 +80,11 @@ def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Item]
         yield Fixed((lines[-1][len(lines[-1].rstrip("\r\n")) :],))
 
 
-def _tagged(text: str, decode: Callable[[str], str]) -> Iterator[Item]:
+def _tagged(text: str, decode: Callable[[str], str]) -> Iterator[Item | Code]:
     position = 0
     for match in _TAG.finditer(text):
         yield Words(text[position : match.start()], decode(text[position : match.start()]))
-        yield Fixed((match[0],))
+        yield Code(match[0], match["name"], not match["end"]) if match["name"] else Fixed((match[0],))
         position = match.end()
     yield Words(text[position:], decode(text[position:]))
 

@@ -17,7 +17,7 @@ Cell = tuple[str, str]
 
 _DELIMITERS = ",;\t|"
 _SAMPLE = 50  # rows from which the delimiter is detected
-_HEADER_CELL = re.compile(r"[^\W\d][\w .:()/#-]{0,39}")
+_HEADER_CELL = re.compile(r"[^\W\d][\w.:-]*")
 
 
 def open_csv(file: DocumentFile) -> PassageDocument:
@@ -71,7 +71,7 @@ def _find_parts(rows: Sequence[list[Cell]], file: DocumentFile, write: Callable[
     """The parts of a table; `write` writes the text of a changed cell."""
     names = [_unquoted(cell) for cell, _ in rows[0]] if rows else []
     columns = _choose_columns(names, file)
-    header = not all(column.isdecimal() for column in file.columns) if file.columns else _is_header(names)
+    header = not all(column.isdecimal() for column in file.columns) if file.columns else bool(rows) and _is_header(rows)
     writing = file.writing(lambda text: text, lambda new, old: write(new))
     parts: list[Part] = []
     for number, row in enumerate(rows):
@@ -106,9 +106,13 @@ def _choose_columns(names: Sequence[str], file: DocumentFile) -> set[int]:
     return chosen or set(range(len(names)))
 
 
-def _is_header(names: Sequence[str]) -> bool:
-    """Whether the first row looks like the names of columns, which programs need unchanged."""
-    return len(names) > 1 and len(set(names)) == len(names) and all(map(_HEADER_CELL.fullmatch, names))
+def _is_header(rows: Sequence[list[Cell]]) -> bool:
+    """Whether the first row consists of single words, unlike the texts below it: programs need it unchanged."""
+    names, *others = [[_unquoted(cell) for cell, _ in row] for row in rows[:_SAMPLE]]
+    texts = (sum(" " in cell for cell in column) for column in zip(*others, strict=False))
+    return len(set(names)) == len(names) and all(map(_HEADER_CELL.fullmatch, names)) and any(
+        2 * number >= len(others) > 0 for number in texts
+    )
 
 
 def _unquoted(cell: str) -> str:

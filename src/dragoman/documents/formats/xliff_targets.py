@@ -76,11 +76,12 @@ class _Xliff:
         if unit.name == "trans-unit":
             start = with_attribute(start, "state", state)
         for index, node in enumerate(unit.children):
-            if node not in targets[:1]:
+            if not targets or node is not targets[0]:
                 yield raw_xml([node])
             if node is (targets[0] if targets else source):
                 indentation = "" if targets else _indentation(unit.children, sources[0])
                 yield from (indentation, start, *to_parts(code_items(source.children), self._make_passage), f"</{tag}>")
+        yield unit.end
 
 
 def check_languages(declared: Languages, languages: Languages, name: str) -> None:
