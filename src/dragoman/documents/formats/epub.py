@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from functools import partial
 
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.formats.markup import Vocabulary, open_markup
+from dragoman.documents.formats.markup import Vocabulary, names, open_markup
 from dragoman.documents.formats.package import OpenMember, PackagedDocument, require_member
 
 _CHAPTERS = (".xhtml", ".html", ".htm")
 _XHTML = Vocabulary(
-    inline=frozenset(
-        "a abbr acronym b bdi bdo big cite del dfn em font i ins mark q rb rbc ruby s small span strike strong sub sup "
-        "tt u".split()
+    inline=names(
+        "a abbr acronym b bdi bdo big cite del dfn em font i ins mark q rb rbc ruby s small span strike "
+        "strong sub sup tt u"
     ),
-    kept=frozenset("code kbd samp var img wbr math svg script style rp rt object audio video canvas data time".split()),
-    kept_blocks=frozenset(["pre", "textarea"]),
+    kept=names("code kbd samp var img wbr math svg script style rp rt object audio video canvas data time"),
+    kept_blocks=names("pre textarea"),
 )
-_CONTENTS = Vocabulary(inline=frozenset(), kept=frozenset(["head"]))
+_CONTENTS = Vocabulary(inline=names(""), kept=names("head"))
 
 
 def open_epub(file: DocumentFile) -> PackagedDocument:

@@ -59,7 +59,7 @@ def _fold(field: Sequence[Item | FieldCharacter]) -> Item:
     instruction = _raw(field[: separators[0] + 1]) if separators else ""
     if len(separators) == 1 and "HYPERLINK" in instruction:
         return Group(instruction, _raw(field[-1:]), tuple(result))
-    return Fixed((_raw(field),))
+    return Fixed((_raw(field),), is_word=bool(separators))
 
 
 def _raw(items: Sequence[Item | FieldCharacter]) -> str:

@@ -13,7 +13,8 @@ from dragoman.documents.formats.passage import Passage
 _FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _VALUE = re.compile(
     r"""^(?:title|subtitle|description|summary|excerpt|abstract|lead|caption)\s*[:=][ \t]*
-    (?:"(?P<double>(?:[^"\\\r\n]|\\["\\])+)"|'(?P<single>[^'\r\n]+)'|(?P<plain>[^\s"'>|&*!%@`\[{#][^\r\n#]*?))[ \t]*\r?$""",
+    (?:"(?P<double>(?:[^"\\\r\n]|\\["\\])+)"|'(?P<single>[^'\r\n]+)'|(?P<plain>[^\s"'>|&*!%@`\[{#][^\r\n#]*?))
+    [ \t]*\r?$""",
     re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,6 @@ class MarkNode:
         style: What text directly inside it is surrounded by.
         parts: What is written instead of text.
         name: The placeholder that stands for it in the text.
-        optional: Whether it is left out if no text of the translation belongs to it.
         children: The numbers of the nodes inside it.
     """
 
@@ -34,7 +34,6 @@ class MarkNode:
     style: tuple[str, str] = _NO_STYLE
     parts: tuple[Part, ...] = ()
     name: str = ""
-    optional: bool = False
     children: list[int] = field(default_factory=list)
 
 
@@ -51,7 +50,11 @@ class MarkTree:
         return [node.mark for node in self.nodes[1:]]
 
     def write(
-        self, text: str, marks: Mapping[int, Mark], encode: Callable[[str], str], nested: Callable[[Sequence[Part]], str]
+        self,
+        text: str,
+        marks: Mapping[int, Mark],
+        encode: Callable[[str], str],
+        nested: Callable[[Sequence[Part]], str],
     ) -> str:
         """A translation with its marks. A placeholder in it becomes what it stands for.
 
@@ -62,11 +65,8 @@ class MarkTree:
             nested: What is written for the parts of fixed items, called in the order of the source.
         """
         fixed = {number: nested(node.parts) for number, node in enumerate(self.nodes) if node.parts}
-        written = "".join(self._write(0, (0, len(text)), _Writer(text, marks, encode, fixed)))
-        for number in fixed.keys() - marks.keys():
-            before, name, after = written.partition(self.nodes[number].name)
-            written = before + fixed[number] + after.replace(name, "")
-        return written
+        named = {self.nodes[number].name: written for number, written in fixed.items() if number not in marks}
+        return "".join(self._write(0, (0, len(text)), _Writer(text, marks, encode, fixed, named)))
 
     def _add_group(self, node: MarkNode, items: Sequence[Item]) -> int:
         """Add a node for items, which start where its mark does; returns where they end."""
@@ -90,7 +90,7 @@ class MarkTree:
                 position += len(item.text)
                 if item.style != node.style:
                     child = child._replace(end=position)
-                    node.children.append(self._add(MarkNode(child, *item.style, optional=True)))
+                    node.children.append(self._add(MarkNode(child, style=item.style)))
         node.mark = node.mark._replace(end=position)
         return position
 
@@ -103,14 +103,12 @@ class MarkTree:
         if number in writer.fixed:
             yield writer.fixed[number]
             return
-        if node.optional and position == end:
-            return
         yield node.start
         for child, (child_start, child_end) in writer.place(node.children, span):
-            yield writer.styled(position, child_start, node.style)
+            yield from writer.styled(position, child_start, node.style)
             yield from self._write(child, (child_start, child_end), writer)
             position = child_end
-        yield writer.styled(position, end, node.style)
+        yield from writer.styled(position, end, node.style)
         yield node.end
 
 
@@ -120,10 +118,16 @@ class _Writer:
     marks: Mapping[int, Mark]
     encode: Callable[[str], str]
     fixed: Mapping[int, str]
+    named: dict[str, str]  # what placeholders stand for; each is written once
 
-    def styled(self, start: int, end: int, style: tuple[str, str]) -> str:
-        """A part of the translation in a style."""
-        return f"{style[0]}{self.encode(self.text[start:end])}{style[1]}" if start < end else ""
+    def styled(self, start: int, end: int, style: tuple[str, str]) -> Iterator[str]:
+        """A part of the translation in a style, and what the placeholders in it stand for."""
+        for part in re.split(r"(\{\d+\})", self.text[start:end]) if self.named else [self.text[start:end]]:
+            if part in self.named:
+                yield self.named[part]
+                self.named[part] = ""
+            elif part:
+                yield f"{style[0]}{self.encode(part)}{style[1]}"
 
     def place(self, numbers: Sequence[int], span: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
         """The nodes in the order of the translation, inside of a span and without overlaps."""
@@ -134,7 +138,7 @@ class _Writer:
             if number in self.marks
         ]
         placed.sort(key=lambda each: (each[0], each[0] != each[1], each[2]))
-        for (left, right) in pairwise(placed):
+        for left, right in pairwise(placed):
             if right[0] < left[1]:
                 _separate(left, right)
         return [(number, (start, end)) for start, end, number in placed]

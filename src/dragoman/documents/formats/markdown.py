@@ -60,7 +60,7 @@ def _find_parts(text: str, make_passage: Callable[[Sequence[Item]], Passage]) ->
 
 def _locate(text: str, token: Token, position: int) -> list[Line]:
     """Where each line of an inline token is; nothing if one is not found."""
-    lines = []
+    lines: list[Line] = []
     for content in token.content.split("\n"):
         content = content.strip()
         found = text.find(content, position)
@@ -81,4 +81,4 @@ def _escape(text: str) -> str:
 def _escape_start(new: str, old: str) -> str:
     """A translation that does not start a list or a heading."""
     match = _BLOCK_START.match(new)
-    return f"{match[1]}\\{new[match.end(1):]}" if match and not _BLOCK_START.match(old) else new
+    return f"{match[1]}\\{new[match.end(1) :]}" if match and not _BLOCK_START.match(old) else new

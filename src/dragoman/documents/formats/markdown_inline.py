@@ -59,7 +59,11 @@ def inline_items(
 
 class _Reader:
     def __init__(
-        self, text: str, lines: Sequence[Line], tokens: Sequence[Token], make_passage: Callable[[Sequence[Item]], Passage]
+        self,
+        text: str,
+        lines: Sequence[Line],
+        tokens: Sequence[Token],
+        make_passage: Callable[[Sequence[Item]], Passage],
     ) -> None:
         self._text, self._lines, self._make_passage = text, lines, make_passage
         self._tokens = iter(tokens)

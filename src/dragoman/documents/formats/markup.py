@@ -34,6 +34,11 @@ class Vocabulary:
     kept_blocks: frozenset[str] = frozenset()
 
 
+def names(words: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(words.split())
+
+
 def open_markup(file: DocumentFile, vocabulary: Vocabulary) -> PassageDocument:
     """The document in an XML file.
 

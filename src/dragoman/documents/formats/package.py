@@ -31,9 +31,7 @@ class PackagedDocument:
         UserError: It is damaged, encrypted or too large.
     """
 
-    def __init__(
-        self, file: DocumentFile, find_members: Callable[[zipfile.ZipFile], Mapping[str, OpenMember]]
-    ) -> None:
+    def __init__(self, file: DocumentFile, find_members: Callable[[zipfile.ZipFile], Mapping[str, OpenMember]]) -> None:
         _refuse_encrypted(file)
         self._file = file
         with read_archive(io.BytesIO(file.data), file.name, MAX_BYTES) as archive:

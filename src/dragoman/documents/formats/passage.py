@@ -45,7 +45,9 @@ class Passage:
     def __init__(self, items: Sequence[Item], writing: Writing) -> None:
         self._items, self._writing = name_words(items), writing
         self._text = plain_text(self._items)
-        self._spans = [(start, end) for start, end in writing.split(self._text) if is_translatable(self._text[start:end])]
+        self._spans = [
+            (start, end) for start, end in writing.split(self._text) if is_translatable(self._text[start:end])
+        ]
         self._tree = MarkTree(self._items)
         self.segments = [
             Segment(self._text[start:end], any(_is_inside(mark, start, end) for mark in self._tree.marks))
@@ -66,10 +68,12 @@ class Passage:
         if all(new.text == segment.text for new, segment in zip(translations, self.segments, strict=True)):
             return nested(list(raw_parts(self._items)))
         text = join_translations(self._text, self._spans, [each.text for each in translations])
+        names = {node.mark.number: node.name for node in self._tree.nodes if node.name and node.name in text}
+        spans = [(text.index(name), text.index(name) + len(name)) for name in names.values()]
         marks = {
-            number: mark
+            number: mark._replace(start=_outside(mark.start, spans), end=_outside(mark.end, spans))
             for number, mark in self._place(text, translations).items()
-            if not (name := self._tree.nodes[number].name) or name not in text
+            if number not in names
         }
         return self._writing.finish(self._tree.write(text, marks, self._writing.encode, nested), self.original)
 
@@ -112,3 +116,8 @@ def _clip(marks: Sequence[Mark], start: int, end: int) -> tuple[list[Mark], list
 def _moved(marks: Sequence[Mark], offset: int) -> Iterator[Mark]:
     for mark in marks:
         yield mark._replace(start=mark.start + offset, end=mark.end + offset)
+
+
+def _outside(position: int, spans: Sequence[tuple[int, int]]) -> int:
+    """The position, or the end of the placeholder that it is inside of."""
+    return next((end for start, end in spans if start < position < end), position)

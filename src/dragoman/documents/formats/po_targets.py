@@ -53,7 +53,7 @@ def _parse(file: DocumentFile) -> Any:
     characters = _read(file)
     messages = list(read_messages(characters.text.splitlines(), file.name))
     try:
-        store = pofile.parsestring(file.data)
+        store: Any = pofile.parsestring(file.data)  # type: ignore[no-untyped-call]
         same = sum(not unit.isobsolete() for unit in store.units) == len(messages)
     except Exception as error:  # the library raises errors of many types
         raise UserError(f"{file.name}: not a valid PO file ({error}); export it again") from None

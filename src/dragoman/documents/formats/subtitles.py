@@ -65,7 +65,6 @@ def _find_cues(text: str) -> Iterator[tuple[list[str], bool]]:
 
 def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Item | Code]:
     """The items of a cue. A line that starts with a dash or the name of a speaker is a text by itself."""
-    tagged: list[str] = []
     for number, line in enumerate(lines):
         text = line.rstrip("\r\n")
         speaker = _SPEAKER.match(text)

@@ -63,7 +63,7 @@ def _common_width(text: str, delimiter: str, name: str) -> int:
         rows = list(_read_rows("".join(lines[:_SAMPLE]), delimiter, '"', name))
     except UserError:  # the sample may end inside quotation marks
         return 0 if len(lines) <= _SAMPLE else len(next(_read_rows(text, delimiter, '"', name)))
-    widths = {len(row) for row in rows if row != [("", "")] and len(row) > 1 or row[0][0]}
+    widths = {len(row) for row in rows if (row != [("", "")] and len(row) > 1) or row[0][0]}
     return widths.pop() if len(widths) == 1 else 0
 
 
@@ -110,8 +110,10 @@ def _is_header(rows: Sequence[list[Cell]]) -> bool:
     """Whether the first row consists of single words, unlike the texts below it: programs need it unchanged."""
     names, *others = [[_unquoted(cell) for cell, _ in row] for row in rows[:_SAMPLE]]
     texts = (sum(" " in cell for cell in column) for column in zip(*others, strict=False))
-    return len(set(names)) == len(names) and all(map(_HEADER_CELL.fullmatch, names)) and any(
-        2 * number >= len(others) > 0 for number in texts
+    return (
+        len(set(names)) == len(names)
+        and all(map(_HEADER_CELL.fullmatch, names))
+        and any(2 * number >= len(others) > 0 for number in texts)
     )
 
 

@@ -71,11 +71,17 @@ class _Xliff:
             return
         state, source = _STATES[unit.name], sources[-1]
         yield with_attribute(unit.start, "state", state) if unit.name == "segment" else unit.start
-        tag = (targets or sources)[0].start.strip("</>").split()[0].replace("seg-source", "target").replace("source", "target")
+        tag = (
+            (targets or sources)[0]
+            .start.strip("</>")
+            .split()[0]
+            .replace("seg-source", "target")
+            .replace("source", "target")
+        )
         start = targets[0].start.replace("/>", ">") if targets else f"<{tag}>"
         if unit.name == "trans-unit":
             start = with_attribute(start, "state", state)
-        for index, node in enumerate(unit.children):
+        for node in unit.children:
             if not targets or node is not targets[0]:
                 yield raw_xml([node])
             if node is (targets[0] if targets else source):
