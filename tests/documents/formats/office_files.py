@@ -112,7 +112,8 @@ def pptx() -> bytes:
 def odt_content() -> str:
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<office:document-content xmlns:office="o" xmlns:text="t" '
-        'xmlns:table="b" xmlns:draw="d" xmlns:xlink="x" xmlns:dc="dc"><office:automatic-styles><x:y xmlns:x="n">Stil</x:y>'
+        'xmlns:table="b" xmlns:draw="d" xmlns:xlink="x" xmlns:dc="dc"><office:automatic-styles>'
+        '<x:y xmlns:x="n">Stil</x:y>'
         "</office:automatic-styles><office:body><office:text><text:sequence-decls/>"
         "<text:tracked-changes><text:p>Gelöscht</text:p></text:tracked-changes>"
         '<text:h text:style-name="H1">Ein <text:span text:style-name="T1">großer</text:span> Hund</text:h>'

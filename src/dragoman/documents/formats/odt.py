@@ -17,20 +17,20 @@ _VOCABULARY = Vocabulary(
     kept=names(
         "annotation annotation-end bookmark bookmark-start bookmark-end bookmark-ref change change-start "
         "change-end reference-mark reference-mark-start reference-mark-end reference-ref note-ref sequence "
-        "sequence-ref ruby-text soft-page-break page-number page-count date time chapter file-name author- "
-        "name author-initials title subject variable-set variable-get variable-input user-field-get user- "
-        "field-input expression text-input placeholder conditional-text hidden-text creator creation-date "
-        "modification-date print-date word-count character-count alphabetical-index-mark alphabetical-index- "
-        "mark-start alphabetical-index-mark-end toc-mark toc-mark-start toc-mark-end user-index-mark "
-        "bibliography-mark control number note-citation"
+        "sequence-ref ruby-text soft-page-break page-number page-count date time chapter file-name "
+        "author-name author-initials title subject variable-set variable-get variable-input user-field-get "
+        "user-field-input expression text-input placeholder conditional-text hidden-text creator "
+        "creation-date modification-date print-date word-count character-count alphabetical-index-mark "
+        "alphabetical-index-mark-start alphabetical-index-mark-end toc-mark toc-mark-start toc-mark-end "
+        "user-index-mark bibliography-mark control number note-citation"
     ),
     anchors=names("note frame custom-shape text-box rect g"),
     spaces=names("s"),
     kept_blocks=names(
-        "automatic-styles font-face-decls scripts styles tracked-changes sequence-decls variable-decls user- "
-        "field-decls forms event-listeners table-of-content-source illustration-index-source table-index- "
-        "source object-ole alphabetical-index-source bibliography-source user-index-source object-index- "
-        "source math settings"
+        "automatic-styles font-face-decls scripts styles tracked-changes sequence-decls variable-decls "
+        "user-field-decls forms event-listeners table-of-content-source illustration-index-source "
+        "table-index-source object-ole alphabetical-index-source bibliography-source user-index-source "
+        "object-index-source math settings"
     ),
 )
 
