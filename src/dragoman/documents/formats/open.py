@@ -48,9 +48,9 @@ DOCUMENT_FORMATS: dict[str, OpenDocument] = {
 }
 """What opens a document, by suffix."""
 
-ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
-"""Formats whose files are ZIP archives."""
+MAX_DOCUMENT_BYTES = 200_000_000
 
+_ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
 _REMEDIES = {
     ".doc": "save it as .docx",
     ".rtf": "save it as .docx",
@@ -86,8 +86,10 @@ def open_document(
         raise UserError(f"{name}: {shown} not supported; {_REMEDIES.get(suffix, supported)}")
     if columns and suffix not in (".csv", ".tsv"):
         raise UserError(f"{name}: only CSV and TSV files have columns to choose")
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise UserError(f"{name}: larger than {MAX_DOCUMENT_BYTES // 1_000_000} MB; divide the document")
     if not data.strip():
         raise UserError(f"{name}: is empty; choose another file")
-    if suffix not in ARCHIVES and (content := describe_content(data[:8])):
+    if suffix not in _ARCHIVES and (content := describe_content(data[:8])):
         raise UserError(f"{name}: is {content}")
     return DOCUMENT_FORMATS[suffix](DocumentFile(data, name, languages, columns, whole_lines))
