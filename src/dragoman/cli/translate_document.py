@@ -69,8 +69,8 @@ def translate_document(translator: Translator, document: Path, output: Path, col
         file.write(opened.assemble([found[segment] for segment in opened.segments]))
     if faulty := sum(bool(translated.problems) for translated in found.values()):
         print(
-            f"dragoman: warning: {counted(faulty, 'sentence')} with missing, repeated or invented placeholders, URLs or "
-            "numbers",
+            f"dragoman: warning: {counted(faulty, 'sentence')} with missing, repeated or invented placeholders, "
+            "URLs or numbers",
             file=sys.stderr,
         )
 

@@ -10,7 +10,7 @@ from dragoman.documents.formats.mark_tree import MarkTree
 from dragoman.documents.formats.placeholder_names import name_words
 from dragoman.documents.joining import join_translations
 from dragoman.documents.marks import Mark, place_marks
-from dragoman.documents.plain_text import PlainText
+from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment
 
 
@@ -36,7 +36,7 @@ class Writing:
 
     def split(self, text: str) -> list[tuple[int, int]]:
         """The start and the end of each segment of a text."""
-        return PlainText(text, self.language, self.whole).spans
+        return list(find_text_spans(text, self.language, self.whole))
 
 
 class Passage:
