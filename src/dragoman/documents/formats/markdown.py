@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
 from markdown_it.token import Token
 
 from dragoman.documents.formats.characters import read_characters
@@ -19,6 +20,8 @@ from dragoman.errors import UserError
 
 _SPECIAL = re.compile(r"[\\`*\[\]|]|(?<!\w)_|_(?!\w)|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 _BLOCK_START = re.compile(r"(\d*)([#>+.)-])(?=\s|#|$)")
+_DEFINITION = re.compile(r"^[ >]*\[([^\[\]^\r\n][^\[\]\r\n]*)\]:[ \t]*\S+[^\r\n]*", re.MULTILINE)
+"""The definition of a link. The parser itself does not find those that follow a footnote."""
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|$)")
 
 
@@ -42,7 +45,9 @@ def _find_parts(text: str, make_passage: Callable[[Sequence[Item]], Passage]) ->
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     starts = [match.start() for match in _LINE.finditer(text)]
     position = 0
-    for token in parser.parse(text.replace("\r\n", "\n").replace("\r", "\n")):
+    known = {normalizeReference(label): {"title": "", "href": "#"} for label in _DEFINITION.findall(text)}
+    source = _DEFINITION.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    for token in parser.parse(source, {"references": known}):
         if token.type != "inline" or token.map is None:
             continue
         lines = _locate(text, token, max(position, starts[token.map[0]]))

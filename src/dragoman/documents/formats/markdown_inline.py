@@ -19,7 +19,7 @@ _IMAGE = re.compile(rf"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\](?:{_TARGET}|\[[^\[
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^>]*?(/?)>")
 _VOID = {"br", "img", "hr", "wbr", "input"}
 _KEPT = re.compile(
-    r"\[\^[^\]\s]+\]:?"  # footnotes
+    r"^\[\^[^\]\s]+\]:|\[\^[^\]\s]+\]"  # footnotes
     r"|(?<![\\$\w])\$\$?(?=\S)[^$\n]+(?<=\S)\$\$?(?!\d)"  # formulas
     r"|\{\{.*?\}\}|\{%.*?%\}|\{[#.:][^{}]*\}|^:::.*|^\[[ xX]\](?=\s)"  # templates, attributes, boxes
 )
@@ -141,7 +141,8 @@ def _text_items(raw: str, text: str) -> Iterator[Item]:
     position = 0
     for match in _KEPT.finditer(raw):
         yield Words(raw[position : match.start()], raw[position : match.start()])
-        yield Fixed((match[0],), is_word=match[0][0] == "$" or match[0][:2] == "{{")
+        is_definition = match.start() == 0 and "]:" in match[0]
+        yield Fixed((match[0],), divides=is_definition, is_word=match[0].startswith(("$", "{{")))
         position = match.end()
     yield Words(raw[position:], raw[position:])
 

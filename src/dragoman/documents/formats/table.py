@@ -8,7 +8,7 @@ from functools import partial
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Part, Words, to_parts
+from dragoman.documents.formats.items import Part, Words, is_translatable, to_parts
 from dragoman.documents.formats.passage import Passage, Writing
 from dragoman.errors import UserError, nearest
 
@@ -109,12 +109,9 @@ def _choose_columns(names: Sequence[str], file: DocumentFile) -> set[int]:
 def _is_header(rows: Sequence[list[Cell]]) -> bool:
     """Whether the first row consists of single words, unlike the texts below it: programs need it unchanged."""
     names, *others = [[_unquoted(cell) for cell, _ in row] for row in rows[:_SAMPLE]]
-    texts = (sum(" " in cell for cell in column) for column in zip(*others, strict=False))
-    return (
-        len(set(names)) == len(names)
-        and all(map(_HEADER_CELL.fullmatch, names))
-        and any(2 * number >= len(others) > 0 for number in texts)
-    )
+    texts = [list(filter(is_translatable, column)) for column in zip(*others, strict=False)]
+    has_sentences = any(2 * sum(" " in cell for cell in column) >= len(column) > 0 for column in texts)
+    return has_sentences and len(set(names)) == len(names) and all(map(_HEADER_CELL.fullmatch, names))
 
 
 def _unquoted(cell: str) -> str:
