@@ -41,7 +41,14 @@ def test_markdown_keeps_its_structure_and_translates_all_text() -> None:
     kept = r"<code.*?</code>|<div.*?</div>|\$.*?\$|\{.*?\}|<[^<>]*>|https://b.de|&\w+;"
     assert not re.search(r"[a-zäöü]", re.sub(kept, "", after, flags=re.DOTALL))
     assert "![BILD VOM HUND](hund_1.png)" in text
-    for part in ("`dem_code()`", '(https://a.de/x_(y) "Titel")', "{#hund}", "$a_1 + b$", "{{ variable }}", "\\*STERN\\*"):
+    for part in (
+        "`dem_code()`",
+        '(https://a.de/x_(y) "Titel")',
+        "{#hund}",
+        "$a_1 + b$",
+        "{{ variable }}",
+        "\\*STERN\\*",
+    ):
         assert part in text
     assert "[REF][ref]" in text, "a link by its text still finds its definition"
 
