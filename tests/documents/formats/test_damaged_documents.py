@@ -1,18 +1,17 @@
-"""Damaged documents, and files that are not what their name says: a message with a remedy, quickly, and nothing else."""
+"""Damaged documents, and files that are not what their name says: a message with a remedy, and quickly."""
 
 from __future__ import annotations
 
 import io
-import os
 import time
 import zipfile
 
 import pytest
+from document_samples import FILLED_SAMPLES, PO, SAMPLES, XLIFF_1
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from office_files import HEAD, W, docx, odt, package
-from samples import FILLED_SAMPLES, PO, SAMPLES, XLIFF_1
-from translators import assemble, translate_shuffled, translate_without_letters
+from segment_translators import assemble, translate_shuffled, translate_without_letters
 
 from dragoman.documents.formats import DOCUMENT_FORMATS, open_document
 from dragoman.errors import UserError
@@ -80,10 +79,12 @@ def test_other_archives_are_refused(suffix: str) -> None:
 
 def test_zip_bombs_are_refused() -> None:
     output = io.BytesIO()
-    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("word/document.xml", "w", force_zip64=True) as member:
-            for _ in range(4):
-                member.write(bytes(100_000_000))
+    with (
+        zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("word/document.xml", "w", force_zip64=True) as member,
+    ):
+        for _ in range(4):
+            member.write(bytes(100_000_000))
     assert "are refused" in refusal(output.getvalue(), "a.docx")
     many = package({f"{number}": "" for number in range(10_001)})
     assert "contains 10,001 files" in refusal(many, "a.docx")
@@ -174,9 +175,7 @@ def _changed(draw: st.DrawFn, data: bytes) -> bytes:
     return data
 
 
-@settings(
-    max_examples=int(os.environ.get("DRAGOMAN_EXAMPLES", "400")), deadline=None, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutated())
 def test_mutated_files_are_refused_or_translated(case: tuple[str, bytes]) -> None:
     open_and_translate(case[1], case[0])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from lxml import etree
 from office_files import docx, epub, odt, pptx
-from translators import assemble, translate_shuffled, translate_upper, translate_without_letters
+from segment_translators import assemble, translate_shuffled, translate_upper, translate_without_letters
 
 from dragoman.documents.formats import open_document
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Fixed, Group, Item, Part, Words, to_parts
+from dragoman.documents.formats.items import Fixed, Group, Item, Part, TextItem, to_parts
 from dragoman.documents.formats.passage import Passage, Writing
 from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, read_xml, xml_text
 
@@ -60,10 +60,10 @@ class _Markup:
 
     def _item(self, node: XmlNode) -> Item:
         if isinstance(node, XmlText):
-            return Words(node.raw, _SPACES.sub(" ", node.text))
+            return TextItem(node.raw, _SPACES.sub(" ", node.text))
         name, known = node.name, self.vocabulary
         if name in known.spaces:
-            return Words(raw_xml([node]), " ")
+            return TextItem(raw_xml([node]), " ")
         if name in known.kept or _is_protected(node):
             is_inline = name in known.kept | known.inline
             return Fixed((raw_xml([node]),), divides=not is_inline, is_word=is_inline and bool(xml_text(node).strip()))
