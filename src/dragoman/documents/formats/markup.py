@@ -16,7 +16,7 @@ _SPACES = re.compile(r"[ \t\r\n]+")
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class ElementNames:
     """What the elements of a format mean, by name; all others are blocks, which contain whole sentences.
 
     Attributes:
@@ -39,7 +39,7 @@ def names(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def open_markup(file: DocumentFile, vocabulary: Vocabulary) -> PassageDocument:
+def open_markup(file: DocumentFile, vocabulary: ElementNames) -> PassageDocument:
     """The document in an XML file.
 
     Raises:
@@ -52,7 +52,7 @@ def open_markup(file: DocumentFile, vocabulary: Vocabulary) -> PassageDocument:
 
 @dataclass(frozen=True)
 class _Markup:
-    vocabulary: Vocabulary
+    vocabulary: ElementNames
     writing: Writing
 
     def parts(self, nodes: Sequence[XmlNode]) -> list[Part]:
