@@ -19,6 +19,7 @@ from dragoman.doctor.output.check import check_translations
 from dragoman.engines.choose import open_engine
 from dragoman.engines.protocol import EngineRequest
 from dragoman.errors import UserError, counted
+from dragoman.evaluation.confidence import calibrate
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.nearest_match import nearest_match_baseline
@@ -74,7 +75,10 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
     described = describe_training_text(trainer.data, recipe.training.augmentation).model_dump()
     rows = choose_rows(bundle, trainer.data.validation, learn_dictionary(_sample_pairs(trainer.data)))
     alignment = rows._asdict() if rows else {}
-    replace(bundle, scores=scores, training_text=described, alignment=alignment).save(trainer.run / "bundle")
+    fitted = calibrate(translator, trainer.data.validation)
+    confidence = fitted.model_dump() if fitted else {}
+    tables = {"scores": scores, "training_text": described, "alignment": alignment, "confidence": confidence}
+    replace(bundle, **tables).save(trainer.run / "bundle")
     log.line.update(1.0, f"done after {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")
 
