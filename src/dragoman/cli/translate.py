@@ -82,8 +82,8 @@ def translate(
     from dragoman.translator import WINDOW
 
     if document:
-        if texts or source or prefixes or as_json:
-            raise UserError("--document cannot be combined with texts, --input, --prefixes or --json")
+        if texts or source or prefixes or as_json or text_format == "html":
+            raise UserError("--document cannot be combined with texts, --input, --prefixes, --json or --format")
         path = check_files(document, output)
         options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
         translate_document(open_translator(bundle, overrides, options, ensemble or []), document, path, columns)

@@ -42,7 +42,7 @@ print("bleibt")  # Kommentar
 HTML bleibt
 </div>
 
-Siehe [Verweis][ref] und [ref], Formel $a_1 + b$ und {{ variable }}.
+Siehe \\_\\_lt\\_\\_ und snake_case, [Verweis][ref] und [ref], Formel $a_1 + b$ und {{ variable }}.
 
 Überschrift
 ===========
