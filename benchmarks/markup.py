@@ -1,5 +1,6 @@
 """Measure whether tags in HTML are kept, and whether they are around the right words of the translation.
 
+python benchmarks/markup.py runs/quickstart
 python benchmarks/markup.py runs/de-en --corpus data/test.{lang}.gz --training-text data/train.{lang}.gz
 
 Tags are put around random words and groups of words of test sentences, which stay on disk. A tag around a single word
@@ -15,6 +16,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from html import escape, unescape
 from html.parser import HTMLParser
 from itertools import islice, pairwise, product
@@ -113,9 +115,9 @@ def report(name: str, documents: Sequence[str], results: Sequence[str], expected
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", type=Path, help="or a run directory")
-    parser.add_argument("--corpus", required=True, help="pairs to translate, as recipes name them")
-    parser.add_argument("--training-text", required=True, help="pairs to learn the dictionary from")
+    parser.add_argument("bundle", type=Path, nargs="?", default=Path("runs/quickstart"), help="or a run directory")
+    parser.add_argument("--corpus", default="captions:test", help="pairs to translate, as recipes name them")
+    parser.add_argument("--training-text", default="captions:train", help="pairs to learn the dictionary from")
     parser.add_argument("--sentences", type=int, default=300, help="number of pairs")
     parser.add_argument("--engine", default=None)
     parser.add_argument("--seed", type=int, default=1)
@@ -124,10 +126,10 @@ def main() -> None:
     directory = find_bundle(arguments.bundle)
     bundle = Bundle.load(directory)
     data, generator = bundle.recipe.data, random.Random(arguments.seed)
-    languages = {"source_language": data.source_language, "target_language": data.target_language}
-    pairs = [pair for pair in read_corpus(arguments.corpus, **languages) if len(WORD.findall(pair.source)) > 2]
+    read = partial(read_corpus, source_language=data.source_language, target_language=data.target_language)
+    pairs = [pair for pair in read(arguments.corpus) if len(WORD.findall(pair.source)) > 2]
     sentences = [pair.source for pair in generator.sample(pairs, min(len(pairs), arguments.sentences))]
-    learned = learn_dictionary(islice(read_corpus(arguments.training_text, **languages), 100_000))
+    learned = learn_dictionary(islice(read(arguments.training_text), 100_000))
     dictionary = {source.lower(): target.lower() for source, target in learned}
     html = [insert_tags(sentence, generator) for sentence in sentences]
     assert all(WellFormed(each).correct for each in html)

@@ -30,9 +30,9 @@ OTHER_KIND = 1e-3
 """Factor for the attention of a word to punctuation and of punctuation to a word."""
 
 SURE = 0.8
-"""The share of the attention of a target word to a source word from which it is linked to a word that others match.
+"""The share of its attention from which a target word is linked to a source word that another one matches better.
 
-With 0, a fifth of the tags around one word included an article or another word of its translation.
+With 0, 12 % of the tags around one word of Multi30k also include an article or another word; with 0.8, 2 %.
 """
 
 EPSILON = 1e-9
