@@ -17,6 +17,8 @@ Cell = tuple[str, str]
 
 _DELIMITERS = ",;\t|"
 _SAMPLE = 50  # rows from which the delimiter is detected
+_IDENTIFIER = re.compile(r"\S*\d\S*")
+"""A single word with a digit, such as A-12."""
 _HEADER_CELL = re.compile(r"[^\W\d][\w.:-]*")
 
 
@@ -86,6 +88,8 @@ def _find_parts(rows: Sequence[list[Cell]], file: DocumentFile, write: Callable[
 
 def _cell_parts(cell: str, writing: Writing) -> list[Part]:
     text = _unquoted(cell)
+    if _IDENTIFIER.fullmatch(text):
+        return [cell]
     parts = to_parts([TextItem(text, text)], partial(Passage, writing=writing))
     if not any(isinstance(part, Passage) for part in parts):
         return [cell]
