@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # set before torch is imported, also by the processes that tests start
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of several workers would wait for each other's cores
+
+
+hypothesis.settings.register_profile("any speed")  # the tests also run on busy machines
+hypothesis.settings.load_profile("any speed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -60,7 +60,7 @@ def translations(draw: st.DrawFn) -> tuple[PassageDocument, list[TranslatedSegme
 
 
 @given(items)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_unchanged_sentences_give_the_file(content: list[Item]) -> None:
     opened = document(content)
     raw = "".join(_raw(item) for item in content)
@@ -74,7 +74,7 @@ def _raw(item: Item) -> str:
 
 
 @given(translations())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_no_group_and_nothing_fixed_is_lost(case: tuple[PassageDocument, list[TranslatedSegment]]) -> None:
     opened, translated = case
     before = opened.assemble([TranslatedSegment(each.text) for each in opened.segments]).decode()
@@ -87,7 +87,7 @@ def test_no_group_and_nothing_fixed_is_lost(case: tuple[PassageDocument, list[Tr
 
 
 @given(translations())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_character_of_a_translation_is_written(case: tuple[PassageDocument, list[TranslatedSegment]]) -> None:
     opened, translated = case
     after = re.sub(r"[()«»‹›#]", "", opened.assemble(translated).decode())
