@@ -22,8 +22,9 @@ from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.nearest_match import nearest_match_baseline
 from dragoman.model.transformer import Transformer
-from dragoman.settings import Augmentation, Recipe
+from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
+from dragoman.text.language_profile import count_ngrams, write_profile
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.averaging import average_weights
 from dragoman.training.state import load_weights
@@ -69,25 +70,31 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
     for name, pairs in tests.items():
         log.line.update(1.0, f"scoring {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)
-    described = describe_training_text(trainer.data, recipe.training.augmentation).model_dump()
+    described = describe_training_text(trainer.data, recipe).model_dump()
     replace(bundle, scores=scores, training_text=described).save(trainer.run / "bundle")
     log.line.update(1.0, f"done after {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")
 
 
-def describe_training_text(data: Dataset, augmentation: Augmentation) -> TrainingText:
+def describe_training_text(data: Dataset, recipe: Recipe) -> TrainingText:
     """Describe a sample of the training pairs, so that `check_texts` can compare other texts with them.
 
     Pairs that the augmentation changes are ordinary to the model, so their shares are added.
     """
+    augmentation, languages = recipe.training.augmentation, (recipe.data.source_language, recipe.data.target_language)
     pairs = range(0, len(data.train), max(1, len(data.train) // DESCRIBED_PAIRS))
 
     def texts(ids: IdStore, tokenizer: Tokenizer) -> list[str]:
         unk = tokenizer.vocabulary.unk
         return [tokenizer.decode([each for each in ids[index].tolist() if each != unk]) for index in pairs]
 
-    described = describe_text(texts(data.train.source, data.source), texts(data.train.target, data.target))
+    sources, targets = texts(data.train.source, data.source), texts(data.train.target, data.target)
+    described = describe_text(sources, targets)
     seen = {
+        "profiles": {
+            language: write_profile(count_ngrams(sentences))
+            for language, sentences in zip(languages, (sources, targets), strict=True)
+        },
         "capitals": described.capitals + augmentation.upper_case,
         "single_words": described.single_words + augmentation.single_words * bool(data.dictionary),
     }

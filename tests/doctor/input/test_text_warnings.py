@@ -92,15 +92,15 @@ def test_a_form_that_the_training_text_has_is_not_reported(translator: Translato
     assert check_texts(bundle, sources) == []
 
 
-def test_forms_that_the_augmentation_shows_are_ordinary(prepared: Dataset) -> None:
-    plain, augmented = (
-        describe_training_text(replace(prepared, dictionary=[("Hund", "dog")]), augmentation)
-        for augmentation in (Augmentation(), Augmentation(upper_case=0.1, single_words=0.1))
-    )
+def test_forms_that_the_augmentation_shows_are_ordinary(prepared: Dataset, make_recipe: RecipeMaker) -> None:
+    with_dictionary = replace(prepared, dictionary=[("Hund", "dog")])
+    plain = describe_training_text(with_dictionary, make_recipe())
+    upper_case, single_words = "training.augmentation.upper_case=0.1", "training.augmentation.single_words=0.1"
+    augmented = describe_training_text(with_dictionary, make_recipe(upper_case, single_words))
     for kind in ("capitals", "single-word"):
         assert [warning.kind for warning in check_with(plain, 1, UNUSUAL[kind], "en")] == [kind]
         assert not check_with(augmented, 1, UNUSUAL[kind], "en")
-    assert plain == describe_training_text(prepared, Augmentation(single_words=0.1)), "there is no dictionary"
+    assert plain == describe_training_text(prepared, make_recipe(single_words)), "there is no dictionary"
 
 
 def test_lower_case_translators_do_not_report_capitals(translator: Translator) -> None:

@@ -40,6 +40,8 @@ class TrainingText(BaseModel):
     """The share of lines with several sentences."""
     evidence: dict[str, FiniteFloat]
     """Of frequent words: log-probability in the sources minus log-probability in the targets, in nats."""
+    profiles: dict[str, str] = {}
+    """Of each language: its frequent n-grams, see `dragoman.text.language_profile`; older bundles have none."""
 
 
 def describe_text(sources: Sequence[str], targets: Sequence[str]) -> TrainingText:

@@ -1,0 +1,21 @@
+"""What operators ask: whether the server works, and how much it does."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+
+async def health(request: Request) -> Response:
+    """GET /health, exactly as LibreTranslate answers it."""
+    return JSONResponse({"status": "ok"})
+
+
+async def health_live(request: Request) -> Response:
+    """GET /health/live: the process answers."""
+    return JSONResponse({"status": "ok"})
+
+
+async def health_ready(request: Request) -> Response:
+    """GET /health/ready: models are loaded. The server opens its port only then."""
+    return JSONResponse({"status": "ok"})

@@ -1,0 +1,70 @@
+"""The parameters of a request, wherever its client puts them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+
+from dragoman.serving.errors import RequestError
+
+_INVALID_JSON = RequestError(400, "Invalid JSON format")
+
+
+class Parameters:
+    """Values by name, each a string or whatever JSON contains; a name may occur several times."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        self._values: dict[str, list[Any]] = {}
+        for name, value in pairs:
+            if value is not None:
+                self._values.setdefault(name, []).append(value)
+
+    def __getitem__(self, name: str) -> Any:
+        """The first value, or None."""
+        return self._values.get(name, [None])[0]
+
+    def text(self, name: str, default: str = "") -> str:
+        """The first value as a string; the default for other kinds of values."""
+        value = self[name]
+        return value if isinstance(value, str) else default
+
+    def all(self, name: str) -> list[Any]:
+        """All values: those of repeated fields, or the items of a list."""
+        values = self._values.get(name, [])
+        return list(values[0]) if len(values) == 1 and isinstance(values[0], list) else values
+
+    def file(self, name: str) -> UploadFile | None:
+        """An uploaded file."""
+        value = self[name]
+        return value if isinstance(value, UploadFile) else None
+
+
+async def read_parameters(request: Request) -> Parameters:
+    """The parameters in the body (JSON, or a form of either kind), then those in the query.
+
+    Raises:
+        RequestError: The body cannot be read.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    query = request.query_params.multi_items()
+    if kind.endswith("/json") or kind.endswith("+json"):
+        return Parameters([*_parse_json(await request.body()), *query])
+    form = await request.form()
+    return Parameters([*form.multi_items(), *query])
+
+
+def _parse_json(body: bytes) -> Iterable[tuple[str, Any]]:
+    if not body.strip():
+        return ()
+    try:
+        document = json.loads(body)
+        json.dumps(document, ensure_ascii=False).encode()  # lone surrogates are not text
+    except (ValueError, RecursionError):
+        raise _INVALID_JSON from None
+    if not isinstance(document, dict):
+        raise _INVALID_JSON
+    return document.items()

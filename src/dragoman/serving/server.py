@@ -1,0 +1,68 @@
+"""Running the application in one process until it is asked to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from dragoman.settings.serving import Serving
+
+
+def run_server(app: Starlette, settings: Serving, host: str, port: int) -> None:
+    """Answer requests until SIGTERM or SIGINT; then finish those that have begun."""
+    uvicorn.Server(server_config(app, settings, host, port)).run()
+
+
+def server_config(app: Starlette, settings: Serving, host: str, port: int) -> uvicorn.Config:
+    """How uvicorn serves the application; its own access log, which contains texts and keys, is off."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=limited_protocol(settings),
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=settings.shutdown_seconds,
+    )
+
+
+def limited_protocol(settings: Serving) -> type[H11Protocol]:
+    """The protocol of uvicorn with limits on the number of connections, and on the time for the head of a request."""
+
+    class LimitedProtocol(H11Protocol):
+        """Closes connections on which no request arrives in time, and those above the limit."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._waiting: asyncio.TimerHandle | None = None
+            if len(self.connections) > settings.connections:
+                transport.abort()
+            else:
+                self._wait_for_request()
+
+        def data_received(self, data: bytes) -> None:
+            if self.cycle is not None and self.cycle.response_complete and self._waiting is None:
+                self._wait_for_request()
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop_waiting()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def _wait_for_request(self) -> None:
+            self._waiting = self.loop.call_later(settings.read_seconds, self.transport.abort)
+
+        def _stop_waiting(self) -> None:
+            if self._waiting is not None:
+                self._waiting.cancel()
+                self._waiting = None
+
+    return LimitedProtocol
