@@ -13,25 +13,39 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from dragoman.serving.apertium import list_pairs, translate_apertium
+from dragoman.serving.deepl import list_languages_deepl, show_usage, translate_deepl
+from dragoman.serving.deepl_documents import document_state, download_document, upload_document
 from dragoman.serving.errors import RequestError
-from dragoman.serving.libretranslate import (
-    detect_language,
-    frontend_settings,
-    list_languages,
-    translate_libretranslate,
-)
+from dragoman.serving.libretranslate import detect_language, frontend_settings, list_languages, translate_libretranslate
+from dragoman.serving.libretranslate_files import download_file, suggest_translation, translate_file
 from dragoman.serving.limits import LimitBodies
-from dragoman.serving.operations import health, health_live, health_ready
+from dragoman.serving.logs import ObserveRequests
+from dragoman.serving.operations import health, health_live, health_ready, show_metrics
 from dragoman.serving.service import Service
 
+_READ = ["GET", "POST"]
 ROUTES: Sequence[BaseRoute] = (
     Route("/translate", translate_libretranslate, methods=["POST"]),
+    Route("/translate", translate_apertium, methods=["GET"]),
     Route("/detect", detect_language, methods=["POST"]),
-    Route("/languages", list_languages, methods=["GET"]),
-    Route("/frontend/settings", frontend_settings, methods=["GET"]),
-    Route("/health", health, methods=["GET"]),
-    Route("/health/live", health_live, methods=["GET"]),
-    Route("/health/ready", health_ready, methods=["GET"]),
+    Route("/languages", list_languages),
+    Route("/frontend/settings", frontend_settings),
+    Route("/suggest", suggest_translation, methods=["POST"]),
+    Route("/translate_file", translate_file, methods=["POST"]),
+    Route("/download_file/{token}", download_file, name="download_file"),
+    Route("/json/translate", translate_apertium, methods=_READ),
+    Route("/listPairs", list_pairs),
+    Route("/v2/translate", translate_deepl, methods=["POST"]),
+    Route("/v2/languages", list_languages_deepl, methods=_READ),
+    Route("/v2/usage", show_usage, methods=_READ),
+    Route("/v2/document", upload_document, methods=["POST"]),
+    Route("/v2/document/{number}", document_state, methods=_READ),
+    Route("/v2/document/{number}/result", download_document, methods=_READ),
+    Route("/health", health),
+    Route("/health/live", health_live),
+    Route("/health/ready", health_ready),
+    Route("/metrics", show_metrics),
 )
 UPLOADS = ("/translate_file", "/v2/document")
 """Paths to which files are sent."""
@@ -55,6 +69,7 @@ def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> 
     app = Starlette(
         routes=ROUTES,
         middleware=[
+            Middleware(ObserveRequests, metrics=service.metrics),
             Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"]),
             Middleware(LimitBodies, settings=service.settings, uploads=UPLOADS),
         ],

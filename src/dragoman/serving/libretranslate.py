@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from dragoman.serving.detection import UNKNOWN
+from dragoman.serving.documents import FILE_FORMATS
 from dragoman.serving.errors import RequestError
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
@@ -24,7 +25,7 @@ async def translate_libretranslate(request: Request) -> JSONResponse:
     service, parameters = service_of(request), await read_parameters(request)
     client = service.admit(request, parameters.text("api_key"))
     texts, form = _read_texts(parameters["q"])
-    source, target = (_require(parameters, name) for name in ("source", "target"))
+    source, target = (require_parameter(parameters, name) for name in ("source", "target"))
     text_format = parameters.text("format", "text")
     if text_format not in TEXT_FORMATS:
         raise RequestError(400, f"{text_format} format is not supported")
@@ -72,7 +73,7 @@ async def frontend_settings(request: Request) -> JSONResponse:
             "keyRequired": settings.require_keys,
             "suggestions": settings.suggestions,
             "filesTranslation": True,
-            "supportedFilesFormat": [".txt"],
+            "supportedFilesFormat": list(FILE_FORMATS),
             "language": {
                 "source": {"code": first.source, "name": service.name(first.source)},
                 "target": {"code": first.target, "name": service.name(first.target)},
@@ -114,7 +115,12 @@ def _read_texts(q: Any) -> tuple[list[str], _Form]:
     return texts, _Form(isinstance(q, list), encoded)
 
 
-def _require(parameters: Parameters, name: str) -> str:
+def require_parameter(parameters: Parameters, name: str) -> str:
+    """A parameter that must be given.
+
+    Raises:
+        RequestError: It is missing.
+    """
     value = parameters.text(name)
     if not value:
         raise RequestError(400, f"Invalid request: missing {name} parameter")

@@ -18,7 +18,7 @@ from dragoman.system.device import choose_device
 from dragoman.translator import Translator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ServedModel:
     """A translator for one direction.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from dragoman.serving.service import service_of
+
 
 async def health(request: Request) -> Response:
     """GET /health, exactly as LibreTranslate answers it."""
@@ -19,3 +21,8 @@ async def health_live(request: Request) -> Response:
 async def health_ready(request: Request) -> Response:
     """GET /health/ready: models are loaded. The server opens its port only then."""
     return JSONResponse({"status": "ok"})
+
+
+async def show_metrics(request: Request) -> Response:
+    """GET /metrics, for Prometheus."""
+    return Response(service_of(request).metrics.text(), media_type="text/plain; version=0.0.4")

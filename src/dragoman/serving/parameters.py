@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
 from dragoman.serving.errors import RequestError
+
+MAX_FIELDS = 10_000
+MAX_BYTES = 2**40
+"""Of a part of a form; `LimitBodies` limits the whole."""
 
 _INVALID_JSON = RequestError(400, "Invalid JSON format")
 
@@ -53,8 +58,18 @@ async def read_parameters(request: Request) -> Parameters:
     query = request.query_params.multi_items()
     if kind.endswith("/json") or kind.endswith("+json"):
         return Parameters([*_parse_json(await request.body()), *query])
-    form = await request.form()
-    return Parameters([*form.multi_items(), *query])
+    if kind == "multipart/form-data":
+        form = await request.form(max_part_size=MAX_BYTES)
+        return Parameters([*form.multi_items(), *query])
+    return Parameters([*_parse_form(await request.body()), *query])
+
+
+def _parse_form(body: bytes) -> Iterable[tuple[str, Any]]:
+    """The fields of a form; some clients send UTF-8 without encoding it as the type of the body demands."""
+    try:
+        return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise RequestError(400, "Invalid form data") from None
 
 
 def _parse_json(body: bytes) -> Iterable[tuple[str, Any]]:

@@ -130,10 +130,10 @@ class Scheduler:
         return jobs
 
     def _require_room(self, characters: int, priority: Priority) -> None:
-        settings, waiting = self._settings, self.waiting[priority]
-        interactive = priority is Priority.INTERACTIVE
-        limit = settings.queue_characters if interactive else settings.document_queue_characters
-        if waiting and waiting + characters > limit:
+        """Refuse requests that do not fit into the queue. Files are limited in number instead."""
+        waiting = self.waiting[priority]
+        full = waiting and waiting + characters > self._settings.queue_characters
+        if full and priority is Priority.INTERACTIVE:
             raise RequestError(503, "The server is busy; try again later.", self.seconds_to_wait())
 
     def seconds_to_wait(self) -> int:

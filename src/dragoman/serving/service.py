@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 
 from dragoman.serving.detection import LanguageDetector
+from dragoman.serving.documents import DocumentTranslator, UploadedDocument
+from dragoman.serving.downloads import Downloads
 from dragoman.serving.errors import RequestError
 from dragoman.serving.keys import KEYS_FILE, KeyFile, state_directory
-from dragoman.serving.languages import find_language
+from dragoman.serving.languages import find_language, language_name
 from dragoman.serving.limits import RateLimiter, while_connected
+from dragoman.serving.metrics import Metrics
 from dragoman.serving.models import ModelTable, Route
 from dragoman.serving.scheduler import Scheduler
 from dragoman.serving.texts import Client, TranslatedText, translate_texts
@@ -36,11 +39,18 @@ class Service:
     detector: LanguageDetector = field(init=False)
     keys: KeyFile = field(init=False)
     rates: RateLimiter = field(init=False)
+    metrics: Metrics = field(init=False)
+    documents: DocumentTranslator = field(init=False)
+    downloads: Downloads = field(init=False)
+    uploads: dict[str, UploadedDocument] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.serve(self.models)
         self.keys = KeyFile(state_directory(self.settings) / KEYS_FILE)
         self.rates = RateLimiter(self.settings.requests_per_minute)
+        self.metrics = Metrics(self.scheduler)
+        self.documents = DocumentTranslator(self.scheduler, self.settings.documents, self.settings.document_seconds)
+        self.downloads = Downloads()
 
     def serve(self, models: ModelTable) -> None:
         """Serve these models from now on; requests that have begun are finished by the earlier ones."""
@@ -104,8 +114,6 @@ class Service:
 
     def name(self, language: str) -> str:
         """The English name of a language."""
-        from dragoman.serving.languages import language_name
-
         return language_name(language)
 
     def detect(self, texts: Sequence[str]) -> tuple[str, float]:

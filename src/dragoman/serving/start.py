@@ -12,6 +12,7 @@ import torch
 
 from dragoman.errors import UserError
 from dragoman.serving.app import build_app
+from dragoman.serving.logs import configure_logging
 from dragoman.serving.models import ModelOptions, load_models
 from dragoman.serving.scheduler import Scheduler
 from dragoman.serving.server import run_server
@@ -28,6 +29,7 @@ def serve_bundles(bundles: Sequence[Path], options: ModelOptions, settings: Serv
     Raises:
         UserError: A bundle cannot be loaded.
     """
+    configure_logging()
     torch.set_num_threads(settings.threads)
     workers = settings.workers or max(1, usable_cores() // settings.threads)
     scheduler = Scheduler(settings, workers, lambda: torch.set_num_threads(settings.threads))

@@ -64,8 +64,8 @@ class Serving(Settings):
         le=1_000_000_000,
         description="Maximum number of characters that wait for translation; further requests are answered with 503.",
     )
-    document_queue_characters: int = advanced(
-        2_000_000, ge=1, le=1_000_000_000, description="As queue_characters, for uploaded files."
+    documents: int = advanced(
+        8, ge=1, le=100_000, description="Maximum number of files that are translated at once; more are refused."
     )
     body_bytes: int = advanced(
         1_000_000, ge=1, le=1_000_000_000, description="Maximum size of the body of a request without a file."

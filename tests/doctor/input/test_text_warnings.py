@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +16,11 @@ from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capita
 from dragoman.doctor.input.text_warnings import check_with
 from dragoman.doctor.input.training_text import describe_text, read_training_text
 from dragoman.errors import UserError
-from dragoman.settings import Augmentation
 from dragoman.training.finish import describe_training_text
 from dragoman.translator import Translator
+
+if TYPE_CHECKING:
+    from conftest import RecipeMaker
 
 MAX_ORDINARY = 0.005  # share of ordinary lines that may have a warning
 UNUSUAL = {
