@@ -7,19 +7,25 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from dragoman.documents.translate import TextTranslator as TextTranslator
     from dragoman.text.translation import Translation as Translation
     from dragoman.translator import Translator as Translator
     from dragoman.translator import load as load
 
-_LAZY = ("Translation", "Translator", "load")
+_LAZY = {
+    "TextTranslator": "dragoman.documents.translate",
+    "Translation": "dragoman.text.translation",
+    "Translator": "dragoman.translator",
+    "load": "dragoman.translator",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import modules that need torch on first access."""
     if name in _LAZY:
-        from dragoman import translator
+        from importlib import import_module
 
-        return getattr(translator, name)
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'dragoman' has no attribute {name!r}")
 
 

@@ -111,6 +111,10 @@ class Translator:
         """Maximum number of source tokens that are translated, without eos."""
         return self.engine.max_length - 1
 
+    def is_too_long(self, text: str) -> bool:
+        """Whether a text has more than `source_limit` tokens, so that only its beginning would be translated."""
+        return self._search.encode([text])[0].truncated
+
     def stream(
         self, texts: Iterable[str], prefixes: Iterable[str] | None = None, window: int = WINDOW
     ) -> Iterator[Translation]:
@@ -128,7 +132,7 @@ class Translator:
 
     def _stream(self, texts: Iterable[str], prefixes: Iterable[str] | None, window: int) -> Iterator[Translation]:
         pairs = zip(texts, repeat("")) if prefixes is None else _pair(texts, prefixes)
-        for group in _windows(pairs, window):
+        for group in windows(pairs, window):
             sources = self._search.encode([text for text, _ in group])
             prefix_ids = self._search.encode_prefixes(sources, [prefix for _, prefix in group])
             found = self._search.search(sources, prefix_ids)
@@ -165,7 +169,7 @@ def _require_texts(texts: Any) -> None:
         raise UserError(f"cannot translate {texts!r}: pass strings; for one string, call the translator")
 
 
-def _windows(pairs: Iterable[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:
+def windows(pairs: Iterable[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:
     """Lists of consecutive pairs; if a text cannot be read, the error is raised after the texts before it."""
     iterator = iter(pairs)
     error: UserError | None = None

@@ -1,0 +1,129 @@
+"""Translating texts of any length, and documents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from dragoman.doctor.input.text_warnings import MUCH_LONGER
+from dragoman.doctor.input.training_text import read_training_text
+from dragoman.documents.division import divide
+from dragoman.documents.joining import join_translations
+from dragoman.documents.plain_text import PlainText
+from dragoman.documents.segment import Content, Link, Segment, SegmentedDocument, TranslatedSegment
+from dragoman.text.masked_text import mask_texts
+from dragoman.text.translation import Translation
+from dragoman.translator import WINDOW, Translator, windows
+
+PARAGRAPHS = 0.25
+"""Bundles are not given single sentences if at least this share of their training lines has several."""
+
+
+class TextTranslator:
+    """Translates texts of several sentences and documents with a translator of sentences.
+
+    >>> translate = dragoman.TextTranslator(dragoman.load("runs/multi30k-de-en"))
+    >>> translate("Ein Hund läuft. Er bellt.")
+
+    Args:
+        translator: The translator of sentences.
+
+    Raises:
+        UserError: The bundle is damaged.
+    """
+
+    def __init__(self, translator: Translator) -> None:
+        self.translator = translator
+        self.source_language = translator.bundle.recipe.data.source_language
+        trained = read_training_text(translator.bundle.training_text)
+        self._longest = MUCH_LONGER * trained.longest if trained else math.inf
+        self.whole_lines = trained is not None and trained.several_sentences >= PARAGRAPHS
+        """Whether the translator was trained with several sentences per line, so that lines are not split."""
+
+    def __call__(self, text: str) -> str:
+        """Translate a plain text; spaces, line breaks, and the bullets and numbers of lists are kept."""
+        return self.translate(PlainText(text, self.source_language, self.whole_lines))
+
+    def translate(self, document: SegmentedDocument[Content]) -> Content:
+        """Translate a document."""
+        return document.assemble(self.translate_segments(document.segments))
+
+    def translate_segments(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+        """The translation of each segment, in order. Equal texts are translated once."""
+        translations = self._translate([segment.text for segment in segments])
+        return [
+            TranslatedSegment(
+                text=translation.text,
+                links=_find_links(segment.text, translation) if segment.aligned else (),
+                problems=tuple(translation.problems),
+            )
+            for segment, translation in zip(segments, translations, strict=True)
+        ]
+
+    def stream(self, lines: Iterable[str], window: int = WINDOW) -> Iterator[Translation]:
+        """Translate any number of lines in constant memory, in order; `window` lines are batched together.
+
+        The translation of a line with several sentences joins those of its sentences: `text`, `tokens`,
+        `log_probabilities` and `problems` follow each other, `score` is the sum of their scores, and the first
+        alternative joins the first alternatives of all sentences. A line without a letter or a number is its own
+        translation.
+
+        Raises:
+            UserError: A line is not a string, or `window` is below 1.
+        """
+        for group in windows(((line, "") for line in lines), window):
+            texts = [line for line, _ in group]
+            spans = [self._find_sentences(line) for line in texts]
+            found = iter(self._translate([line[a:b] for line, each in zip(texts, spans, strict=True) for a, b in each]))
+            for line, each in zip(texts, spans, strict=True):
+                yield join_parts(line, each, [next(found) for _ in each])
+
+    def _find_sentences(self, line: str) -> list[tuple[int, int]]:
+        """The spans of the sentences of a line; a single sentence includes the spaces and bullets around it."""
+        spans = PlainText(line, self.source_language, self.whole_lines).spans
+        return spans if len(spans) != 1 else [(0, len(line))]
+
+    def _translate(self, texts: Sequence[str]) -> list[Translation]:
+        """The translation of each text; those that are too long are divided."""
+        divided = {text: self.divide(text) for text in texts}
+        parts = list(dict.fromkeys(text[start:end] for text, spans in divided.items() for start, end in spans))
+        found = dict(zip(parts, self.translator.stream(parts, window=max(1, len(parts))), strict=True))
+        joined = {
+            text: join_parts(text, spans, [found[text[start:end]] for start, end in spans])
+            for text, spans in divided.items()
+        }
+        return [joined[text] for text in texts]
+
+    def divide(self, text: str) -> list[tuple[int, int]]:
+        """The start and the end of the parts of a text that are translated separately; one part if it is short."""
+        return divide(text, self._fits)
+
+    def _fits(self, text: str) -> bool:
+        """Whether the model can translate a text at once; placeholders that it masks count as one character."""
+        limit = min(self._longest, self.translator.source_limit)
+        if len(text.encode("utf-8", "surrogatepass")) < limit:  # fast: at most one token for each byte
+            return True
+        (mask,) = mask_texts(self.translator.bundle.source, [text])
+        return len(mask.text) <= self._longest and not self.translator.is_too_long(text)
+
+
+def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[Translation]) -> Translation:
+    """The translation of a text whose parts were translated separately; see `TextTranslator.stream`."""
+    if len(translations) == 1 and spans[0] == (0, len(text)):
+        return translations[0]
+    alternatives = min((len(each.alternatives) for each in translations), default=0)
+    ranked = [[each.alternatives[rank] for each in translations] for rank in range(alternatives)]
+    return Translation(
+        text=join_translations(text, spans, [each.text for each in translations]),
+        tokens=[token for each in translations for token in each.tokens],
+        log_probabilities=[value for each in translations for value in each.log_probabilities],
+        score=sum(each.score for each in translations),
+        truncated=any(each.truncated for each in translations),
+        alternatives=[join_parts(text, spans, each) for each in ranked],
+        problems=[problem for each in translations for problem in each.problems],
+    )
+
+
+def _find_links(source: str, translation: Translation) -> tuple[Link, ...]:
+    """What each part of a translation is a translation of; not known yet."""
+    return ()

@@ -1,0 +1,64 @@
+"""Plain text: everything between sentences comes back exactly."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from span_texts import TEXTS
+
+from dragoman.documents.plain_text import PlainText
+from dragoman.documents.segment import TranslatedSegment
+from dragoman.documents.sentences import has_words
+
+LAYOUT = st.lists(
+    st.sampled_from(
+        ["- ", "* ", "1. ", "a) ", "\t", "\n", "\r\n", "\u2028", "  ", "Ein Hund. ", "你好。", "x", "😀", "."]
+    )
+).map("".join)
+
+
+def segments(text: str, language: str = "de", whole_lines: bool = False) -> list[str]:
+    return [segment.text for segment in PlainText(text, language, whole_lines).segments]
+
+
+@given(TEXTS | LAYOUT | st.text(st.characters()), st.sampled_from(["de", "en", "hi", "zh"]), st.booleans())
+def test_unchanged_segments_give_the_text(text: str, language: str, whole_lines: bool) -> None:
+    document = PlainText(text, language, whole_lines)
+    assert document.assemble([TranslatedSegment(segment.text) for segment in document.segments]) == text
+    assert all(map(has_words, segments(text, language, whole_lines)))
+
+
+@given(LAYOUT)
+def test_only_segments_change(text: str) -> None:
+    document = PlainText(text, "de")
+    kept = document.assemble([TranslatedSegment("") for _ in document.segments])
+    assert not has_words(kept.replace("1. ", "").replace("a) ", "")) or not document.segments
+
+
+def test_layout_is_not_translated() -> None:
+    text = "Liste:\n\n  - Ein Hund läuft. Er bellt.\r\n  * Eine Katze\n\t1. Auf\n 1.2. Ab\n a) Ja 😀\n\n> # 5.\n"
+    document = PlainText(text, "de")
+    expected = ["Liste:", "Ein Hund läuft.", "Er bellt.", "Eine Katze", "Auf", "Ab", "Ja 😀", "5."]
+    assert [segment.text for segment in document.segments] == expected
+    upper = document.assemble([TranslatedSegment(segment.text.upper()) for segment in document.segments])
+    assert upper == text.upper().replace("A)", "a)")
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "😀🎉", "…!?", "- \n* "])
+def test_texts_without_words_have_no_segment(text: str) -> None:
+    document = PlainText(text, "de")
+    assert not document.segments
+    assert document.assemble([]) == text
+
+
+def test_whole_lines_keep_their_sentences_together() -> None:
+    text = "- Ein Hund. Er bellt. \nEine Katze.\n"
+    assert segments(text, whole_lines=True) == ["Ein Hund. Er bellt.", "Eine Katze."]
+    assert segments(text) == ["Ein Hund.", "Er bellt.", "Eine Katze."]
+
+
+def test_a_space_replaces_what_separates_sentences_in_other_scripts() -> None:
+    document = PlainText("你好。我很好！\n你呢？", "zh")
+    translations = [TranslatedSegment(text) for text in ("Hello.", "I am fine!", "And you?")]
+    assert document.assemble(translations) == "Hello. I am fine!\nAnd you?"

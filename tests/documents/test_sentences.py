@@ -1,0 +1,61 @@
+"""Sentences: none is lost, and abbreviations, numbers and ordinals do not end one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from span_texts import TEXTS
+
+from dragoman.documents.sentences import has_words, split_sentences
+
+
+def split(text: str, language: str) -> list[str]:
+    return [text[start:end] for start, end in split_sentences(text, language)]
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("de", ["Das ist z. B. Dr. Müller.", "Er kam am 3. Mai, ca. um 5.30 Uhr.", "„Ja.“", "Sie ging!"]),
+        ("de", ["Der 2. Weltkrieg endete 1945.", "Das 20. Jahrhundert auch, vgl. Abb. 3."]),
+        ("de-AT", ["Prof. Dr. h.c. Meier zahlt 1.500,50 Euro.", "Version 1.2.3 ist da."]),
+        ("en", ["Dr. J. K. Smith went to Washington, D.C. on Jan. 5, 2020.", "He paid $3.50.", "Really?"]),
+        (
+            "en",
+            ["See www.example.com or e.g. a.b@c.de.", "“No!” she said.", 'Click <a title="Now. Or later">here</a>.'],
+        ),
+        ("hi", ["यह एक वाक्य है।", "यह दूसरा है।"]),
+        ("zh", ["你好。", "我很好！", "你呢？"]),
+        ("xx", ["Hello world.", "How are you?"]),
+        ("", ["Hello world.", "How are you?"]),
+    ],
+)
+def test_sentences_are_found(language: str, sentences: list[str]) -> None:
+    assert split(" ".join(sentences), language) == sentences
+    assert split(f"\n {'  '.join(sentences)} \n", language) == sentences
+
+
+def test_scripts_without_spaces_need_none() -> None:
+    assert split("你好。我很好！你呢？", "zh") == ["你好。", "我很好！", "你呢？"]
+
+
+def test_lowercased_text_is_split() -> None:
+    assert split("a dog runs. a cat sleeps.", "en") == ["a dog runs.", "a cat sleeps."]
+
+
+def test_parts_without_words_are_no_sentences() -> None:
+    assert split("Ja! 😀 Und nein. 🎉", "de") == ["Ja!", "Und nein."] or split("Ja! 😀 Und nein.", "de")[0] == "Ja!"
+    for text in ("", " ", "😀", "...", "—\n\n—"):
+        assert split_sentences(text, "de") == []
+
+
+@given(TEXTS | st.text(st.characters()), st.sampled_from(["de", "en", "hi", "zh", "xx"]))
+def test_all_words_are_in_sentences(text: str, language: str) -> None:
+    spans = split_sentences(text, language)
+    last = 0
+    for start, end in [*spans, (len(text), len(text))]:
+        assert not has_words(text[last:start])
+        last = end
+    for start, end in spans:
+        assert text[start:end] == text[start:end].strip() != ""

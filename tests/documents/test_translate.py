@@ -1,0 +1,113 @@
+"""Texts: sentences are translated as alone, long ones completely, and all else is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import dragoman
+from dragoman.documents.plain_text import PlainText
+from dragoman.documents.segment import Segment
+from dragoman.documents.translate import TextTranslator
+
+if TYPE_CHECKING:
+    from dragoman.text.translation import Translation
+    from dragoman.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def texts(translator: Translator) -> TextTranslator:
+    return TextTranslator(translator)
+
+
+@pytest.fixture(scope="module")
+def sentences(corpus: Path) -> list[str]:
+    return (corpus / "test.de").read_text().splitlines()
+
+
+def test_a_text_is_translated_sentence_by_sentence(
+    translator: Translator, texts: TextTranslator, sentences: list[str]
+) -> None:
+    a, b, c = sentences[:3]
+    one, two, three = map(str, translator([a, b, c]))
+    assert texts(f"{a} {b}\n\n  - {c}\t\n😀\n") == f"{one} {two}\n\n  - {three}\t\n😀\n"
+    assert isinstance(texts, dragoman.TextTranslator)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "😀 …\n\n--"])
+def test_texts_without_words_stay_as_they_are(texts: TextTranslator, text: str) -> None:
+    assert texts(text) == text
+
+
+def test_equal_segments_are_translated_once(
+    translator: Translator, texts: TextTranslator, sentences: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    stream = translator.stream
+
+    def recorded(texts: list[str], window: int) -> Iterator[Translation]:
+        seen.extend(texts)
+        return stream(texts, window=window)
+
+    monkeypatch.setattr(translator, "stream", recorded)
+    a, b = sentences[:2]
+    translated = texts.translate_segments([Segment(text) for text in (a, b, a, b, b)])
+    assert seen == [a, b]
+    assert [each.text for each in translated] == [translated[index].text for index in (0, 1, 0, 1, 1)]
+
+
+def test_long_sentences_are_translated_completely(texts: TextTranslator, sentences: list[str]) -> None:
+    clauses = [sentence.rstrip(".") for sentence in sentences[:12]]
+    long = " ".join(f"{clause}," for clause in clauses[:-1]) + f" {clauses[-1]}."
+    assert texts.translator.is_too_long(long)
+    (translation,) = texts.stream([long])
+    assert not translation.truncated
+    assert len(translation.tokens) > texts.translator.source_limit
+    spans = texts.divide(long)
+    assert len(spans) > 1
+    parts = [str(texts.translator(long[start:end])) for start, end in spans]
+    assert translation.text == " ".join(parts)
+    assert texts(long) == translation.text
+
+
+def test_lines_of_one_sentence_are_translated_as_before(
+    translator: Translator, texts: TextTranslator, sentences: list[str]
+) -> None:
+    lines = [*sentences, f"  {sentences[0]} ", f"- {sentences[1]}", "Hund", "1. Hund"]
+    assert [each.text for each in texts.stream(lines)] == [each.text for each in translator(lines)]
+    assert [each.tokens for each in texts.stream(lines, window=3)] == [each.tokens for each in translator(lines)]
+
+
+def test_lines_of_several_sentences_join_their_translations(finished_run: Path, sentences: list[str]) -> None:
+    translator = dragoman.load(finished_run, n_best=2, device="cpu")
+    a, b = sentences[:2]
+    line, blank, one = TextTranslator(translator).stream([f"{a}  {b}", "", a])
+    first, second = translator([a, b])
+    assert line.text == f"{first.text}  {second.text}"
+    assert line.tokens == [*first.tokens, *second.tokens]
+    assert line.log_probabilities == pytest.approx([*first.log_probabilities, *second.log_probabilities], abs=1e-4)
+    assert line.score == pytest.approx(first.score + second.score, abs=1e-4)
+    expected = f"{first.alternatives[0].text}  {second.alternatives[0].text}"
+    assert [each.text for each in line.alternatives] == [expected]
+    assert (blank.text, one.text) == ("", first.text)
+
+
+def test_translators_of_paragraphs_are_given_whole_lines(
+    translator: Translator, texts: TextTranslator, sentences: list[str]
+) -> None:
+    described = {**translator.bundle.training_text, "several_sentences": 0.5, "longest": 1000}
+    bundle = replace(translator.bundle, training_text=described)
+    paragraphs = TextTranslator(dragoman.Translator(bundle, device="cpu"))
+    assert (paragraphs.whole_lines, texts.whole_lines) == (True, False)
+    line = " ".join(sentences[:2])
+    assert paragraphs(f"{line}\n") == f"{translator(line)}\n"
+    assert [each.text for each in paragraphs.stream([line])] == [str(translator(line))]
+
+
+def test_documents_are_assembled(texts: TextTranslator, sentences: list[str]) -> None:
+    text = "\n".join(sentences[:3])
+    assert texts.translate(PlainText(text, "de")) == texts(text)
