@@ -56,6 +56,7 @@ class TextTranslator:
                 text=translation.text,
                 links=_find_links(segment.text, translation) if segment.aligned else (),
                 problems=tuple(translation.problems),
+                alternatives=tuple(other.text for other in translation.alternatives),
             )
             for segment, translation in zip(segments, translations, strict=True)
         ]

@@ -48,7 +48,7 @@ class LanguageDetector:
     def _by_words(self, text: str) -> dict[str, float]:
         """Confidences by frequent words, each of which counts once."""
         words = set(words_of(text))
-        scores: Counter[str] = Counter()
+        scores: dict[str, float] = defaultdict(float)
         seen = False
         for source, target, evidence in self._evidence:
             nats = sum(evidence.get(word, 0.0) for word in words)
@@ -58,8 +58,9 @@ class LanguageDetector:
         if not seen:
             return {}
         best = max(scores.values())
-        weights = {language: math.exp(score - best) for language, score in scores.most_common()}
-        return {language: weight / sum(weights.values()) for language, weight in weights.items()}
+        weights = {language: math.exp(score - best) for language, score in scores.items()}
+        total = sum(weights.values())
+        return {language: weight / total for language, weight in sorted(weights.items(), key=lambda one: -one[1])}
 
 
 def _profiles(stored: TrainingText) -> dict[str, dict[str, int]]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import Priority
-from dragoman.serving.models import Route
+from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.scheduler import Scheduler
+from dragoman.serving.texts import open_plain_text
 
 _CHUNK = 1000  # segments in the queue
 
@@ -20,24 +20,24 @@ _CHUNK = 1000  # segments in the queue
 class _TextFile:
     """A file of plain text."""
 
-    def __init__(self, data: bytes, language: str) -> None:
+    def __init__(self, data: bytes, model: ServedModel) -> None:
         try:
-            self._text = PlainText(data.decode(), language)
+            self._text = open_plain_text(data.decode(), model)
         except UnicodeDecodeError:
             raise RequestError(400, "The file is not text in UTF-8.") from None
 
     @property
-    def segments(self) -> list[Segment]:
+    def segments(self) -> Sequence[Segment]:
         """The sentences."""
-        return list(self._text.segments)
+        return self._text.segments
 
-    def assemble(self, translations: list[TranslatedSegment]) -> bytes:
+    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
         """The translated file."""
         return self._text.assemble(translations).encode()
 
 
-FILE_FORMATS: dict[str, Callable[[bytes, str], SegmentedDocument[bytes]]] = {".txt": _TextFile}  # type: ignore[dict-item]
-"""The formats of files by suffix, with what splits a file in a language into segments."""
+FILE_FORMATS: dict[str, Callable[[bytes, ServedModel], SegmentedDocument[bytes]]] = {".txt": _TextFile}
+"""The formats of files by suffix, with what splits a file into segments for a model."""
 
 
 class DocumentTranslator:
@@ -68,7 +68,7 @@ class DocumentTranslator:
         try:
             async with asyncio.timeout(self._seconds):
                 for model in route:
-                    document = await asyncio.to_thread(FILE_FORMATS[suffix], data, model.source)
+                    document = await asyncio.to_thread(FILE_FORMATS[suffix], data, model)
                     segments, found = document.segments, []
                     for begin in range(0, len(segments), _CHUNK):
                         chunk = segments[begin : begin + _CHUNK]

@@ -27,12 +27,14 @@ class ServedModel:
         target: The language that it writes.
         translate: Translates segments; several threads may call it at once.
         bundle: The bundle, if there is one.
+        whole_lines: Whether lines are not split into sentences.
     """
 
     source: str
     target: str
     translate: TranslateSegments
     bundle: Bundle | None = None
+    whole_lines: bool = False
 
 
 Route = tuple[ServedModel, ...]
@@ -124,8 +126,8 @@ def _load_model(path: Path, options: ModelOptions) -> ServedModel:
     request = EngineRequest(bundle, decoding, device, directory, options.compute_type, token_scores=False)
     translator = Translator(bundle, decoding, options.device, engine=open_engine(request, options.engine))
     data = bundle.recipe.data
-    translate = TextTranslator(translator).translate_segments
-    return ServedModel(data.source_language, data.target_language, translate, bundle)
+    texts = TextTranslator(translator)
+    return ServedModel(data.source_language, data.target_language, texts.translate_segments, bundle, texts.whole_lines)
 
 
 def _with_alternatives(decoding: Decoding, alternatives: int) -> Decoding:

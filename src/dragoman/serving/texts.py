@@ -11,8 +11,16 @@ from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.scheduler import Scheduler
 
-TEXT_FORMATS: dict[str, Callable[[str, str], SegmentedDocument[str]]] = {"text": PlainText}
-"""The formats of texts in requests, with what splits a text in a language into segments."""
+OpenText = Callable[[str, ServedModel], SegmentedDocument[str]]
+
+
+def open_plain_text(text: str, model: ServedModel) -> SegmentedDocument[str]:
+    """Split a plain text as a model needs it."""
+    return PlainText(text, model.source, model.whole_lines)
+
+
+TEXT_FORMATS: dict[str, OpenText] = {"text": open_plain_text}
+"""The formats of texts in requests, with what splits a text into segments for a model."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ async def translate_texts(
 async def _translate_once(
     scheduler: Scheduler, model: ServedModel, texts: Sequence[str], text_format: str, client: Client
 ) -> list[TranslatedText]:
-    documents = [TEXT_FORMATS[text_format](text, model.source) for text in texts]
+    documents = [TEXT_FORMATS[text_format](text, model) for text in texts]
     segments = [segment for document in documents for segment in document.segments]
     found = iter(await scheduler.translate(model.translate, segments, client.name, client.priority))
     return [_assemble(document, [next(found) for _ in document.segments]) for document in documents]
