@@ -10,7 +10,8 @@ from dragoman.doctor.input.training_text import read_training_text
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_translations
 from dragoman.documents.plain_text import PlainText
-from dragoman.documents.segment import Content, Link, Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
+from dragoman.explanation.alignment import align
 from dragoman.text.masked_text import mask_texts
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator, windows
@@ -51,14 +52,17 @@ class TextTranslator:
     def translate_segments(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """The translation of each segment, in order. Equal texts are translated once."""
         translations = self._translate([segment.text for segment in segments])
+        aligned = [index for index, segment in enumerate(segments) if segment.aligned]
+        sources, targets = [segments[index].text for index in aligned], [translations[index].text for index in aligned]
+        links = dict(zip(aligned, align(self.translator.bundle, sources, targets), strict=True))
         return [
             TranslatedSegment(
                 text=translation.text,
-                links=_find_links(segment.text, translation) if segment.aligned else (),
+                links=links.get(index, ()),
                 problems=tuple(translation.problems),
                 alternatives=tuple(other.text for other in translation.alternatives),
             )
-            for segment, translation in zip(segments, translations, strict=True)
+            for index, translation in enumerate(translations)
         ]
 
     def stream(self, lines: Iterable[str], window: int = WINDOW) -> Iterator[Translation]:
@@ -123,8 +127,3 @@ def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequen
         alternatives=[join_parts(text, spans, each) for each in ranked],
         problems=[problem for each in translations for problem in each.problems],
     )
-
-
-def _find_links(source: str, translation: Translation) -> tuple[Link, ...]:
-    """What each part of a translation is a translation of; not known yet."""
-    return ()
