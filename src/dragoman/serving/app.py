@@ -22,6 +22,8 @@ from dragoman.serving.libretranslate_files import download_file, suggest_transla
 from dragoman.serving.limits import LimitBodies
 from dragoman.serving.logs import ObserveRequests
 from dragoman.serving.operations import health, health_live, health_ready, show_metrics
+from dragoman.serving.page.files import show_page
+from dragoman.serving.page.requests import inspect_sentence, replace_word, translate_words
 from dragoman.serving.service import Service
 
 _READ = ["GET", "POST"]
@@ -42,6 +44,11 @@ ROUTES: Sequence[BaseRoute] = (
     Route("/v2/document", upload_document, methods=["POST"]),
     Route("/v2/document/{number}", document_state, methods=_READ),
     Route("/v2/document/{number}/result", download_document, methods=_READ),
+    Route("/", show_page),
+    Route("/page/translate", translate_words, methods=["POST"]),
+    Route("/page/alternatives", replace_word, methods=["POST"]),
+    Route("/page/inspect", inspect_sentence, methods=["POST"]),
+    Route("/page/{name}", show_page),
     Route("/health", health),
     Route("/health/live", health_live),
     Route("/health/ready", health_ready),

@@ -13,6 +13,7 @@ from dragoman.engines import EngineRequest, open_engine
 from dragoman.engines.protocol import ComputeType
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe
+from dragoman.serving.page.words import WordTranslator
 from dragoman.settings import Decoding
 from dragoman.system.device import choose_device
 from dragoman.translator import Translator
@@ -28,6 +29,7 @@ class ServedModel:
         translate: Translates segments; several threads may call it at once.
         bundle: The bundle, if there is one.
         whole_lines: Whether lines are not split into sentences.
+        words: What the page shows of each word, if there is a bundle.
     """
 
     source: str
@@ -35,6 +37,7 @@ class ServedModel:
     translate: TranslateSegments
     bundle: Bundle | None = None
     whole_lines: bool = False
+    words: WordTranslator | None = None
 
 
 Route = tuple[ServedModel, ...]
@@ -127,7 +130,14 @@ def _load_model(path: Path, options: ModelOptions) -> ServedModel:
     translator = Translator(bundle, decoding, options.device, engine=open_engine(request, options.engine))
     data = bundle.recipe.data
     texts = TextTranslator(translator)
-    return ServedModel(data.source_language, data.target_language, texts.translate_segments, bundle, texts.whole_lines)
+    return ServedModel(
+        data.source_language,
+        data.target_language,
+        texts.translate_segments,
+        bundle,
+        texts.whole_lines,
+        WordTranslator(texts),
+    )
 
 
 def _with_alternatives(decoding: Decoding, alternatives: int) -> Decoding:
