@@ -23,7 +23,8 @@ export function startMenu(current, choose) {
 }
 
 async function open(word, { text, source, target, translation, prefixes }, choose) {
-  request?.abort();
+  menu.hidePopover();
+  closed();
   request = new AbortController();
   const { segment, place } = word;
   const sentence = slice(text, ...segment.source);
@@ -87,9 +88,10 @@ choices.addEventListener("keydown", (event) => {
   buttons[buttons.indexOf(event.target) + step]?.focus();
   event.preventDefault();
 });
-menu.addEventListener("toggle", ({ newState }) => {
-  if (newState === "open") return;
+function closed() {
   request?.abort();
   output.querySelector(".open")?.classList.remove("open");
-});
+}
+
+menu.addEventListener("toggle", (event) => event.newState === "closed" && closed());
 document.addEventListener("scroll", () => menu.hidePopover(), { passive: true });

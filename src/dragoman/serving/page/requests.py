@@ -116,7 +116,7 @@ def _spans(text: str, model: ServedModel) -> list[tuple[int, int]]:
 
 
 def _describe(text: str, spans: Sequence[tuple[int, int]], found: Sequence[TranslatedSegment]) -> Iterator[Any]:
-    """Each segment with its place in the source and in the translation; all places are counted from their beginnings."""
+    """Each segment with its words and links; places are characters of the whole text and of its translation."""
     begin = last = 0
     for (start, end), segment in zip(spans, found, strict=True):
         assert isinstance(segment, SegmentInWords)
