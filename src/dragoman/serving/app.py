@@ -72,6 +72,7 @@ def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> 
         on_start()
         yield
         service.scheduler.close()
+        service.downloads.close()
 
     app = Starlette(
         routes=ROUTES,

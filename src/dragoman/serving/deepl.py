@@ -35,7 +35,11 @@ async def translate_deepl(request: Request) -> JSONResponse:
         places = [place for place, each in enumerate(routes) if each == route]
         translated = await service.translate(request, route, [texts[place] for place in places], text_format, client)
         for place, result in zip(places, translated, strict=True):
-            replies[place] = {"detected_source_language": detected[place].upper(), "text": result.text}
+            replies[place] = {
+                "detected_source_language": detected[place].upper(),
+                "text": result.text,
+                "billed_characters": len(texts[place]),
+            }
             if result.problems:
                 replies[place]["problems"] = list(result.problems)
             if len(route) > 1:

@@ -25,16 +25,15 @@ async def upload_document(request: Request) -> JSONResponse:
     service, parameters = service_of(request), await read_parameters(request)
     client = admit_deepl(service, request, parameters)
     file = parameters.file("file")
-    if file is None or not file.filename:
+    if file is None:
         raise RequestError(400, "Parameter 'file' not specified.")
     target = parameters.text("target_lang")
     if not target:
         raise RequestError(400, "Parameter 'target_lang' not specified.")
-    data = await file.read()
-    source = parameters.text("source_lang") or service.detect([data[:_DETECTED_BYTES].decode(errors="ignore")])[0]
+    source = parameters.text("source_lang") or service.detect([file.data[:_DETECTED_BYTES].decode(errors="ignore")])[0]
     route = service.route(source, target)
-    name = parameters.text("filename") or file.filename
-    translation = _translate(service, route, data, name, client.name)
+    name = parameters.text("filename") or file.name
+    translation = _translate(service, route, file.data, name, client.name)
     document = UploadedDocument(secrets.token_urlsafe(24), asyncio.create_task(translation))
     number = secrets.token_hex(16).upper()
     service.uploads[number] = document

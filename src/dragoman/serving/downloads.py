@@ -28,7 +28,7 @@ class Download:
 
 
 class Downloads:
-    """The translated files, in a temporary directory that is deleted with this object."""
+    """The translated files, in a temporary directory until `close`."""
 
     def __init__(self) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True)
@@ -67,6 +67,11 @@ class Downloads:
         """Delete a file, if it exists."""
         if download := self._files.pop(token, None):
             download.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Delete all files."""
+        self._files.clear()
+        self._directory.cleanup()
 
 
 def translated_name(name: str, language: str) -> str:

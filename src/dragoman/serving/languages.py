@@ -29,5 +29,5 @@ def language_name(code: str) -> str:
     lower = code.replace("_", "-").partition("-")
     for key in (lower[0].lower() + (f"_{lower[2].upper()}" if lower[2] else ""), lower[0].lower()):
         if key in languages:
-            return str(languages[key][0])
+            return str(languages[key][0]).partition(";")[0]
     return code

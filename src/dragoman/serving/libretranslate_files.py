@@ -20,16 +20,15 @@ async def translate_file(request: Request) -> JSONResponse:
     service, parameters = service_of(request), await read_parameters(request)
     client = service.admit(request, parameters.text("api_key"))
     file = parameters.file("file")
-    if file is None or not file.filename:
+    if file is None:
         raise RequestError(400, "Invalid request: empty file")
     source, target = (require_parameter(parameters, name) for name in ("source", "target"))
-    data = await file.read()
     if source.lower() == AUTO:
-        source, _ = service.detect([data[:_DETECTED_BYTES].decode(errors="ignore")])
+        source, _ = service.detect([file.data[:_DETECTED_BYTES].decode(errors="ignore")])
     route = service.route(source, target)
-    work = service.documents.translate(route, data, file.filename, client.name)
+    work = service.documents.translate(route, file.data, file.name, client.name)
     translated = await while_connected(request, work, service.settings.document_seconds)
-    name = translated_name(file.filename, service.language(target))
+    name = translated_name(file.name, service.language(target))
     token = await service.downloads.add(translated, name)
     return JSONResponse({"translatedFileUrl": str(request.url_for("download_file", token=token))})
 

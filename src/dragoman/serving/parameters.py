@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -17,6 +18,19 @@ MAX_BYTES = 2**40
 """Of a part of a form; `LimitBodies` limits the whole."""
 
 _INVALID_JSON = RequestError(400, "Invalid JSON format")
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file in a request.
+
+    Args:
+        name: The file's name, which is not empty.
+        data: Its content.
+    """
+
+    name: str
+    data: bytes
 
 
 class Parameters:
@@ -42,10 +56,10 @@ class Parameters:
         values = self._values.get(name, [])
         return list(values[0]) if len(values) == 1 and isinstance(values[0], list) else values
 
-    def file(self, name: str) -> UploadFile | None:
+    def file(self, name: str) -> Upload | None:
         """An uploaded file."""
         value = self[name]
-        return value if isinstance(value, UploadFile) else None
+        return value if isinstance(value, Upload) else None
 
 
 async def read_parameters(request: Request) -> Parameters:
@@ -59,9 +73,16 @@ async def read_parameters(request: Request) -> Parameters:
     if kind.endswith("/json") or kind.endswith("+json"):
         return Parameters([*_parse_json(await request.body()), *query])
     if kind == "multipart/form-data":
-        form = await request.form(max_part_size=MAX_BYTES)
-        return Parameters([*form.multi_items(), *query])
+        async with request.form(max_part_size=MAX_BYTES) as form:
+            fields = [(name, await _content(value)) for name, value in form.multi_items()]
+        return Parameters([*fields, *query])
     return Parameters([*_parse_form(await request.body()), *query])
+
+
+async def _content(value: str | UploadFile) -> str | Upload | None:
+    if isinstance(value, str):
+        return value
+    return Upload(value.filename, await value.read()) if value.filename else None
 
 
 def _parse_form(body: bytes) -> Iterable[tuple[str, Any]]:

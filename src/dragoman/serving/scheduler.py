@@ -176,8 +176,7 @@ class Scheduler:
             try:
                 while not self._closed:
                     for priority, queue in self._queues.items():
-                        share = -(-self.waiting[priority] // self._idle)  # the rest is for other idle workers
-                        if batch := queue.take(min(self._settings.batch_characters, max(1, share))):
+                        if batch := queue.take(self._batch_size(self.waiting[priority])):
                             for job in batch:
                                 self._leave_queue(job)
                             return batch
@@ -185,6 +184,11 @@ class Scheduler:
                 return []
             finally:
                 self._idle -= 1
+
+    def _batch_size(self, waiting: int) -> int:
+        """Maximum number of characters of a batch, with padding: idle workers share what waits."""
+        limit = self._settings.batch_characters
+        return limit if self._idle == 1 else min(limit, -(-waiting // self._idle))
 
     def _translate(self, batch: list[Job]) -> None:
         begin = time.perf_counter()
