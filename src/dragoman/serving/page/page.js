@@ -30,7 +30,7 @@ const targets = () => languages.find((each) => each.code === language())?.target
 const allTargets = () => [...new Set(languages.flatMap((each) => each.targets))];
 
 function showLanguages() {
-  from.options[0].text = detected && from.value === AUTO ? `${nameOf(detected)} (detected)` : "Detect language";
+  from.options[0].text = detected && from.value === AUTO ? `${nameOf(detected)} (auto)` : "Detect language";
   const kept = to.value;
   const names = (from.value === AUTO ? allTargets() : targets()).map((code) => new Option(nameOf(code), code));
   to.replaceChildren(...names.sort((one, other) => one.text.localeCompare(other.text)));
