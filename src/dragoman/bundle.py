@@ -29,6 +29,8 @@ from dragoman.text.vocabulary import Vocabulary
 FORMAT = "dragoman-bundle"
 VERSION = 1
 WEIGHTS = "model.safetensors"
+TABLES = ("scores", "training_text", "alignment", "confidence")
+"""Keys of bundle.json that are fields of a bundle; bundles of older versions lack some."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,9 @@ class Bundle:
     """A trained model with its recipe and tokenizers; `scores` are the test scores of its training run.
 
     `training_text` describes the training text in a few numbers, see `dragoman.doctor.input.training_text`; it is empty
-    in imported bundles and in those of older versions.
+    in imported bundles and in those of older versions. So is `alignment`, which names the attention that shows the
+    alignment of words, see `dragoman.explanation.alignment.AttentionRows`, and `confidence`, the numbers with which the
+    confidence of translations is computed, see `dragoman.evaluation.confidence.Confidence`.
     """
 
     recipe: Recipe
@@ -45,6 +49,8 @@ class Bundle:
     target: Tokenizer
     scores: dict[str, Any] = field(default_factory=dict)
     training_text: dict[str, Any] = field(default_factory=dict)
+    alignment: dict[str, Any] = field(default_factory=dict)
+    confidence: dict[str, Any] = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
         """Write the bundle completely or not at all; an existing bundle at this path is replaced.
@@ -63,6 +69,8 @@ class Bundle:
                 "recipe": self.recipe.to_dict(),
                 "scores": self.scores,
                 "training_text": self.training_text,
+                "alignment": self.alignment,
+                "confidence": self.confidence,
                 "sha256": {name: sha256(directory / name) for name in (WEIGHTS, SOURCE_FILE, TARGET_FILE)},
             }
             (directory / "bundle.json").write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
@@ -82,7 +90,7 @@ class Bundle:
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
             raise UserError(f"{directory}: model.tie = 'all', but the vocabularies of the tokenizers differ in size")
         model = _read_model(directory / WEIGHTS, recipe.model, source.vocabulary, target.vocabulary)
-        return cls(recipe, model.eval(), source, target, about["scores"], about["training_text"])
+        return cls(recipe, model.eval(), source, target, *(about[key] for key in TABLES))
 
     def _card(self) -> str:
         data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
@@ -140,9 +148,9 @@ def _read_about(directory: Path) -> dict[str, Any]:
             f"{path}: bundle format {version} is newer than the {VERSION} that dragoman {__version__} reads; "
             "upgrade dragoman"
         )
-    for key in ("scores", "training_text"):
+    for key in TABLES:
         about.setdefault(key, {})
-    for key in ("recipe", "sha256", "scores", "training_text"):
+    for key in ("recipe", "sha256", *TABLES):
         if not isinstance(about.get(key), dict):
             raise UserError(f"{path}: damaged (the table {key!r} is missing)")
     return about

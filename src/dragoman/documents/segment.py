@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
+
+from dragoman.text.link import Link
 
 Content = TypeVar("Content", str, bytes, covariant=True)
-
-
-class Link(NamedTuple):
-    """A part of a translation and the part of the source that it translates, in characters; ends are exclusive."""
-
-    source_start: int
-    source_end: int
-    target_start: int
-    target_end: int
 
 
 @dataclass(frozen=True)

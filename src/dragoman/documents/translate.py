@@ -10,7 +10,9 @@ from dragoman.doctor.input.training_text import read_training_text
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_translations
 from dragoman.documents.plain_text import PlainText
-from dragoman.documents.segment import Content, Link, Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.sentences import has_words, split_sentences
+from dragoman.explanation.alignment import align
 from dragoman.text.masked_text import mask_texts
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator, windows
@@ -51,14 +53,17 @@ class TextTranslator:
     def translate_segments(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """The translation of each segment, in order. Equal texts are translated once."""
         translations = self._translate([segment.text for segment in segments])
+        aligned = [index for index, segment in enumerate(segments) if segment.aligned]
+        sources, targets = [segments[index].text for index in aligned], [translations[index].text for index in aligned]
+        links = dict(zip(aligned, align(self.translator.bundle, sources, targets), strict=True))
         return [
             TranslatedSegment(
                 text=translation.text,
-                links=_find_links(segment.text, translation) if segment.aligned else (),
+                links=links.get(index, ()),
                 problems=tuple(translation.problems),
                 alternatives=tuple(other.text for other in translation.alternatives),
             )
-            for segment, translation in zip(segments, translations, strict=True)
+            for index, translation in enumerate(translations)
         ]
 
     def stream(self, lines: Iterable[str], window: int = WINDOW) -> Iterator[Translation]:
@@ -80,9 +85,10 @@ class TextTranslator:
                 yield join_parts(line, each, [next(found) for _ in each])
 
     def _find_sentences(self, line: str) -> list[tuple[int, int]]:
-        """The spans of the sentences of a line; a single sentence includes the spaces and bullets around it."""
-        spans = PlainText(line, self.source_language, self.whole_lines).spans
-        return spans if len(spans) != 1 else [(0, len(line))]
+        """The start and the end of each sentence of a line; a single one includes the spaces around it."""
+        if not self.whole_lines and len(spans := split_sentences(line, self.source_language)) > 1:
+            return spans
+        return [(0, len(line))] if has_words(line) else []
 
     def _translate(self, texts: Sequence[str]) -> list[Translation]:
         """The translation of each text; those that are too long are divided."""
@@ -123,8 +129,3 @@ def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequen
         alternatives=[join_parts(text, spans, each) for each in ranked],
         problems=[problem for each in translations for problem in each.problems],
     )
-
-
-def _find_links(source: str, translation: Translation) -> tuple[Link, ...]:
-    """What each part of a translation is a translation of; not known yet."""
-    return ()

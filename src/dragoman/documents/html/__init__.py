@@ -1,0 +1,1 @@
+"""HTML: its text split into segments, and translations put between its tags."""

@@ -1,0 +1,82 @@
+"""Documents and fragments in HTML."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from dragoman.documents.html.runs import read_runs
+from dragoman.documents.html.segments import AttributeSegment, SentenceSegment, read_attribute, read_sentences
+from dragoman.documents.html.tokens import Attribute, HtmlToken, read_tokens
+from dragoman.documents.segment import Segment, TranslatedSegment
+
+TRANSLATED_ATTRIBUTES = frozenset(("alt", "title", "placeholder", "aria-label"))
+
+
+class HtmlText:
+    """HTML as a `SegmentedDocument`: sentences, and the attributes that people read.
+
+    Each tag of the document occurs exactly once in its translation, in an order that keeps valid HTML valid. HTML that
+    is invalid or cut in the middle is never rejected. A sentence that is not changed stays the same byte for byte, and
+    so does everything that is not text. Text never becomes a tag: `&lt;b&gt;` is translated as text and escaped again.
+
+    Args:
+        html: A document or a fragment.
+        language: The language of the text.
+    """
+
+    def __init__(self, html: str, language: str) -> None:
+        self._html = html
+        tokens = read_tokens(html)
+        sentences = [each for run in read_runs(html, tokens) for each in read_sentences(run, language)]
+        attributes = [
+            each
+            for token in tokens
+            for attribute in token.attributes
+            if _is_translated(html, token, attribute)
+            for each in read_attribute(html, attribute, language)
+        ]
+        self._parts: list[SentenceSegment | AttributeSegment] = sorted(
+            [*sentences, *attributes], key=lambda part: (part.start, -part.end)
+        )
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The sentences and attributes in the order in which they begin."""
+        return [part.segment for part in self._parts]
+
+    def assemble(self, translations: Sequence[TranslatedSegment]) -> str:
+        """The document with the translation of each segment."""
+        pairs = list(zip(self._parts, translations, strict=True))
+        attributes = [
+            (part.start, part.end, part.render(translated, self._slice))
+            for part, translated in pairs
+            if isinstance(part, AttributeSegment)
+        ]
+        starts = [start for start, _, _ in attributes]
+
+        def raw(start: int, end: int) -> str:
+            """The document between two places, with translated attributes."""
+            parts, position = [], start
+            for first, last, text in attributes[bisect_left(starts, start) : bisect_left(starts, end)]:
+                parts += [self._html[position:first], text]
+                position = last
+            return "".join([*parts, self._html[position:end]])
+
+        parts, position = [], 0
+        for part, translated in pairs:
+            if isinstance(part, SentenceSegment):
+                parts += [raw(position, part.start), part.render(translated, raw)]
+                position = part.end
+        return "".join([*parts, raw(position, len(self._html))])
+
+    def _slice(self, start: int, end: int) -> str:
+        return self._html[start:end]
+
+
+def _is_translated(html: str, token: HtmlToken, attribute: Attribute) -> bool:
+    """Whether people read the value of an attribute."""
+    if token.name == "meta" and attribute.name == "content":
+        values = {each.name: html[each.start : each.end].strip("\"'").lower() for each in token.attributes}
+        return values.get("name") == "description"
+    return attribute.name in TRANSLATED_ATTRIBUTES

@@ -1,0 +1,198 @@
+"""HTML as tokens: text, tags, and parts that are never translated."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+from typing import Literal
+
+TokenKind = Literal["text", "opening", "closing", "void", "block", "untouched", "invisible"]
+
+VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
+)
+"""Elements without content and closing tag."""
+
+BLOCKS = frozenset(
+    {
+        *(
+            "address",
+            "article",
+            "aside",
+            "base",
+            "blockquote",
+            "body",
+            "button",
+            "caption",
+            "center",
+            "col",
+            "colgroup",
+        ),
+        *("dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form"),
+        *("frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr", "html", "legend"),
+        *("li", "link", "main", "menu", "meta", "nav", "noframes", "noscript", "ol", "optgroup", "option", "p", "pre"),
+        *("search", "section", "select", "summary", "table", "tbody", "td", "textarea", "tfoot", "th", "thead"),
+        *("title", "tr", "ul"),
+    }
+)
+"""Elements that end a sentence; all others are inline."""
+
+UNTOUCHED = frozenset(("code", "kbd", "math", "samp", "textarea", "var"))
+"""Elements that are copied with all of their content."""
+
+INVISIBLE = frozenset(("script", "style", "svg", "template"))
+"""Elements that are also copied, and have no place among the words of a sentence."""
+
+_CUT = re.compile(r"<(?:[A-Za-z/!?]|\Z)")
+_INVALID = re.compile(r"<[A-Za-z/!?]")  # a tag that the parser passes on as text
+_ATTRIBUTE = re.compile(r"([^\s=/>\"'<]+)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>\"']+))?")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute with a value: where the value is in the document, with its quotation marks."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class HtmlToken:
+    """A part of a document, from `start` up to but not including `end`.
+
+    Attributes:
+        kind: "block" is a tag that ends a sentence; "opening", "closing" and "void" are inline tags; "untouched" is a
+            part that is copied, such as an element `code`; "invisible" is the same without a place in the sentence,
+            such as a comment.
+        name: The name of a tag.
+        attributes: The attributes of an opening or a void tag.
+    """
+
+    kind: TokenKind
+    start: int
+    end: int
+    name: str = ""
+    attributes: tuple[Attribute, ...] = ()
+
+
+def read_tokens(html: str) -> list[HtmlToken]:
+    """The tokens of a document; together they are the whole document, also if it is invalid or cut in the middle."""
+    cut = _CUT.search(html, html.rfind(">") + 1)
+    end = cut.start() if cut else len(html)
+    tokens = list(_join_untouched(html, list(_Reader(html[:end]).tokens)))
+    return [*tokens, HtmlToken("invisible", end, len(html))] if cut else tokens
+
+
+def _join_untouched(html: str, tokens: Sequence[HtmlToken]) -> Iterator[HtmlToken]:
+    """The tokens with one token for each element that is not translated."""
+    closings, index = _find_closings(html, tokens), 0
+    while index < len(tokens):
+        token = tokens[index]
+        invisible = token.name in INVISIBLE
+        if not (token.attributes or token.name) or not (
+            invisible or token.name in UNTOUCHED or _is_excluded(html, token)
+        ):
+            yield token
+        elif token.kind == "void" or token.name in VOID:
+            yield replace(token, attributes=())
+        elif token.kind == "closing" or html.startswith("</", token.start):
+            yield token
+        else:
+            last = closings.get(index)
+            if last is None:
+                last = _end_of_unclosed(tokens, index)
+            kind: TokenKind = "invisible" if invisible else "block" if token.name in BLOCKS else "untouched"
+            yield HtmlToken(kind, token.start, tokens[last].end)
+            index = last
+        index += 1
+
+
+def _find_closings(html: str, tokens: Sequence[HtmlToken]) -> dict[int, int]:
+    """The index of the closing tag of each opening tag that has one."""
+    opened: dict[str, list[int]] = defaultdict(list)
+    closings = {}
+    for index, token in enumerate(tokens):
+        if not html.startswith("</", token.start):
+            opened[token.name].append(index)
+        elif opened[token.name]:
+            closings[opened[token.name].pop()] = index
+    return closings
+
+
+def _end_of_unclosed(tokens: Sequence[HtmlToken], index: int) -> int:
+    """The last token of an element without a closing tag: inline ones end before the next block."""
+    for last in range(index, len(tokens) - 1):
+        if tokens[index].kind == "opening" and tokens[last + 1].kind == "block":
+            return last
+    return len(tokens) - 1
+
+
+def _is_excluded(html: str, token: HtmlToken) -> bool:
+    """Whether a tag has translate="no" or class="notranslate"."""
+    values = {each.name: html[each.start : each.end].strip("\"'").lower() for each in token.attributes}
+    return values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
+
+
+class _Reader(HTMLParser):
+    """Reads tokens; what the parser passes to no method belongs to the token before it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self._html = html
+        self._lines = [0, *(match.end() for match in re.finditer("\n", html))]
+        self._starts: list[tuple[int, TokenKind, str]] = [(0, "text", "")]
+        self.feed(html)
+        self.close()
+
+    @property
+    def tokens(self) -> Iterator[HtmlToken]:
+        ends = [start for start, _, _ in self._starts[1:]] + [len(self._html)]
+        for (start, kind, name), end in zip(self._starts, ends, strict=True):
+            if start < end:
+                attributes = _read_attributes(self._html, start, end) if kind != "text" and name else ()
+                yield HtmlToken(kind, start, end, name, tuple(attributes))
+
+    def _start(self, kind: TokenKind, name: str = "") -> None:
+        line, column = self.getpos()
+        self._starts.append((self._lines[line - 1] + column, kind, name))
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._start("block" if tag in BLOCKS else "void" if tag in VOID else "opening", tag)
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        self._start("block" if tag in BLOCKS else "void", tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._start("block" if tag in BLOCKS else "void" if tag in VOID else "closing", tag)
+
+    def handle_data(self, data: str) -> None:
+        self._start("invisible" if self.cdata_elem or _INVALID.match(data) else "text")
+
+    def handle_entityref(self, name: str) -> None:
+        self._start("text")
+
+    def handle_charref(self, name: str) -> None:
+        self._start("text")
+
+    def handle_comment(self, data: str) -> None:
+        self._start("invisible")
+
+    def handle_decl(self, decl: str) -> None:
+        self._start("invisible")
+
+    def handle_pi(self, data: str) -> None:
+        self._start("invisible")
+
+    def unknown_decl(self, data: str) -> None:
+        self._start("invisible")
+
+
+def _read_attributes(html: str, start: int, end: int) -> Iterator[Attribute]:
+    name = re.compile(r"</?[^\s/>]*").match(html, start, end)
+    for match in _ATTRIBUTE.finditer(html, name.end() if name else start, end):
+        if match[2] is not None:
+            yield Attribute(match[1].lower(), *match.span(2))

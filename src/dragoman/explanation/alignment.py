@@ -1,0 +1,172 @@
+"""Which words of a translation translate which words of the source, from cross-attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dragoman.bundle import Bundle
+from dragoman.dataset.batch import make_batch
+from dragoman.dataset.buckets import split_into_batches
+from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.errors import UserError
+from dragoman.explanation.capture import capture
+from dragoman.explanation.word_tokens import WordTokens, word_tokens
+from dragoman.model.transformer import Transformer
+from dragoman.text.link import Link
+from dragoman.text.masked_text import mask_texts
+from dragoman.text.masking import KINDS, Mask
+
+BATCH_TOKENS = 2048
+"""Maximum number of source tokens and of target tokens in a batch, padding included."""
+
+OTHER_KIND = 1e-3
+"""Factor for the attention of a word to punctuation and of punctuation to a word."""
+
+EPSILON = 1e-9
+
+Weights = NDArray[np.float32]
+
+
+class AttentionRows(NamedTuple):
+    """Which rows of the cross-attention show what a token of the translation translates.
+
+    Attributes:
+        layer: The layer of the decoder, from 0.
+        shifted: Whether a token attends with the row in which it is the input of the decoder, instead of the one that
+            predicts it. In deep models the former is better (Chen et al. 2020, "Accurate word alignment induction from
+            neural machine translation", section 3).
+    """
+
+    layer: int
+    shifted: bool
+
+
+def align(
+    bundle: Bundle, sources: Sequence[str], targets: Sequence[str], rows: AttentionRows | None = None
+) -> list[tuple[Link, ...]]:
+    """The words of each source that the words of its translation translate, by one pass of the model.
+
+    The translations may come from any engine. A word of a translation is linked to the source word that it attends to
+    most; a source word without a link is linked to the word that attends to it most.
+
+    Args:
+        bundle: The model and its tokenizers.
+        sources: The texts.
+        targets: The translation of each.
+        rows: The attention to use; by default that which the bundle names.
+
+    Raises:
+        UserError: The bundle is damaged.
+    """
+    rows = rows or stored_rows(bundle)
+    pairs = read_words(bundle, sources, targets)
+    attention = attention_between_words(bundle, pairs)
+    return [
+        tuple(_find_links(*pair, weights[rows.layer, int(rows.shifted)]))
+        for pair, weights in zip(pairs, attention, strict=True)
+    ]
+
+
+def stored_rows(bundle: Bundle) -> AttentionRows:
+    """The attention that was chosen at the end of training; in other bundles the last layer's.
+
+    Raises:
+        UserError: The bundle is damaged.
+    """
+    layers = bundle.recipe.model.decoder_layers
+    stored = bundle.alignment or {"layer": layers - 1, "shifted": False}
+    layer, shifted = stored.get("layer"), stored.get("shifted")
+    if not (isinstance(layer, int) and 0 <= layer < layers and isinstance(shifted, bool)):
+        raise UserError("bundle.json: damaged (alignment)")
+    return AttentionRows(layer, shifted)
+
+
+def read_words(bundle: Bundle, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[WordTokens, WordTokens]]:
+    """The words and tokens of texts and of their translations; both have the same reserved token for the same span."""
+    limit = bundle.recipe.model.max_length - 1
+    masks = mask_texts(bundle.source, sources)
+    return [
+        (word_tokens(bundle.source, mask, limit), word_tokens(bundle.target, _mask_like(mask, target), limit))
+        for mask, target in zip(masks, targets, strict=True)
+    ]
+
+
+def _mask_like(mask: Mask, target: str) -> Mask:
+    return Mask(mask.apply(target) if mask.spans else target, mask.spans)
+
+
+@torch.inference_mode()
+def attention_between_words(bundle: Bundle, pairs: Sequence[tuple[WordTokens, WordTokens]]) -> list[Weights]:
+    """The attention of the words of each target to those of its source, (layers, 2, target words, source words).
+
+    The mean over all heads; of each layer, first the rows that predict the words, then the rows that read them.
+    """
+    store = PairStore(IdStore.of(source.ids for source, _ in pairs), IdStore.of(target.ids for _, target in pairs))
+    lengths = store.source.lengths + 1, store.target.lengths + 1
+    model = _private_copy(bundle.model)
+    found: dict[int, Weights] = {}
+    for indices in split_into_batches(*lengths, np.lexsort(lengths), BATCH_TOKENS):
+        batch = make_batch(store, indices, bundle.source.vocabulary, bundle.target.vocabulary)
+        batch = batch.to(model.target_embedding.weight.device)
+        with capture(model) as recording:
+            model.hidden(batch.source, batch.target_input)
+        heads = recording.weights("cross").mean(dim=2)  # (layers, batch, target, source)
+        for index, tokens in zip(indices.tolist(), heads.unbind(dim=1), strict=True):
+            source, target = pairs[index]
+            found[index] = _between_words(source, target, tokens)
+    return [found[index] for index in range(len(pairs))]
+
+
+def _private_copy(model: Transformer) -> Transformer:
+    """A model with the same weights in memory; recording its attention does not disturb threads that use the other."""
+    return deepcopy(model, {id(weight): weight for weight in (*model.parameters(), *model.buffers())})
+
+
+def _between_words(source: WordTokens, target: WordTokens, tokens: Tensor) -> Weights:
+    """Attention between tokens, (layers, target, source), as `attention_between_words` returns it."""
+    length, sizes = len(target.ids), np.maximum(target.shares.sum(axis=1), 1e-9)[:, None]
+    weights = tokens[:, : length + 1, : len(source.ids)].float().cpu().numpy()
+    rows = np.stack([weights[:, :-1], weights[:, 1:]], axis=1)  # (layers, 2, target tokens, source tokens)
+    return np.asarray((target.shares / sizes) @ (rows @ source.shares.T), dtype=np.float32)
+
+
+def score_words(source: WordTokens, target: WordTokens, weights: Weights) -> Weights:
+    """How well the words of a target match those of its source, (target words, source words).
+
+    Attention is divided by the attention that a source word gets from all target words, so that no word attracts all
+    of them. Words that were copied match each other, and punctuation matches punctuation.
+
+    Args:
+        source: The source.
+        target: The target.
+        weights: The attention between them, (target words, source words).
+    """
+    rows = weights / np.maximum(weights.sum(axis=1, keepdims=True), EPSILON)
+    rows = rows * np.where(_kinds(target)[:, None] == _kinds(source)[None], 1.0, OTHER_KIND)
+    rows = rows + (np.array(target.spellings)[:, None] == np.array(source.spellings)[None])
+    return np.asarray(rows * rows / np.maximum(rows.sum(axis=0, keepdims=True), EPSILON))
+
+
+def _kinds(text: WordTokens) -> NDArray[np.int64]:
+    """The kind of each word: a masked span, a word, or punctuation."""
+    return np.array([2 if word in KINDS else int(word[0].isalnum()) for word in text.spellings], dtype=np.int64)
+
+
+def _find_links(source: WordTokens, target: WordTokens, weights: Weights) -> Iterator[Link]:
+    """The best source word of each target word, and the best target word of each source word without a link."""
+    if not (source.words and target.words):
+        return
+    scores = score_words(source, target, weights)
+    best: list[int] = scores.argmax(axis=1).tolist()
+    linked = set(best)
+    for index, (start, end) in enumerate(target.words):
+        others = [word for word in range(len(source.words)) if word not in linked and scores[:, word].argmax() == index]
+        for word in sorted([best[index], *others]):
+            yield Link(*source.words[word], start, end)

@@ -1,0 +1,95 @@
+"""The words of a text, in characters, and the tokens that they consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from dragoman.text.masked_text import decode_reserved, encode_masked
+from dragoman.text.masking import ALL_RESERVED, KINDS, Mask
+from dragoman.text.normalization import METASPACE, WITHOUT_SPACES
+from dragoman.text.tokenizer import Tokenizer
+
+_CHUNK = regex.compile(rf"[^\s\p{{Cc}}{METASPACE}]+")  # what `collapse_spaces` separates
+_LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}_]--[{WITHOUT_SPACES}]]"
+_WORD = regex.compile(
+    rf"[{ALL_RESERVED}]|[{WITHOUT_SPACES}]\p{{M}}*|{_LETTERS}+(?:['’]{_LETTERS}+)*|[^\s\p{{Cc}}{METASPACE}]",
+    regex.VERSION1,
+)
+
+Span = tuple[int, int]
+Shares = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class WordTokens:
+    """The words and the tokens of a text.
+
+    A word is a run of letters and digits, a punctuation mark, a letter of a script without spaces, or a masked span.
+
+    Attributes:
+        ids: The ids of the tokens, without bos and eos.
+        words: The characters of each word in the text.
+        spellings: Each word as the text spells it; masked spans as reserved characters.
+        shares: The share of the characters of each token that belong to each word, (words, tokens).
+    """
+
+    ids: list[int]
+    words: list[Span]
+    spellings: list[str]
+    shares: Shares
+
+
+def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
+    """The words and tokens of a masked text, of which at most `limit` tokens are kept.
+
+    Tokenizers encode what is between spaces independently, so that each token belongs to the characters of one of these
+    chunks. Within a chunk, tokens are found by the characters that they decode to.
+    """
+    chunks = [match.span() for match in _CHUNK.finditer(mask.text)]
+    encoded = encode_masked(tokenizer, [mask.text[start:end] for start, end in chunks])
+    ids = [index for each in encoded for index in each][:limit]
+    tokens = [
+        (start + first, start + last)
+        for (start, end), each in zip(chunks, encoded, strict=True)
+        for first, last in _token_spans(tokenizer, mask.text[start:end], each)
+    ][:limit]
+    words = [match.span() for match in _WORD.finditer(mask.text)]
+    starts = list(accumulate((len(_restored(mask, character)) for character in mask.text), initial=0))
+    return WordTokens(
+        ids=ids,
+        words=[(starts[start], starts[end]) for start, end in words],
+        spellings=[mask.text[start:end] for start, end in words],
+        shares=_shares(words, tokens),
+    )
+
+
+def _token_spans(tokenizer: Tokenizer, chunk: str, ids: Sequence[int]) -> list[Span]:
+    """The characters of each token of a chunk; tokens that cannot be separated have the same characters."""
+    decoded = [decode_reserved(tokenizer, ids[:count]) for count in range(1, len(ids) + 1)]
+    if not ids or decoded[-1].lower() != chunk.lower() or len(decoded[-1]) != len(chunk):
+        return [(0, len(chunk))] * len(ids)
+    ends = [len(text) if decoded[-1].startswith(text) else None for text in decoded]
+    spans, start, together = [], 0, 0
+    for end in ends:
+        together += 1
+        if end is not None and end > start:
+            spans += [(start, end)] * together
+            start, together = end, 0
+    return spans
+
+
+def _restored(mask: Mask, character: str) -> str:
+    return mask.spans.get(character, character) if character in KINDS else character
+
+
+def _shares(words: Sequence[Span], tokens: Sequence[Span]) -> Shares:
+    word, token = np.array(words).reshape(-1, 1, 2), np.array(tokens).reshape(1, -1, 2)
+    common = np.minimum(word[..., 1], token[..., 1]) - np.maximum(word[..., 0], token[..., 0])
+    lengths = token[..., 1] - token[..., 0]
+    return np.asarray(np.maximum(common, 0) / np.maximum(lengths, 1), dtype=np.float32)
