@@ -22,6 +22,7 @@ from dragoman.cli.options import (
 )
 from dragoman.cli.output import open_output, to_json, to_line, with_progress
 from dragoman.cli.standard_streams import DASH
+from dragoman.cli.translate_document import check_files, translate_document
 from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError, counted
 
@@ -51,6 +52,16 @@ def translate(
     prefixes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File with the beginning of each translation, one per line.")
     ] = None,
+    document: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Document to translate, such as .docx or .md; needs --output."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN,…", help="Columns of a CSV document to translate, by name or number (default: all)."
+        ),
+    ] = None,
 ) -> None:
     """Translate texts, a file, standard input, or what you type.
 
@@ -65,6 +76,13 @@ def translate(
     from dragoman.documents.translate import TextTranslator
     from dragoman.translator import WINDOW
 
+    if document:
+        if texts or source or prefixes or as_json:
+            raise UserError("--document cannot be combined with texts, --input, --prefixes or --json")
+        path = check_files(document, output)
+        options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
+        translate_document(open_translator(bundle, overrides, options, ensemble or []), document, path, columns)
+        return
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source)
     if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
         raise UserError(f"{output}: is also the input")  # also with a loop of links
