@@ -29,7 +29,7 @@ from dragoman.text.vocabulary import Vocabulary
 FORMAT = "dragoman-bundle"
 VERSION = 1
 WEIGHTS = "model.safetensors"
-TABLES = ("scores", "training_text", "alignment")
+TABLES = ("scores", "training_text", "alignment", "confidence")
 """Keys of bundle.json that are fields of a bundle; bundles of older versions lack some."""
 
 
@@ -39,7 +39,8 @@ class Bundle:
 
     `training_text` describes the training text in a few numbers, see `dragoman.doctor.input.training_text`; it is empty
     in imported bundles and in those of older versions. So is `alignment`, which names the attention that shows the
-    alignment of words, see `dragoman.explanation.alignment.AttentionRows`.
+    alignment of words, see `dragoman.explanation.alignment.AttentionRows`, and `confidence`, the numbers with which the
+    confidence of translations is computed, see `dragoman.evaluation.confidence.Confidence`.
     """
 
     recipe: Recipe
@@ -49,6 +50,7 @@ class Bundle:
     scores: dict[str, Any] = field(default_factory=dict)
     training_text: dict[str, Any] = field(default_factory=dict)
     alignment: dict[str, Any] = field(default_factory=dict)
+    confidence: dict[str, Any] = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
         """Write the bundle completely or not at all; an existing bundle at this path is replaced.
@@ -68,6 +70,7 @@ class Bundle:
                 "scores": self.scores,
                 "training_text": self.training_text,
                 "alignment": self.alignment,
+                "confidence": self.confidence,
                 "sha256": {name: sha256(directory / name) for name in (WEIGHTS, SOURCE_FILE, TARGET_FILE)},
             }
             (directory / "bundle.json").write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")

@@ -160,9 +160,33 @@ def test_translate_rejects_invalid_requests(
     assert source.read_bytes() == before
 
 
-def test_warning_counts_truncated_lines(finished_run: Path, command: Command, translator: Translator) -> None:
+def test_long_lines_are_divided(finished_run: Path, command: Command, translator: Translator) -> None:
     long = "Hund " * 300
-    outcome = command("translate", finished_run, long, "Hund", long)
+    outcome = command("translate", finished_run, long, "Ein Hund.", long)
+    assert (outcome.code, outcome.error) == (0, "")
+    first, _, third = outcome.out.splitlines()
+    assert first == third
+    assert len(first) > 2 * len(str(translator(long[:50])))
+
+
+def test_lines_with_prefixes_are_truncated_and_counted(
+    finished_run: Path, command: Command, translator: Translator, tmp_path: Path
+) -> None:
+    (tmp_path / "prefixes").write_text("A\n\nA\n")
+    long = "Hund " * 300
+    outcome = command("translate", finished_run, long, "Hund", long, "--prefixes", tmp_path / "prefixes")
     assert outcome.code == 0
     assert len(outcome.out.splitlines()) == 3
     assert f"2 lines longer than the model's limit of {translator.source_limit} tokens" in outcome.error
+
+
+def test_sentences_of_a_line_are_translated_separately(
+    finished_run: Path, command: Command, translator: Translator
+) -> None:
+    sentences = ["Ein Hund läuft.", "Zwei Frauen lesen ein Buch."]
+    outcome = command("translate", finished_run, " ".join(sentences), "--json")
+    assert (outcome.code, outcome.error) == (0, "")
+    found, parts = json.loads(outcome.out), translator(sentences)
+    assert found["text"] == " ".join(map(str, parts))
+    assert found["tokens"] == [token for part in parts for token in part.tokens]
+    assert not found["truncated"]

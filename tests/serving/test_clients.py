@@ -55,9 +55,12 @@ def test_weblate(server: Running) -> None:
 
 
 def test_mastodon(server: Running) -> None:
-    """Mastodon sends HTML; here only the form of the reply matters."""
-    body = {"q": ["Ein Hund.", "Eine Frau."], "source": "auto", "target": "en", "format": "text", "api_key": ""}
+    assert all("targets" in each for each in httpx.get(f"{server.url}/languages").json())
+    posts = ["<p>Ein Hund.<br>Eine Frau.</p>", "<p>Eine <a href='https://example.org'>Frau</a>.</p>"]
+    body = {"q": posts, "source": "de", "target": "en", "format": "html", "api_key": ""}
     reply = httpx.post(f"{server.url}/translate", json=body).json()
+    assert reply["translatedText"][0] == "<p>en[Ein Hund.]<br>en[Eine Frau.]</p>"
+    assert reply["translatedText"][1].count("<a href='https://example.org'>") == 1
     assert len(reply["translatedText"]) == len(reply["detectedLanguage"]) == 2
     assert all("language" in each for each in reply["detectedLanguage"])
 
@@ -65,8 +68,9 @@ def test_mastodon(server: Running) -> None:
 def test_discourse(server: Running) -> None:
     (detected, *_) = httpx.post(f"{server.url}/detect", data={"q": "Ein Hund läuft."}).json()
     assert detected["language"]
-    data = {"q": "Ein Hund.", "source": "de", "target": "en", "format": "text"}
-    assert httpx.post(f"{server.url}/translate", data=data).json()["translatedText"] == "en[Ein Hund.]"
+    data = {"q": "<p>Ein Hund.</p><ul><li>Eine", "source": "de", "target": "en", "format": "html"}
+    reply = httpx.post(f"{server.url}/translate", data=data).json()
+    assert reply["translatedText"] == "<p>en[Ein Hund.]</p><ul><li>en[Eine]", "HTML is cut at some character"
 
 
 def test_nextcloud(server: Running) -> None:
@@ -78,7 +82,7 @@ def test_nextcloud(server: Running) -> None:
     reply = httpx.post(f"{server.url}/detect", params={"q": "Ein Hund."}, content=b"------x--\r\n", headers=empty)
     assert reply.json()[0]["language"]
     texts = ["Ein Hund.", "Er läuft / bellt."]
-    fields = {"q": quote_plus(json.dumps(texts)), "format": "text", "source": "de", "target": "en", "api_key": ""}
+    fields = {"q": quote_plus(json.dumps(texts)), "format": "html", "source": "de", "target": "en", "api_key": ""}
     reply = httpx.post(f"{server.url}/translate", files={name: (None, value) for name, value in fields.items()})
     assert json.loads(unquote_plus(reply.json()["translatedText"])) == [f"en[{text}]" for text in texts]
 

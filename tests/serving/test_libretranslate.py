@@ -188,9 +188,10 @@ def test_files_come_back_under_names_that_nobody_can_guess(server: Running) -> N
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.exe", b"MZ", "format not supported"),
-        ("a.txt", b"\xff\xfe\x00", "not text"),
+        ("a.exe", b"MZ", "not supported"),
+        ("a.txt", b"\x89PNG\r\n", "is "),
         ("", b"a", "empty file"),
+        ("a.docx", b"PK", "a.docx"),
     ],
 )
 def test_wrong_files_get_a_message(server: Running, name: str, content: bytes, message: str) -> None:

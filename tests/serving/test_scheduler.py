@@ -163,7 +163,7 @@ def test_a_text_that_fails_does_not_harm_others_in_its_batch(fake: FakeTranslato
         await asyncio.sleep(0)
         queue.open()
         assert texts_of(await good) == ["en[good]", "en[fine]"]
-        with pytest.raises(RuntimeError):
+        with pytest.raises(RequestError, match="could not be translated"):
             await bad
         assert texts_of(await queue.ask("good")) == ["en[good]"]
 

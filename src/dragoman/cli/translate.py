@@ -22,6 +22,7 @@ from dragoman.cli.options import (
 )
 from dragoman.cli.output import open_output, to_json, to_line, with_progress
 from dragoman.cli.standard_streams import DASH
+from dragoman.cli.translate_document import check_files, translate_document
 from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError, counted
 
@@ -51,27 +52,49 @@ def translate(
     prefixes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File with the beginning of each translation, one per line.")
     ] = None,
+    document: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Document to translate, such as .docx or .md; needs --output."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN,…", help="Columns of a CSV document to translate, by name or number (default: all)."
+        ),
+    ] = None,
 ) -> None:
     """Translate texts, a file, standard input, or what you type.
 
-    Prints one line per line of input. With decoding.n_best above 1, the alternatives follow on the same line,
-    separated by tabs. Without texts and --input, it reads standard input; on a terminal, it translates each line that
+    Prints one line per line of input; the sentences of a line are translated separately, unless the translator was
+    trained with several per line. With decoding.n_best above 1, the alternatives follow on the same line, separated by
+    tabs. Without texts and --input, it reads standard input; on a terminal, it translates each line that
     you type, until Ctrl-D.
 
     Example: dragoman translate runs/quickstart "Ein Hund läuft." --set decoding.beam_size=8
     """
     from dragoman.corpus.lines import read_lines
+    from dragoman.documents.translate import TextTranslator
     from dragoman.translator import WINDOW
 
+    if document:
+        if texts or source or prefixes or as_json:
+            raise UserError("--document cannot be combined with texts, --input, --prefixes or --json")
+        path = check_files(document, output)
+        options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
+        translate_document(open_translator(bundle, overrides, options, ensemble or []), document, path, columns)
+        return
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source)
     if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
         raise UserError(f"{output}: is also the input")  # also with a loop of links
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
     translator = open_translator(bundle, overrides, options, ensemble or [])
-    lines, window = chosen.read(translator.bundle), 1 if chosen.typed else WINDOW
+    lines, window = chosen.read(translator.bundle, divided=not prefixes), 1 if chosen.typed else WINDOW
     truncated = faulty = 0
     with open_output(output) as file:
-        translations = translator.stream(lines, read_lines(prefixes) if prefixes else None, window)
+        if prefixes:
+            translations = translator.stream(lines, read_lines(prefixes), window)
+        else:
+            translations = TextTranslator(translator).stream(lines, window)
         shown = sys.stderr.isatty() and not (texts or chosen.typed or file.isatty())
         for translation in with_progress(translations, shown):
             truncated += translation.truncated
@@ -87,7 +110,7 @@ def _warn(truncated: int, faulty: int, limit: int) -> None:
     if truncated:
         print(
             f"dragoman: warning: translated only the beginning of {counted(truncated, 'line')} longer than the model's "
-            f"limit of {limit} tokens",
+            f"limit of {limit} tokens, because lines with prefixes are not divided",
             file=sys.stderr,
         )
     if faulty:

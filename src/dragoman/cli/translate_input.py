@@ -51,8 +51,13 @@ class TranslateInput:
         """Whether the user types the texts, so that each must be translated at once."""
         return not self.texts and self._file is None and sys.stdin.isatty()
 
-    def read(self, bundle: Bundle) -> Iterator[str]:
-        """The texts, in order. Of each kind of unusual texts, the first one is reported on standard error."""
+    def read(self, bundle: Bundle, divided: bool) -> Iterator[str]:
+        """The texts, in order. Of each kind of unusual texts, the first one is reported on standard error.
+
+        Args:
+            bundle: The translator.
+            divided: Whether long texts are divided, so that their length is no problem.
+        """
         from dragoman.corpus.lines import read_lines
         from dragoman.doctor.input.text_warnings import TextChecker
 
@@ -64,7 +69,7 @@ class TranslateInput:
         if not self.texts:
             texts = read_lines(self._file) if self._file else read_standard_input("> ")
         unit = "text" if self.texts else "line"
-        reported = set[str]()  # kinds of warnings
+        reported = {"several-sentences", "long"} if divided else set[str]()  # kinds of warnings
         checker = TextChecker(bundle)
         for number, text in enumerate(texts, start=1):
             for warning in checker.check(number, text):

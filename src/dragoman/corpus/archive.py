@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from dragoman.errors import UserError
 
@@ -35,21 +36,28 @@ def open_archive(path: Path, max_bytes: int) -> Iterator[zipfile.ZipFile]:
     """
     if not path.is_file():
         raise UserError(f"{path}: not a regular file; a ZIP archive cannot be read from a pipe or a device")
+    with read_archive(path, str(path), max_bytes) as archive:
+        yield archive
+
+
+@contextmanager
+def read_archive(file: Path | IO[bytes], name: str, max_bytes: int) -> Iterator[zipfile.ZipFile]:
+    """The same for an open file, which error messages call by a name."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            _check(archive, path, max_bytes)
+        with zipfile.ZipFile(file) as archive:
+            _check(archive, name, max_bytes)
             yield archive
     except DAMAGED as error:
-        raise UserError(f"{path}: not a valid ZIP archive ({error}); export or download it again") from None
+        raise UserError(f"{name}: not a valid ZIP archive ({error}); export or download it again") from None
 
 
-def _check(archive: zipfile.ZipFile, path: Path, max_bytes: int) -> None:
+def _check(archive: zipfile.ZipFile, path: str, max_bytes: int) -> None:
     entries = archive.infolist()
     if len(entries) > MAX_FILES:
         raise UserError(f"{path}: contains {len(entries):,} files; at most {MAX_FILES:,} are read")
     for entry in entries:
-        name = PurePosixPath(entry.filename.replace("\\", "/"))
-        if name.is_absolute() or ".." in name.parts or ":" in entry.filename[:2]:
+        member = PurePosixPath(entry.filename.replace("\\", "/"))
+        if member.is_absolute() or ".." in member.parts or ":" in entry.filename[:2]:
             raise UserError(f"{path}: unsafe file name {entry.filename!r}; do not use this archive")
         if entry.flag_bits & 1:
             raise UserError(f"{path}: {entry.filename} is encrypted; extract it and use its files")

@@ -23,7 +23,7 @@ from dragoman.settings import CorpusReference
 SYNTAX = "a .xliff file"
 
 _SUFFIXES = (".xliff", ".xlf", ".sdlxliff", ".mqxliff", ".mxliff")
-_UNTRANSLATED = {"new", "needs-translation", "initial"}
+UNTRANSLATED_STATES = {"new", "needs-translation", "initial"}
 """States of targets that are not translations yet; often they are copies of the source."""
 
 
@@ -88,6 +88,6 @@ def _find_segments(unit: Element) -> Iterator[tuple[Element, Element]]:
     """Source and target of each translated segment; the unit itself is the only segment in XLIFF 1.2."""
     for segment in unit.iterfind("segment") if unit.tag == "unit" else (unit,):
         source, target = segment.find("source"), segment.find("target")
-        if source is None or target is None or {segment.get("state"), target.get("state")} & _UNTRANSLATED:
+        if source is None or target is None or {segment.get("state"), target.get("state")} & UNTRANSLATED_STATES:
             continue
         yield source, target

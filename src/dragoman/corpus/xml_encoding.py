@@ -35,7 +35,7 @@ def decode_xml(stream: IO[bytes], name: str, encoding: str | None) -> Iterator[s
     block = stream.read(_BLOCK)
     if not block.strip():
         raise UserError(f"{name}: empty file; export or download it again")
-    encoding = encoding or _find_encoding(block)
+    encoding = encoding or find_xml_encoding(block)
     check_declared(encoding, block, name)
     decoder = codecs.getincrementaldecoder(encoding)()
     line, first = 1, True
@@ -52,7 +52,8 @@ def decode_xml(stream: IO[bytes], name: str, encoding: str | None) -> Iterator[s
         block = stream.read(_BLOCK)
 
 
-def _find_encoding(head: bytes) -> str:
+def find_xml_encoding(head: bytes) -> str:
+    """The encoding of an XML file, given its first bytes."""
     if mark := find_byte_order_mark(head):
         return mark
     for wide in ("utf-16-le", "utf-16-be"):

@@ -28,15 +28,16 @@ class PlainText:
 
     def __init__(self, text: str, language: str, whole_lines: bool = False) -> None:
         self._text = text
-        self.spans = list(_find_segments(text, language, whole_lines))
-        self.segments: Sequence[Segment] = [Segment(text[start:end]) for start, end in self.spans]
+        self._spans = list(find_text_spans(text, language, whole_lines))
+        self.segments: Sequence[Segment] = [Segment(text[start:end]) for start, end in self._spans]
 
     def assemble(self, translations: Sequence[TranslatedSegment]) -> str:
         """The text with the translation of each segment."""
-        return join_translations(self._text, self.spans, [translation.text for translation in translations])
+        return join_translations(self._text, self._spans, [translation.text for translation in translations])
 
 
-def _find_segments(text: str, language: str, whole_lines: bool) -> Iterator[tuple[int, int]]:
+def find_text_spans(text: str, language: str, whole_lines: bool) -> Iterator[tuple[int, int]]:
+    """The start and the end of each segment of a text; see `PlainText`."""
     line_start = 0
     for line in text.splitlines(keepends=True):
         match = _LINE_START.match(line)

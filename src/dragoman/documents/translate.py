@@ -11,6 +11,7 @@ from dragoman.documents.division import divide
 from dragoman.documents.joining import join_translations
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.sentences import has_words, split_sentences
 from dragoman.explanation.alignment import align
 from dragoman.text.masked_text import mask_texts
 from dragoman.text.translation import Translation
@@ -84,9 +85,10 @@ class TextTranslator:
                 yield join_parts(line, each, [next(found) for _ in each])
 
     def _find_sentences(self, line: str) -> list[tuple[int, int]]:
-        """The spans of the sentences of a line; a single sentence includes the spaces and bullets around it."""
-        spans = PlainText(line, self.source_language, self.whole_lines).spans
-        return spans if len(spans) != 1 else [(0, len(line))]
+        """The start and the end of each sentence of a line; a single one includes the spaces around it."""
+        if not self.whole_lines and len(spans := split_sentences(line, self.source_language)) > 1:
+            return spans
+        return [(0, len(line))] if has_words(line) else []
 
     def _translate(self, texts: Sequence[str]) -> list[Translation]:
         """The translation of each text; those that are too long are divided."""

@@ -8,7 +8,6 @@ from starlette.responses import JSONResponse
 from dragoman.serving.errors import RequestError
 from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import service_of
-from dragoman.serving.texts import TEXT_FORMATS
 
 
 async def translate_apertium(request: Request) -> JSONResponse:
@@ -22,7 +21,7 @@ async def translate_apertium(request: Request) -> JSONResponse:
         raise RequestError(400, "langpair must be two languages, such as en|es")
     if parameters["q"] is None:
         raise RequestError(400, "Missing argument q")
-    text_format = "html" if parameters.text("format", "txt") == "html" and "html" in TEXT_FORMATS else "text"
+    text_format = "html" if parameters.text("format") == "html" else "text"
     texts = [parameters.text("q")]
     service.require_size(texts)
     route = service.route(source, target)

@@ -81,7 +81,7 @@ def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> 
             Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"]),
             Middleware(LimitBodies, settings=service.settings, uploads=UPLOADS),
         ],
-        exception_handlers={RequestError: _refuse, HTTPException: _refuse_by_route},
+        exception_handlers={RequestError: _refuse, HTTPException: _refuse_by_route, Exception: _fail},
         lifespan=lifespan,
     )
     app.state.service = service
@@ -90,14 +90,18 @@ def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> 
 
 async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestError)
-    return JSONResponse(_body(request, error.status, error.message), error.status, error.headers)
+    return JSONResponse(_body(request, error.message), error.status, error.headers)
 
 
 async def _refuse_by_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse(_body(request, error.status_code, error.detail), error.status_code, error.headers)
+    return JSONResponse(_body(request, error.detail), error.status_code, error.headers)
 
 
-def _body(request: Request, status: int, message: str) -> dict[str, object]:
+async def _fail(request: Request, error: Exception) -> Response:
+    return JSONResponse(_body(request, "Internal server error"), 500)
+
+
+def _body(request: Request, message: str) -> dict[str, object]:
     """An error in the form of the protocol."""
     return {"message": message} if request.url.path.startswith("/v2/") else {"error": message}

@@ -12,7 +12,7 @@ from dragoman.serving.errors import RequestError
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import Service, service_of
-from dragoman.serving.texts import TEXT_FORMATS, Client
+from dragoman.serving.texts import Client
 
 _SCHEME = "DeepL-Auth-Key "
 _NO_LIMIT = 10**12  # characters; clients stop if they have used as many as are allowed
@@ -26,7 +26,7 @@ async def translate_deepl(request: Request) -> JSONResponse:
     if not texts or not all(isinstance(text, str) for text in texts):
         raise RequestError(400, "Parameter 'text' not specified.")
     service.require_size(texts)
-    text_format = _text_format(parameters)
+    text_format = "html" if parameters.text("tag_handling") else "text"
     source = parameters.text("source_lang")
     detected = [service.language(source) if source else service.detect([text])[0] for text in texts]
     routes = [deepl_route(service, language, parameters) for language in detected]
@@ -91,13 +91,6 @@ def deepl_route(service: Service, source: str, parameters: Parameters) -> Route:
         service.language(target)
         return ()
     return service.route(source, target)
-
-
-def _text_format(parameters: Parameters) -> str:
-    handling = parameters.text("tag_handling")
-    if handling and "html" not in TEXT_FORMATS:
-        raise RequestError(400, "Parameter 'tag_handling' is not supported.")
-    return "html" if handling else "text"
 
 
 def _named(service: Service, code: str) -> dict[str, Any]:

@@ -3,41 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
-from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.formats import open_document
+from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import Priority
-from dragoman.serving.models import Route, ServedModel
+from dragoman.serving.models import Route
 from dragoman.serving.scheduler import Scheduler
-from dragoman.serving.texts import open_plain_text
 
 _CHUNK = 1000  # segments in the queue
-
-
-class _TextFile:
-    """A file of plain text."""
-
-    def __init__(self, data: bytes, model: ServedModel) -> None:
-        try:
-            self._text = open_plain_text(data.decode(), model)
-        except UnicodeDecodeError:
-            raise RequestError(400, "The file is not text in UTF-8.") from None
-
-    @property
-    def segments(self) -> Sequence[Segment]:
-        """The sentences."""
-        return self._text.segments
-
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
-        """The translated file."""
-        return self._text.assemble(translations).encode()
-
-
-FILE_FORMATS: dict[str, Callable[[bytes, ServedModel], SegmentedDocument[bytes]]] = {".txt": _TextFile}
-"""The formats of files by suffix, with what splits a file into segments for a model."""
 
 
 class DocumentTranslator:
@@ -59,21 +34,21 @@ class DocumentTranslator:
         Raises:
             RequestError: The file cannot be read, there are too many files, or it takes too long.
         """
-        suffix = PurePath(name).suffix.lower()
-        if suffix not in FILE_FORMATS:
-            raise RequestError(400, f"Invalid request: file format not supported; allowed: {', '.join(FILE_FORMATS)}")
         if self._active >= self._most:
             raise RequestError(503, "The server translates too many files; try again later.", 10)
         self._active += 1
         try:
             async with asyncio.timeout(self._seconds):
                 for model in route:
-                    document = await asyncio.to_thread(FILE_FORMATS[suffix], data, model)
+                    languages = model.source, model.target
+                    document = await asyncio.to_thread(open_document, data, name, languages, (), model.whole_lines)
                     segments, found = document.segments, []
                     for begin in range(0, len(segments), _CHUNK):
                         chunk = segments[begin : begin + _CHUNK]
                         found += await self._scheduler.translate(model.translate, chunk, client, Priority.DOCUMENT)
                     data = await asyncio.to_thread(document.assemble, found)
+        except UserError as error:
+            raise RequestError(400, str(error)) from None
         except TimeoutError:
             raise RequestError(503, f"The translation took longer than {self._seconds:g} seconds.", 60) from None
         finally:

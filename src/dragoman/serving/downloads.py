@@ -68,6 +68,10 @@ class Downloads:
         if download := self._files.pop(token, None):
             download.path.unlink(missing_ok=True)
 
+    def files(self) -> list[Path]:
+        """All files on disk."""
+        return sorted(Path(self._directory.name).iterdir())
+
     def close(self) -> None:
         """Delete all files."""
         self._files.clear()

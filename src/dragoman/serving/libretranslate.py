@@ -9,8 +9,8 @@ from urllib.parse import quote_plus, unquote_plus
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from dragoman.documents.formats import DOCUMENT_FORMATS
 from dragoman.serving.detection import UNKNOWN
-from dragoman.serving.documents import FILE_FORMATS
 from dragoman.serving.errors import RequestError
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
@@ -73,7 +73,7 @@ async def frontend_settings(request: Request) -> JSONResponse:
             "keyRequired": settings.require_keys,
             "suggestions": settings.suggestions,
             "filesTranslation": True,
-            "supportedFilesFormat": list(FILE_FORMATS),
+            "supportedFilesFormat": list(DOCUMENT_FORMATS),
             "language": {
                 "source": {"code": first.source, "name": service.name(first.source)},
                 "target": {"code": first.target, "name": service.name(first.target)},

@@ -220,6 +220,7 @@ def _translate_batch(batch: list[Job]) -> Sequence[TranslatedSegment | Exception
         results = batch[0].translate([job.segment for job in batch])
         assert len(results) == len(batch), "one translation for each segment"
         return results
-    except Exception as error:
+    except Exception:
         _LOG.exception("a batch could not be translated")
-        return [error] if len(batch) == 1 else [_translate_batch([job])[0] for job in batch]
+        failed = RequestError(500, "The text could not be translated.")
+        return [failed] if len(batch) == 1 else [_translate_batch([job])[0] for job in batch]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dragoman.settings.serving import Serving
+
+_SECONDS_TO_READ_REPLY = 1.0
 
 
 def run_server(app: Starlette, settings: Serving, host: str, port: int) -> None:
@@ -50,12 +53,21 @@ def limited_protocol(settings: Serving) -> type[H11Protocol]:
             if self.cycle is not None and self.cycle.response_complete and self._waiting is None:
                 self._wait_for_request()
             super().data_received(data)
-            if self.cycle is not None and not self.cycle.response_complete:
+            if self._is_refused():
+                self.transport.pause_reading()  # the client can still read the reply
+                self._stop_waiting()
+                self._waiting = self.loop.call_later(_SECONDS_TO_READ_REPLY, self.transport.abort)
+            elif self.cycle is not None and not self.cycle.response_complete:
                 self._stop_waiting()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_waiting()
             super().connection_lost(exc)
+
+        def _is_refused(self) -> bool:
+            """Whether the client still sends a request that is already answered, because it is too large."""
+            answered = self.cycle is not None and self.cycle.response_complete
+            return answered and self.conn.their_state is h11.SEND_BODY
 
         def _wait_for_request(self) -> None:
             self._waiting = self.loop.call_later(settings.read_seconds, self.transport.abort)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
 from dragoman.serving.fair_queue import Priority
@@ -19,7 +20,12 @@ def open_plain_text(text: str, model: ServedModel) -> SegmentedDocument[str]:
     return PlainText(text, model.source, model.whole_lines)
 
 
-TEXT_FORMATS: dict[str, OpenText] = {"text": open_plain_text}
+def open_html_text(html: str, model: ServedModel) -> SegmentedDocument[str]:
+    """Split HTML into sentences and attributes."""
+    return HtmlText(html, model.source)
+
+
+TEXT_FORMATS: dict[str, OpenText] = {"text": open_plain_text, "html": open_html_text}
 """The formats of texts in requests, with what splits a text into segments for a model."""
 
 

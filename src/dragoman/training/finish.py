@@ -10,6 +10,7 @@ from typing import Any
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.references import file_name
+from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.pairs import read_pairs
 from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.token_store import IdStore
@@ -18,9 +19,11 @@ from dragoman.doctor.output.check import check_translations
 from dragoman.engines.choose import open_engine
 from dragoman.engines.protocol import EngineRequest
 from dragoman.errors import UserError, counted
+from dragoman.evaluation.confidence import calibrate
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.nearest_match import nearest_match_baseline
+from dragoman.explanation.alignment_choice import choose_rows
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
@@ -31,7 +34,7 @@ from dragoman.training.state import load_weights
 from dragoman.training.trainer import SAMPLES, Trainer
 from dragoman.translator import Translator
 
-DESCRIBED_PAIRS = 10_000  # training pairs, evenly spaced
+SAMPLED_PAIRS = 10_000
 
 
 def read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pair]]:
@@ -71,9 +74,25 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
         log.line.update(1.0, f"scoring {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)
     described = describe_training_text(trainer.data, recipe).model_dump()
-    replace(bundle, scores=scores, training_text=described).save(trainer.run / "bundle")
+    rows = choose_rows(bundle, trainer.data.validation, learn_dictionary(_sample_pairs(trainer.data)))
+    alignment = rows._asdict() if rows else {}
+    fitted = calibrate(translator, trainer.data.validation)
+    confidence = fitted.model_dump() if fitted else {}
+    tables = {"scores": scores, "training_text": described, "alignment": alignment, "confidence": confidence}
+    replace(bundle, **tables).save(trainer.run / "bundle")
     log.line.update(1.0, f"done after {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")
+
+
+def _sample_pairs(data: Dataset) -> list[Pair]:
+    """The text of at most about `SAMPLED_PAIRS` training pairs, evenly spaced."""
+    pairs = range(0, len(data.train), max(1, len(data.train) // SAMPLED_PAIRS))
+
+    def texts(ids: IdStore, tokenizer: Tokenizer) -> list[str]:
+        unk = tokenizer.vocabulary.unk
+        return [tokenizer.decode([each for each in ids[index].tolist() if each != unk]) for index in pairs]
+
+    return list(map(Pair, texts(data.train.source, data.source), texts(data.train.target, data.target)))
 
 
 def describe_training_text(data: Dataset, recipe: Recipe) -> TrainingText:
@@ -82,13 +101,8 @@ def describe_training_text(data: Dataset, recipe: Recipe) -> TrainingText:
     Pairs that the augmentation changes are ordinary to the model, so their shares are added.
     """
     augmentation, languages = recipe.training.augmentation, (recipe.data.source_language, recipe.data.target_language)
-    pairs = range(0, len(data.train), max(1, len(data.train) // DESCRIBED_PAIRS))
-
-    def texts(ids: IdStore, tokenizer: Tokenizer) -> list[str]:
-        unk = tokenizer.vocabulary.unk
-        return [tokenizer.decode([each for each in ids[index].tolist() if each != unk]) for index in pairs]
-
-    sources, targets = texts(data.train.source, data.source), texts(data.train.target, data.target)
+    sample = _sample_pairs(data)
+    sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
     described = describe_text(sources, targets)
     seen = {
         "profiles": {

@@ -47,6 +47,7 @@ INVISIBLE = frozenset(("script", "style", "svg", "template"))
 """Elements that are also copied, and have no place among the words of a sentence."""
 
 _CUT = re.compile(r"<(?:[A-Za-z/!?]|\Z)")
+_INVALID = re.compile(r"<[A-Za-z/!?]")  # a tag that the parser passes on as text
 _ATTRIBUTE = re.compile(r"([^\s=/>\"'<]+)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>\"']+))?")
 
 
@@ -169,7 +170,7 @@ class _Reader(HTMLParser):
         self._start("block" if tag in BLOCKS else "void" if tag in VOID else "closing", tag)
 
     def handle_data(self, data: str) -> None:
-        self._start("invisible" if self.cdata_elem or _CUT.match(data) else "text")
+        self._start("invisible" if self.cdata_elem or _INVALID.match(data) else "text")
 
     def handle_entityref(self, name: str) -> None:
         self._start("text")

@@ -1,0 +1,107 @@
+"""dragoman translate --document: a file in, a file of the same format out."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dragoman.errors import UserError, counted
+
+if TYPE_CHECKING:
+    from dragoman.documents.segment import Segment, TranslatedSegment
+    from dragoman.documents.translate import TextTranslator
+    from dragoman.translator import Translator
+
+_BATCH = 256  # segments that are translated together, between two updates of the progress line
+
+
+def check_files(document: Path, output: Path | None) -> Path:
+    """Check the names of the document and of its translation, and return the latter.
+
+    Raises:
+        UserError: One is missing, both are the same file, or their formats differ.
+    """
+    if output is None:
+        raise UserError(f"--document {document}: name the file for the translation with --output")
+    if not document.is_file():
+        problem = "is not a regular file" if document.exists() else "no such file"
+        raise UserError(f"{document}: {problem}")
+    if os.path.realpath(document) == os.path.realpath(output):
+        raise UserError(f"{output}: is also the document")
+    if document.suffix.lower() != output.suffix.lower():
+        raise UserError(
+            f"{output}: the translation has the format of the document; let the name end in {document.suffix}"
+        )
+    return output
+
+
+def translate_document(translator: Translator, document: Path, output: Path, columns: str | None) -> None:
+    """Write the translation of a document; the file only appears once it is complete.
+
+    Args:
+        translator: The translator of sentences.
+        document: The file to translate.
+        output: The file to write.
+        columns: The columns of a table to translate, separated by commas.
+
+    Raises:
+        UserError: The document cannot be read, or the output cannot be written.
+    """
+    from dragoman.documents.formats import open_document
+    from dragoman.documents.translate import TextTranslator
+    from dragoman.system.files import atomic_file
+
+    texts = TextTranslator(translator)
+    data = translator.bundle.recipe.data
+    opened = open_document(
+        read_document(document),
+        str(document),
+        (data.source_language, data.target_language),
+        columns.split(",") if columns else (),
+        texts.whole_lines,
+    )
+    with atomic_file(output, "wb") as file:
+        found = dict(_translate(texts, list(dict.fromkeys(opened.segments))))
+        file.write(opened.assemble([found[segment] for segment in opened.segments]))
+    if faulty := sum(bool(translated.problems) for translated in found.values()):
+        print(
+            f"dragoman: warning: {counted(faulty, 'sentence')} with missing, repeated or invented placeholders, "
+            "URLs or numbers",
+            file=sys.stderr,
+        )
+
+
+def read_document(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        UserError: It cannot be read, or is too large.
+    """
+    from dragoman.documents.formats import MAX_DOCUMENT_BYTES
+
+    try:
+        if path.stat().st_size > MAX_DOCUMENT_BYTES:
+            raise UserError(f"{path}: larger than {MAX_DOCUMENT_BYTES // 1_000_000} MB; divide the document")
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+
+
+def _translate(texts: TextTranslator, segments: Sequence[Segment]) -> Iterator[tuple[Segment, TranslatedSegment]]:
+    """Segments with their translations; the progress is shown on a terminal."""
+    from dragoman.system.progress import ProgressLine, format_seconds
+
+    started = time.monotonic()
+    with ProgressLine("translating", quiet=not sys.stderr.isatty()) as progress:
+        for start in range(0, len(segments), _BATCH):
+            batch = segments[start : start + _BATCH]
+            yield from zip(batch, texts.translate_segments(batch), strict=True)
+            done = start + len(batch)
+            rate = done / max(1e-9, time.monotonic() - started)
+            left = format_seconds((len(segments) - done) / rate)
+            text = f"{done:,} of {counted(len(segments), 'sentence')}, {rate:,.0f} per second, {left} left"
+            progress.update(done / len(segments), text)

@@ -1,0 +1,89 @@
+"""The characters of a text file, and back to bytes in the same encoding."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from dataclasses import dataclass
+
+from dragoman.corpus.encodings import describe_content, explain_damage, find_byte_order_mark
+from dragoman.corpus.xml_encoding import decode_xml, find_xml_encoding
+from dragoman.documents.formats.file import DocumentFile
+from dragoman.errors import UserError
+
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+@dataclass(frozen=True)
+class Characters:
+    """The text of a file, without its byte order mark, and its encoding."""
+
+    text: str
+    encoding: str
+    mark: bytes = b""
+    errors: str = "strict"
+
+    def encode(self, text: str) -> bytes:
+        """The bytes of another text in the same encoding, which becomes UTF-8 if it lacks a character."""
+        return self.mark + text.encode(self.encoding, self.errors)
+
+
+def read_characters(file: DocumentFile) -> Characters:
+    """The text of a file in UTF-8, or in UTF-16 or UTF-32 with a byte order mark.
+
+    Raises:
+        UserError: It is in another encoding, or not text.
+    """
+    mark = _find_mark(file.data)
+    encoding = _find_encoding(file.data)
+    try:
+        text = file.data[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        line = file.data[: error.start + len(mark)].count(b"\n") + 1
+        damaged = file.data[max(0, error.start - 100) : error.start + 100]
+        cause = explain_damage(f"{file.name} line {line}: not valid {encoding.upper()}", file.data[:4096], damaged)
+        raise UserError(f"{cause}; save it as UTF-8, or send another file") from None
+    if control := _CONTROL.search(text):
+        line = text.count("\n", 0, control.start()) + 1
+        problem = f"{file.name} line {line}: contains a control character, so it is probably not text"
+        raise UserError(f"{explain_damage(problem, file.data[:4096], file.data[:200])}; send a text file in UTF-8")
+    return Characters(text, encoding, mark)
+
+
+def read_xml_characters(file: DocumentFile) -> Characters:
+    """The text of an XML file, in the encoding that it declares.
+
+    Raises:
+        UserError: It is not XML, is empty, or is not in its encoding.
+    """
+    encoding = find_xml_encoding(file.data[:65536])
+    text = "".join(decode_xml(io.BytesIO(file.data), file.name, None))
+    mark = _find_mark(file.data)
+    if mark:
+        encoding = _find_encoding(file.data)
+    return Characters(text, encoding, mark, "xmlcharrefreplace")
+
+
+def _find_mark(data: bytes) -> bytes:
+    marks = (codecs.BOM_UTF8, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return next((mark for mark in marks if data.startswith(mark)), b"")
+
+
+def _find_encoding(data: bytes) -> str:
+    """The encoding of the data after the byte order mark, whose byte order Python would otherwise choose."""
+    encoding = find_byte_order_mark(data) or "utf-8"
+    if encoding in ("utf-16", "utf-32"):
+        little = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE))
+        return f"{encoding}-{'le' if little else 'be'}"
+    return encoding.removesuffix("-sig")
+
+
+def refuse_programs(file: DocumentFile) -> None:
+    """Refuse files that are known not to be text.
+
+    Raises:
+        UserError: With what the file is.
+    """
+    if content := describe_content(file.data[:8]):
+        raise UserError(f"{file.name}: is {content}")

@@ -1,0 +1,71 @@
+"""Fields of Word documents: characters in runs say where they start, where the result starts, and where they end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dragoman.documents.formats.items import Fixed, Group, Item, raw_parts
+
+
+@dataclass(frozen=True, slots=True)
+class FieldCharacter:
+    """A run with such a character; its kind is "begin", "separate" or "end"."""
+
+    raw: str
+    kind: str
+
+
+def fold_fields(items: Sequence[Item | FieldCharacter]) -> list[Item]:
+    """Items in which each field is one item: a group with the text of a link, or else something that is kept.
+
+    Characters of fields that start or end elsewhere divide the text.
+    """
+    folded: list[Item] = []
+    position = 0
+    while position < len(items):
+        item = items[position]
+        end = _find_end(items, position)
+        if not isinstance(item, FieldCharacter):
+            folded.append(item)
+        elif end is None:
+            folded.append(Fixed((item.raw,), divides=True))
+        else:
+            folded.append(_fold(items[position : end + 1]))
+            position = end
+        position += 1
+    return folded
+
+
+def _find_end(items: Sequence[Item | FieldCharacter], start: int) -> int | None:
+    """Where the field ends whose first character is at an index."""
+    depth = 0
+    for index in range(start, len(items)):
+        item = items[index]
+        if isinstance(item, FieldCharacter):
+            depth += {"begin": 1, "end": -1}.get(item.kind, 0)
+            if depth <= 0:
+                return index if index > start else None
+        elif index == start:
+            return None
+    return None
+
+
+def _fold(field: Sequence[Item | FieldCharacter]) -> Item:
+    separators = [
+        index for index, item in enumerate(field) if isinstance(item, FieldCharacter) and item.kind == "separate"
+    ]
+    result = fold_fields(field[separators[0] + 1 : -1]) if separators else []
+    instruction = _raw(field[: separators[0] + 1]) if separators else ""
+    if len(separators) == 1 and "HYPERLINK" in instruction:
+        return Group(instruction, _raw(field[-1:]), tuple(result))
+    return Fixed((_raw(field),), is_word=bool(separators))
+
+
+def _raw(items: Sequence[Item | FieldCharacter]) -> str:
+    """What the file contains; texts in items that are kept are not translated."""
+    return "".join(item.raw if isinstance(item, FieldCharacter) else _unchanged(item) for item in items)
+
+
+def _unchanged(item: Item) -> str:
+    return "".join(part if isinstance(part, str) else part.original for part in raw_parts([item]))

@@ -1,0 +1,82 @@
+"""Documents in files: their data, and what the caller knows about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from dragoman.corpus.pair import Languages
+from dragoman.documents.formats.items import Part
+from dragoman.documents.formats.passage import Passage, Writing
+from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
+
+
+@dataclass(frozen=True)
+class DocumentFile:
+    """A document to open.
+
+    Attributes:
+        data: Its content.
+        name: What error messages call it; the suffix is that of its format.
+        languages: Codes of the source and the target.
+        columns: The columns of a table to translate, by name or number; all if empty.
+        whole_lines: Do not split texts into sentences, for translators that were trained with several per line.
+    """
+
+    data: bytes
+    name: str
+    languages: Languages
+    columns: Sequence[str] = ()
+    whole_lines: bool = False
+
+    def writing(self, encode: Callable[[str], str], finish: Callable[[str, str], str] | None = None) -> Writing:
+        """How translations are written, given what the file contains for a text; see `Writing`."""
+        writing = Writing(self.languages[0], encode, whole=self.whole_lines)
+        return replace(writing, finish=finish) if finish else writing
+
+
+OpenDocument: TypeAlias = Callable[[DocumentFile], SegmentedDocument[bytes]]
+
+
+class PassageDocument:
+    """A file with passages to translate, whose other parts are kept."""
+
+    def __init__(self, parts: Sequence[Part], encode: Callable[[str], bytes]) -> None:
+        self._parts, self._encode = parts, encode
+        self.segments = list(_find_segments(parts))
+
+    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
+        """The file with the translation of each segment."""
+        remaining = iter(translations)
+        written = _write(self._parts, remaining)
+        assert next(remaining, None) is None, "one translation for each segment"
+        return self._encode(written)
+
+
+def _find_segments(parts: Sequence[Part]) -> Iterator[Segment]:
+    for part in parts:
+        if isinstance(part, Passage):
+            yield from part.segments
+            yield from _find_segments(list(part.nested()))
+
+
+def _write(parts: Sequence[Part], translations: Iterator[TranslatedSegment]) -> str:
+    return "".join(
+        part
+        if isinstance(part, str)
+        else part.write([next(translations) for _ in part.segments], lambda inner: _write(inner, translations))
+        for part in parts
+    )
+
+
+class EncodedDocument:
+    """A document of characters in a file."""
+
+    def __init__(self, document: SegmentedDocument[str], encode: Callable[[str], bytes]) -> None:
+        self._document, self._encode = document, encode
+        self.segments = document.segments
+
+    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
+        """The file with the translation of each segment."""
+        return self._encode(self._document.assemble(translations))

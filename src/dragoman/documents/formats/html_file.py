@@ -1,0 +1,33 @@
+"""HTML files."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import replace
+
+from dragoman.documents.formats.characters import Characters, read_characters
+from dragoman.documents.formats.file import DocumentFile, EncodedDocument
+from dragoman.documents.html.html_text import HtmlText
+
+_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+
+
+def open_html(file: DocumentFile) -> EncodedDocument:
+    """The texts of a page, and its descriptions of pictures and links."""
+    characters = _read(file)
+    return EncodedDocument(HtmlText(characters.text, file.languages[0]), characters.encode)
+
+
+def _read(file: DocumentFile) -> Characters:
+    """The characters of a file, in the encoding that it declares."""
+    declared = _CHARSET.search(file.data[:4096])
+    try:
+        encoding = codecs.lookup(declared[1].decode()).name if declared else "utf-8"
+        if encoding in ("iso8859-1", "ascii"):  # as in browsers
+            encoding = "cp1252"
+        if encoding != "utf-8":
+            return replace(Characters(file.data.decode(encoding), encoding), errors="xmlcharrefreplace")
+    except (LookupError, UnicodeError):  # the error for a file that is not UTF-8 says more
+        pass
+    return read_characters(file)

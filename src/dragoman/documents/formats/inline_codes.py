@@ -1,0 +1,36 @@
+"""The inline elements of translation files (XLIFF, TMX): codes that stand for the formatting of the original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.documents.formats.codes import Code, fold_codes
+from dragoman.documents.formats.items import Fixed, Group, Item, Words
+from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, raw_xml
+
+_GROUPS = {"g", "mrk", "pc", "hi"}
+_OPENING = {"bpt": ("rid", "i", "id"), "bx": ("rid", "id"), "sc": ("id",)}
+_CLOSING = {"ept": ("rid", "i", "id"), "ex": ("rid", "id"), "ec": ("startRef",)}
+"""Codes that start and end formatting, and the attributes that connect them."""
+
+
+def code_items(nodes: Sequence[XmlNode]) -> list[Item]:
+    """The items of a segment."""
+    return fold_codes([_to_item(node) for node in nodes])
+
+
+def _to_item(node: XmlNode) -> Item | Code:
+    if isinstance(node, XmlText):
+        return Words(node.raw, node.text)
+    raw = raw_xml([node])
+    if node.name in _GROUPS and not _is_protected(node):
+        return Group(node.start, node.end, tuple(code_items(node.children))) if node.end else Fixed((raw,))
+    for names, opens in ((_OPENING, True), (_CLOSING, False)):
+        key = next((node.attributes[each] for each in names.get(node.name, ()) if each in node.attributes), None)
+        if key is not None:
+            return Code(raw, key, opens)
+    return Fixed((raw,), is_word=node.name in ("x", "ph", "mrk"))
+
+
+def _is_protected(node: XmlElement) -> bool:
+    return node.attributes.get("mtype") == "protected" or node.attributes.get("translate") == "no"

@@ -1,0 +1,130 @@
+"""What a stretch of a file consists of: text, things that are kept, and what surrounds text, such as tags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from dragoman.text.placeholders import find_spans
+
+if TYPE_CHECKING:
+    from dragoman.documents.formats.passage import Passage
+
+Part: TypeAlias = "str | Passage"
+"""A part of a file: kept as it is, or translated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Text.
+
+    Attributes:
+        raw: What the file contains.
+        text: What a reader sees.
+        style: What a changed text is surrounded by, such as the tags of a run in a Word document.
+    """
+
+    raw: str
+    text: str
+    style: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Something without text of the sentence around it, such as a picture or a footnote.
+
+    Attributes:
+        parts: What the file contains; the passages in it are translated separately.
+        divides: Whether sentences end before it.
+        is_word: Whether it is a part of the sentence, such as code, that a placeholder may stand for.
+        name: The placeholder that stands for it.
+    """
+
+    parts: tuple[Part, ...]
+    divides: bool = False
+    is_word: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Items between a start and an end, such as a link.
+
+    Attributes:
+        start: What is before the items.
+        end: What is after the items.
+        items: What is between both.
+        changed_end: What is after changed items, if that is something else.
+    """
+
+    start: str
+    end: str
+    items: tuple[Item, ...]
+    changed_end: str | None = None
+
+
+Item: TypeAlias = Words | Fixed | Group
+
+
+def is_translatable(text: str) -> bool:
+    """Whether a text contains a letter outside of placeholders, tags, URLs and e-mail addresses."""
+    position = 0
+    for span in find_spans(text):
+        if any(map(str.isalpha, text[position : span.start])):
+            return True
+        position = span.end
+    return any(map(str.isalpha, text[position:]))
+
+
+def plain_text(items: Sequence[Item]) -> str:
+    """The text of items; of fixed ones, the placeholders."""
+    return "".join(
+        item.text if isinstance(item, Words) else item.name if isinstance(item, Fixed) else plain_text(item.items)
+        for item in items
+    )
+
+
+def raw_parts(items: Sequence[Item]) -> Iterator[Part]:
+    """What the file contains."""
+    for item in items:
+        if isinstance(item, Words):
+            yield item.raw
+        elif isinstance(item, Fixed):
+            yield from item.parts
+        else:
+            yield from (item.start, *raw_parts(item.items), item.end)
+
+
+def to_parts(items: Sequence[Item], make_passage: Callable[[Sequence[Item]], Passage]) -> list[Part]:
+    """The parts of a stretch of a file: a passage for each text between items that divide it."""
+    parts: list[Part] = []
+    stretch: list[Item] = []
+    for item in items:
+        if not _is_divided(item):
+            stretch.append(item)
+            continue
+        parts += _trimmed(stretch, make_passage)
+        stretch = []
+        if isinstance(item, Group):
+            parts += [item.start, *to_parts(item.items, make_passage), item.end]
+        else:
+            parts += raw_parts([item])
+    return parts + _trimmed(stretch, make_passage)
+
+
+def _is_divided(item: Item) -> bool:
+    return (isinstance(item, Fixed) and item.divides) or (isinstance(item, Group) and any(map(_is_divided, item.items)))
+
+
+def _is_word(item: Item) -> bool:
+    return isinstance(item, Fixed) and item.is_word
+
+
+def _trimmed(items: list[Item], make_passage: Callable[[Sequence[Item]], Passage]) -> list[Part]:
+    """One passage, with what is kept before and after it."""
+    texts = [index for index, item in enumerate(items) if plain_text([item]).strip() or _is_word(item)]
+    if not is_translatable(plain_text(items)):
+        return list(raw_parts(items))
+    first, end = texts[0], texts[-1] + 1
+    return [*raw_parts(items[:first]), make_passage(items[first:end]), *raw_parts(items[end:])]

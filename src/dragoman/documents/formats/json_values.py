@@ -1,0 +1,72 @@
+"""JSON files with the texts of a program: the values are translated, and the keys are kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from dragoman.documents.formats.characters import read_characters
+from dragoman.documents.formats.file import DocumentFile, PassageDocument
+from dragoman.documents.formats.items import Part, to_parts
+from dragoman.documents.formats.message_syntax import message_items
+from dragoman.documents.formats.passage import Passage
+from dragoman.errors import UserError
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|[^"{}\[\]]++')
+_CODE = re.compile(r"[\w#@-]+(?:[./:_][\w#@-]*)+|#[0-9a-fA-F]{3,8}|\S*[a-z][A-Z]\S*|[A-Z0-9_]*_[A-Z0-9_]*", re.ASCII)
+"""Names in programs, colors and paths."""
+
+
+def open_json(file: DocumentFile) -> PassageDocument:
+    """The strings of a JSON file.
+
+    Keys that start with @ contain notes (ARB), and so does all but "message" in files of browser extensions.
+
+    Raises:
+        UserError: It is not valid JSON.
+    """
+    characters = read_characters(file)
+    try:
+        content = json.loads(characters.text)
+    except ValueError as error:
+        raise UserError(f"{file.name}: not valid JSON ({error}); correct it, or export it again") from None
+    except RecursionError:
+        raise UserError(f"{file.name}: nested too deeply; simplify it") from None
+    only_ascii = characters.text.isascii() and "\\u" in characters.text
+    writing = file.writing(lambda text: json.dumps(text, ensure_ascii=only_ascii)[1:-1])
+    make_passage = partial(Passage, writing=writing)
+    parts: list[Part] = []
+    for token, is_text in _find_texts(characters.text, _is_extension(content)):
+        parts += ['"', *to_parts(message_items(token[1:-1], json.loads), make_passage), '"'] if is_text else [token]
+    return PassageDocument(parts, characters.encode)
+
+
+def _is_extension(content: Any) -> bool:
+    """Whether this is messages.json of a browser extension."""
+    return (
+        isinstance(content, dict)
+        and bool(content)
+        and all(isinstance(value, dict) and isinstance(value.get("message"), str) for value in content.values())
+    )
+
+
+def _find_texts(text: str, is_extension: bool) -> Iterator[tuple[str, bool]]:
+    """The tokens of a JSON text, and whether each is a string to translate."""
+    keys: list[str] = [""]  # of the values around this one
+    tokens = _TOKEN.findall(text)
+    for index, token in enumerate(tokens):
+        following = tokens[index + 1].lstrip() if index + 1 < len(tokens) else ""
+        if token in "{[":
+            keys.append("")
+        elif token in "}]":
+            keys.pop()
+        elif token.startswith('"') and following.startswith(":"):
+            keys[-1] = json.loads(token)
+        elif token.startswith('"'):
+            noted = any(key.startswith("@") for key in keys) or (is_extension and keys[2:] != ["message"])
+            yield token, not noted and not _CODE.fullmatch(json.loads(token))
+            continue
+        yield token, False

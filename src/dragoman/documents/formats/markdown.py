@@ -1,0 +1,89 @@
+"""Markdown files: code, URLs, HTML and the structure are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
+from markdown_it.token import Token
+
+from dragoman.documents.formats.characters import read_characters
+from dragoman.documents.formats.file import DocumentFile, PassageDocument
+from dragoman.documents.formats.front_matter import split_front_matter
+from dragoman.documents.formats.items import Item, Part, to_parts
+from dragoman.documents.formats.markdown_inline import InlineMismatchError, Line, inline_items
+from dragoman.documents.formats.passage import Passage
+from dragoman.errors import UserError
+
+_SPECIAL = re.compile(r"[\\`*\[\]|]|(?<!\w)_|_(?!\w)|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
+_BLOCK_START = re.compile(r"(\d*)([#>+.)-])(?=\s|#|$)")
+_DEFINITION = re.compile(r"^[ >]*\[([^\[\]^\r\n][^\[\]\r\n]*)\]:[ \t]*\S+[^\r\n]*", re.MULTILINE)
+"""The definition of a link. The parser itself does not find those that follow a footnote."""
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|$)")
+
+
+def open_markdown(file: DocumentFile) -> PassageDocument:
+    """The paragraphs, headings, list items, tables and image descriptions of a Markdown file.
+
+    Raises:
+        UserError: It is not text.
+    """
+    characters = read_characters(file)
+    front, body = split_front_matter(characters.text, file)
+    make_passage = partial(Passage, writing=file.writing(_escape, _escape_start))
+    try:
+        parts = list(_find_parts(body, make_passage))
+    except RecursionError:
+        raise UserError(f"{file.name}: nested too deeply; simplify it") from None
+    return PassageDocument([*front, *parts], characters.encode)
+
+
+def _find_parts(text: str, make_passage: Callable[[Sequence[Item]], Passage]) -> Iterator[Part]:
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
+    starts = [match.start() for match in _LINE.finditer(text)]
+    position = 0
+    known = {normalizeReference(label): {"title": "", "href": "#"} for label in _DEFINITION.findall(text)}
+    source = _DEFINITION.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    for token in parser.parse(source, {"references": known}):
+        if token.type != "inline" or token.map is None:
+            continue
+        lines = _locate(text, token, max(position, starts[token.map[0]]))
+        if not lines:
+            continue
+        try:
+            parts = to_parts(inline_items(text, lines, token.children or [], make_passage), make_passage)
+        except InlineMismatchError:  # written in a way that the parser changes, such as with tabs: kept
+            continue
+        yield text[position : lines[0].start]
+        yield from parts
+        position = lines[-1].end
+    yield text[position:]
+
+
+def _locate(text: str, token: Token, position: int) -> list[Line]:
+    """Where each line of an inline token is; nothing if one is not found."""
+    lines: list[Line] = []
+    for content in token.content.split("\n"):
+        content = content.strip()
+        found = text.find(content, position)
+        in_table = text.find(content.replace("|", "\\|"), position) if "|" in content else -1
+        if in_table >= 0 and (found < 0 or in_table <= found):
+            found, content = in_table, content.replace("|", "\\|")
+        if found < 0 or len(re.findall(r"\r\n|\n|\r", text[position:found])) > (1 if lines else 0):
+            return []
+        lines.append(Line(found, found + len(content)))
+        position = found + len(content)
+    return lines
+
+
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(lambda match: f"\\{match[0]}", text)
+
+
+def _escape_start(new: str, old: str) -> str:
+    """A translation that does not start a list or a heading."""
+    match = _BLOCK_START.match(new)
+    return f"{match[1]}\\{new[match.end(1) :]}" if match and not _BLOCK_START.match(old) else new

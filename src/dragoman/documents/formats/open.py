@@ -1,0 +1,95 @@
+"""Opening a document in any format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from dragoman.corpus.encodings import describe_content
+from dragoman.corpus.pair import Languages
+from dragoman.documents.formats.docx import open_docx
+from dragoman.documents.formats.epub import open_epub
+from dragoman.documents.formats.file import DocumentFile, OpenDocument
+from dragoman.documents.formats.html_file import open_html
+from dragoman.documents.formats.json_values import open_json
+from dragoman.documents.formats.markdown import open_markdown
+from dragoman.documents.formats.odt import open_odt
+from dragoman.documents.formats.po_targets import PoDocument
+from dragoman.documents.formats.pptx import open_pptx
+from dragoman.documents.formats.subtitles import open_srt, open_webvtt
+from dragoman.documents.formats.table import open_csv, open_tsv
+from dragoman.documents.formats.tmx_variants import open_tmx
+from dragoman.documents.formats.txt import open_txt
+from dragoman.documents.formats.xliff_targets import open_xliff
+from dragoman.documents.segment import SegmentedDocument
+from dragoman.errors import UserError, nearest
+
+DOCUMENT_FORMATS: dict[str, OpenDocument] = {
+    ".txt": open_txt,
+    ".md": open_markdown,
+    ".markdown": open_markdown,
+    ".html": open_html,
+    ".htm": open_html,
+    ".srt": open_srt,
+    ".vtt": open_webvtt,
+    ".po": PoDocument,
+    ".pot": PoDocument,
+    ".xliff": open_xliff,
+    ".xlf": open_xliff,
+    ".tmx": open_tmx,
+    ".json": open_json,
+    ".arb": open_json,
+    ".csv": open_csv,
+    ".tsv": open_tsv,
+    ".docx": open_docx,
+    ".pptx": open_pptx,
+    ".odt": open_odt,
+    ".epub": open_epub,
+}
+"""What opens a document, by suffix."""
+
+MAX_DOCUMENT_BYTES = 200_000_000
+
+_ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
+_REMEDIES = {
+    ".doc": "save it as .docx",
+    ".rtf": "save it as .docx",
+    ".ppt": "save it as .pptx",
+    ".pdf": "convert it to .docx, or extract its text",
+    ".xls": "save it as .csv",
+    ".xlsx": "save it as .csv",
+    ".ods": "save it as .csv",
+    ".mo": "translate the .po file",
+    ".zip": "extract it, and translate its files one by one",
+}
+
+
+def open_document(
+    data: bytes, name: str, languages: Languages, columns: Sequence[str] = (), whole_lines: bool = False
+) -> SegmentedDocument[bytes]:
+    """The segments of a document, which becomes the document with their translations.
+
+    Args:
+        data: The content of the file.
+        name: Its name, whose suffix is that of the format.
+        languages: Codes of the source and the target.
+        columns: The columns of a table to translate, by name or number; all if empty.
+        whole_lines: Do not split texts into sentences, for translators that were trained with several per line.
+
+    Raises:
+        UserError: Its format is not supported, or it is damaged, encrypted, not what its name says, or too large.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if suffix not in DOCUMENT_FORMATS:
+        supported = f"supported are {' '.join(DOCUMENT_FORMATS)}{nearest(suffix, DOCUMENT_FORMATS)}"
+        shown = f"{suffix} is" if suffix else "a name without a suffix is"
+        raise UserError(f"{name}: {shown} not supported; {_REMEDIES.get(suffix, supported)}")
+    if columns and suffix not in (".csv", ".tsv"):
+        raise UserError(f"{name}: only CSV and TSV files have columns to choose")
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise UserError(f"{name}: larger than {MAX_DOCUMENT_BYTES // 1_000_000} MB; divide the document")
+    if not data.strip():
+        raise UserError(f"{name}: is empty; choose another file")
+    if suffix not in _ARCHIVES and (content := describe_content(data[:8])):
+        raise UserError(f"{name}: is {content}")
+    return DOCUMENT_FORMATS[suffix](DocumentFile(data, name, languages, columns, whole_lines))

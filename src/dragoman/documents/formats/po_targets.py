@@ -1,0 +1,103 @@
+"""Message catalogs (PO): the missing translations are added and marked as fuzzy, for review by a translator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from dragoman.corpus.po_messages import read_messages
+from dragoman.documents.formats.characters import Characters, read_characters
+from dragoman.documents.formats.file import DocumentFile
+from dragoman.documents.plain_text import PlainText
+from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.errors import UserError
+
+_CHARSET = re.compile(rb"Content-Type:[^\n]*?charset=([\w.:-]+)", re.IGNORECASE)
+
+
+class PoDocument:
+    """The messages without a translation; their plural forms, comments and order are kept.
+
+    Raises:
+        UserError: It is not a PO file.
+    """
+
+    def __init__(self, file: DocumentFile) -> None:
+        self._file = file
+        self._texts = [
+            PlainText(text, file.languages[0], file.whole_lines)
+            for unit in _find_untranslated(_parse(file))
+            for text in _sources(unit)
+        ]
+        self.segments: Sequence[Segment] = [segment for text in self._texts for segment in text.segments]
+
+    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
+        """The file with the translation of each segment."""
+        remaining = iter(translations)
+        texts = (text.assemble(list(islice(remaining, len(text.segments)))) for text in self._texts)
+        store = _parse(self._file)
+        forms = _count_forms(store)
+        for unit in _find_untranslated(store):
+            translated = [next(texts) for _ in _sources(unit)]
+            unit.target = translated if len(translated) == 1 else _plural_forms(translated, forms)
+            unit.markfuzzy()
+        return bytes(store)
+
+
+def _parse(file: DocumentFile) -> Any:
+    """The file as translate-toolkit reads it, which is less strict than we are."""
+    from translate.storage.pypo import pofile
+
+    characters = _read(file)
+    messages = list(read_messages(characters.text.splitlines(), file.name))
+    try:
+        store: Any = pofile.parsestring(file.data)  # type: ignore[no-untyped-call]
+        same = sum(not unit.isobsolete() for unit in store.units) == len(messages)
+    except Exception as error:  # the library raises errors of many types
+        raise UserError(f"{file.name}: not a valid PO file ({error}); export it again") from None
+    if not same:
+        raise UserError(f"{file.name}: not a valid PO file; check it with: msgfmt -c {file.name}")
+    return store
+
+
+def _read(file: DocumentFile) -> Characters:
+    """The characters of a file, in the encoding that its header declares."""
+    declared = _CHARSET.search(file.data)
+    charset = declared[1].decode() if declared else "utf-8"
+    if charset.lower() in ("utf-8", "utf8", "us-ascii", "ascii", "charset"):
+        return read_characters(file)
+    try:
+        return Characters(file.data.decode(charset), charset)
+    except (LookupError, UnicodeError):
+        raise UserError(f"{file.name}: is not {charset}, which its header declares; save it as UTF-8") from None
+
+
+def _find_untranslated(store: Any) -> Iterator[Any]:
+    for unit in store.units:
+        if unit.istranslatable() and unit.source and not any(map(str, _targets(unit))):
+            yield unit
+
+
+def _targets(unit: Any) -> Sequence[Any]:
+    return unit.target.strings if unit.hasplural() else [unit.target]
+
+
+def _sources(unit: Any) -> list[str]:
+    """The message, and its plural form if it has one."""
+    return [str(text) for text in (unit.source.strings if unit.hasplural() else [unit.source])]
+
+
+def _count_forms(store: Any) -> int:
+    """The number of plural forms of the target language."""
+    count, _ = store.getheaderplural()
+    if count and str(count).isdecimal() and 1 <= int(count) <= 6:
+        return int(count)
+    return max((len(_targets(unit)) for unit in store.units if unit.hasplural()), default=2)
+
+
+def _plural_forms(translated: Sequence[str], count: int) -> list[str]:
+    """The first form is the translation of the singular, unless there is only one."""
+    singular, plural = translated[0], translated[-1]
+    return [singular, *[plural] * (count - 1)] if count > 1 else [plural]

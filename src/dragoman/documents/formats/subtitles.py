@@ -1,0 +1,101 @@
+"""Subtitles in SRT and WebVTT files."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from dragoman.documents.formats.characters import read_characters
+from dragoman.documents.formats.codes import Code, fold_codes
+from dragoman.documents.formats.file import DocumentFile, PassageDocument
+from dragoman.documents.formats.items import Fixed, Item, Part, Words, to_parts
+from dragoman.documents.formats.passage import Passage
+from dragoman.errors import UserError
+
+_TIME = r"(?:\d+:)?\d{1,2}:\d{1,2}[.,]\d{1,3}"
+_TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\r\n]*")
+_LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|$)")
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z]+)[^<>\r\n]*>|<(?:\d+:)?\d+:\d+\.\d+>|\{\\[^{}]*\}")
+_SPEAKER = re.compile(r"\s*(?:[-–—‐]\s*|[A-ZÄÖÜ][A-ZÄÖÜ ]+:\s)")
+
+
+def open_srt(file: DocumentFile) -> PassageDocument:
+    """The texts of SRT subtitles, whose lines are joined."""
+    return _open(file, lambda text: text, lambda text: text)
+
+
+def open_webvtt(file: DocumentFile) -> PassageDocument:
+    """The texts of WebVTT subtitles; notes, styles and regions are kept."""
+    if not read_characters(file).text.startswith("WEBVTT"):
+        raise UserError(f"{file.name}: is not WebVTT, because its first line is not WEBVTT; correct it")
+    return _open(file, html.unescape, partial(html.escape, quote=False))
+
+
+def _open(file: DocumentFile, decode: Callable[[str], str], encode: Callable[[str], str]) -> PassageDocument:
+    characters = read_characters(file)
+    make_passage = partial(Passage, writing=file.writing(encode, _break_lines))
+    parts: list[Part] = []
+    cues = 0
+    for lines, is_cue in _find_cues(characters.text):
+        cues += is_cue
+        parts += to_parts(fold_codes(list(_items(lines, decode))), make_passage) if is_cue else ["".join(lines)]
+    if not cues and characters.text.strip():
+        raise UserError(f"{file.name}: has no line such as 00:00:01,000 --> 00:00:02,000; it is not a subtitle file")
+    return PassageDocument(parts, characters.encode)
+
+
+def _find_cues(text: str) -> Iterator[tuple[list[str], bool]]:
+    """The lines of the file in groups, and whether each is the text of a cue."""
+    lines: list[str] = []
+    in_cue = False
+    for match in _LINE.finditer(text):
+        line, is_times = match[0], bool(_TIMES.fullmatch(match[1]))
+        if is_times or (in_cue and not match[1].strip()):
+            yield lines, in_cue
+            in_cue = is_times
+            if is_times:
+                yield [line], False
+            lines = [] if is_times else [line]
+        else:
+            lines.append(line)
+    yield lines, in_cue
+
+
+def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Item | Code]:
+    """The items of a cue. A line that starts with a dash or the name of a speaker is a text by itself."""
+    for number, line in enumerate(lines):
+        text = line.rstrip("\r\n")
+        speaker = _SPEAKER.match(text)
+        if number:
+            end = lines[number - 1][len(lines[number - 1].rstrip("\r\n")) :]
+            yield Fixed((end,), divides=True) if speaker else Words(end, " ")
+        start = speaker.end() if speaker else 0
+        if start:
+            yield Fixed((text[:start],), divides=True)
+        yield from _tagged(text[start:], decode)
+    if lines:
+        yield Fixed((lines[-1][len(lines[-1].rstrip("\r\n")) :],))
+
+
+def _tagged(text: str, decode: Callable[[str], str]) -> Iterator[Item | Code]:
+    position = 0
+    for match in _TAG.finditer(text):
+        yield Words(text[position : match.start()], decode(text[position : match.start()]))
+        yield Code(match[0], match["name"], not match["end"]) if match["name"] else Fixed((match[0],))
+        position = match.end()
+    yield Words(text[position:], decode(text[position:]))
+
+
+def _break_lines(new: str, old: str) -> str:
+    """The translation of a cue on as many lines as the cue had, of similar length."""
+    breaks = re.findall(r"\r\n|\n|\r", old)
+    for number, line_break in enumerate(breaks, start=1):
+        spaces = [match.start() for match in re.finditer(r" (?![^<]*>)", new)]
+        if not spaces:
+            break
+        wanted = len(new) * number / (len(breaks) + 1)
+        best = min(spaces, key=lambda position: abs(position - wanted))
+        new = new[:best] + line_break + new[best + 1 :]
+    return new

@@ -1,0 +1,73 @@
+"""Translation memories (TMX): the target language is added to the units that lack it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from dragoman.corpus.language_tags import find_language
+from dragoman.documents.formats.file import DocumentFile, PassageDocument
+from dragoman.documents.formats.inline_codes import code_items
+from dragoman.documents.formats.items import Part, to_parts
+from dragoman.documents.formats.passage import Passage
+from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, read_xml, xml_text
+from dragoman.errors import UserError
+
+
+def open_tmx(file: DocumentFile) -> PassageDocument:
+    """The units without a text in the target language.
+
+    Raises:
+        UserError: It is not TMX, or no unit has a text in the source language.
+    """
+    root, characters = read_xml(file)
+    units = list(root.find_all("tu"))
+    if not any(element.name == "tmx" for element in root.elements()):
+        raise UserError(f"{file.name}: is not a translation memory, because it contains no <tmx>; export it again")
+    found = {language for unit in units for language in _find_variants(unit)}
+    if units and find_language(file.languages[0], tuple(found)) is None:
+        raise UserError(
+            f"{file.name}: has no text in {file.languages[0]}, only in {', '.join(sorted(found)) or 'no language'}; "
+            "choose another translator"
+        )
+    return PassageDocument(list(_Tmx(file).parts(root.children)), characters.encode)
+
+
+class _Tmx:
+    def __init__(self, file: DocumentFile) -> None:
+        self._source, self._target = file.languages
+        self._make_passage = partial(Passage, writing=file.writing(encode_xml))
+
+    def parts(self, nodes: Sequence[XmlNode]) -> Iterator[Part]:
+        for node in nodes:
+            if isinstance(node, XmlText):
+                yield node.raw
+            elif node.name == "tu":
+                yield from self._unit(node)
+            else:
+                yield from (node.start, *self.parts(node.children), node.end)
+
+    def _unit(self, unit: XmlElement) -> Iterator[Part]:
+        variants = _find_variants(unit)
+        source, target = (find_language(language, tuple(variants)) for language in (self._source, self._target))
+        if source is None or (target is not None and target != source):
+            yield raw_xml([unit])
+            return
+        last = unit.children.index(unit.elements("tuv")[-1]) + 1
+        segment = variants[source].elements("seg")[0]
+        parts = to_parts(code_items(segment.children), self._make_passage)
+        space = unit.children[0].raw if isinstance(unit.children[0], XmlText) else ""
+        start = f'{space}<tuv xml:lang="{self._target}">{segment.start}'
+        yield from (unit.start, raw_xml(unit.children[:last]), start, *parts, f"{segment.end}</tuv>")
+        yield from (raw_xml(unit.children[last:]), unit.end)
+
+
+def _find_variants(unit: XmlElement) -> dict[str, XmlElement]:
+    """The first variant of each language that has a text."""
+    variants: dict[str, XmlElement] = {}
+    for variant in unit.elements("tuv"):
+        language = variant.attributes.get("xml:lang") or variant.attributes.get("lang") or ""
+        segments = variant.elements("seg")
+        if language and segments and xml_text(segments[0]).strip():
+            variants.setdefault(language, variant)
+    return variants

@@ -1,0 +1,222 @@
+"""Translated documents, read by other programs: all texts are translated, and everything else is as it was."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+from samples import CSV, EXTENSION, HTML, JSON, MARKDOWN, PO, SAMPLES, SRT, TMX, TSV, VTT, XLIFF_1, XLIFF_2
+from translators import assemble, translate_shuffled, translate_upper
+
+from dragoman.documents.formats import open_document
+from dragoman.errors import UserError
+
+LANGUAGES = ("de", "en")
+
+
+def translated(data: str, name: str, *columns: str) -> str:
+    """The document with all words in upper case."""
+    return assemble(open_document(data.encode(), name, LANGUAGES, columns), translate_upper).decode()
+
+
+def upper(text: str) -> str:
+    """The text as the translator writes it."""
+    return " ".join(word if re.search(r"\{\w*\}", word) else word.upper() for word in text.split(" "))
+
+
+def html_of(markdown: str) -> str:
+    body = re.sub(r"\A---\n.*?\n---\n", "", markdown, flags=re.DOTALL).replace("\n[ref]:", "\n\n[ref]:")
+    return str(MarkdownIt("commonmark").enable("table").render(body))
+
+
+def test_markdown_keeps_its_structure_and_translates_all_text() -> None:
+    text = translated(MARKDOWN, "a.md")
+    before, after = (re.sub(r' alt="[^"]*"', "", html_of(each)) for each in (MARKDOWN, text))
+    assert re.findall(r"<[^<>]*>", before) == re.findall(r"<[^<>]*>", after)
+    kept = r"<code.*?</code>|<div.*?</div>|\$.*?\$|\{.*?\}|<[^<>]*>|https://b.de|&\w+;"
+    assert not re.search(r"[a-zäöü]", re.sub(kept, "", after, flags=re.DOTALL))
+    assert "![BILD VOM HUND](hund_1.png)" in text
+    for part in ("`dem_code()`", '(https://a.de/x_(y) "Titel")', "{#hund}", "$a_1 + b$", "{{ variable }}", "\\*STERN\\*"):
+        assert part in text
+    assert "[REF][ref]" in text, "a link by its text still finds its definition"
+
+
+def test_front_matter_keeps_its_keys() -> None:
+    lines = translated(MARKDOWN, "a.md").splitlines()[:5]
+    assert lines == ["---", 'title: "DER HUND"', "tags: [hund, tier]", 'description: "EIN \\"KURZER\\" TEXT"', "---"]
+
+
+@pytest.mark.parametrize(("text", "name"), [(SRT, "a.srt"), (VTT, "a.vtt")])
+def test_subtitles_keep_times_tags_and_number_of_lines(text: str, name: str) -> None:
+    after = translated(text, name)
+    assert len(text.splitlines()) == len(after.splitlines())
+    for before_line, line in zip(text.splitlines(), after.splitlines(), strict=True):
+        if "-->" in before_line or "WEBVTT" in before_line or "Notiz" in before_line or "::cue" in before_line:
+            assert line == before_line
+    assert re.findall(r"<[^<>]*>|\{\\an8\}", text) == re.findall(r"<[^<>]*>|\{\\an8\}", after)
+    assert "BELLT" in after or "HUNDE &amp; KATZEN" in after
+
+
+def test_json_keeps_keys_numbers_and_messages() -> None:
+    def walk(value: Any) -> Any:
+        if isinstance(value, list):
+            return (
+                [(key, walk(each)) for key, each in value]
+                if value and isinstance(value[0], tuple)
+                else list(map(walk, value))
+            )
+        return upper(value) if isinstance(value, str) else value
+
+    before, after = (json.loads(each, object_pairs_hook=list) for each in (JSON, translated(JSON, "a.json")))
+    kept = {"key", "color", "url", "@title", "plural", "next"}
+    for (key, value), (new_key, new_value) in zip(before, after, strict=True):
+        assert key == new_key
+        if key == "menu":
+            assert new_value == [("open", "DATEI ÖFFNEN …"), *value[1:]]
+        else:
+            assert new_value == (
+                value if key in kept - {"plural", "next"} else new_value if key in kept else walk(value)
+            )
+    new = dict(after)
+    assert new["plural"] == "{count, plural, =0 {KEINE DATEI} one {# DATEI} other {# DATEIEN IN {folder}}} GEFUNDEN"
+    assert new["next"] == "SIEHE $t(menu.open), {{name}}"
+    assert _without_strings(JSON) == _without_strings(translated(JSON, "a.json")), "the same white space"
+
+
+def _without_strings(text: str) -> str:
+    return re.sub(r'"(?:[^"\\]|\\.)*"', "", text)
+
+
+def test_only_messages_of_extensions_are_translated() -> None:
+    before, after = json.loads(EXTENSION), json.loads(translated(EXTENSION, "messages.json"))
+    assert after["hello"].pop("message") == "HALLO $NAME$, WELT"
+    del before["hello"]["message"]
+    assert before == after
+
+
+def rows(text: str, delimiter: str = ";") -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+
+
+def test_chosen_columns_of_a_table_are_translated() -> None:
+    before = rows(CSV)
+    for columns in (["beschreibung"], ["3"]):
+        after = rows(translated(CSV, "a.csv", *columns))
+        assert [row[:2] for row in after] == [row[:2] for row in before]
+        assert after[1][2] == 'ER SAGT "WAU". DANN\nLÄUFT ER.'
+        assert [row[2] for row in after[2:]] == [row[2] for row in before[2:]], "a URL and a number"
+    assert after[0][2] == "BESCHREIBUNG", "a number does not say that there is a header"
+    assert rows(translated(CSV, "a.csv"))[0] == before[0], "single words above longer texts are a header"
+    assert rows(translated(CSV, "a.csv"))[1][1] == "HUND; GROSS"
+
+
+def test_unknown_column_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UserError, match="no column 'beschreibun', only id, name, beschreibung; did you mean"):
+        open_document(CSV.encode(), "a.csv", LANGUAGES, ["beschreibun"])
+    with pytest.raises(UserError, match="only CSV and TSV"):
+        open_document(b"x", "a.txt", LANGUAGES, ["x"])
+
+
+def test_tsv_keeps_quotation_marks_in_the_text() -> None:
+    after = translated(TSV, "a.tsv").splitlines()
+    assert after[0] == "key\ttext"
+    assert [line.split("\t")[1] for line in after[1:]] == ["EIN HUND LÄUFT", '5 "ZOLL" LANG']
+
+
+def test_html_is_translated() -> None:
+    after = translated(HTML, "a.html")
+    assert re.findall(r"</?\w+", HTML) == re.findall(r"</?\w+", after)
+    assert "run()" in after
+    assert "Bleibt" in after
+    assert "EIN <b>GROSSER</b> HUND" in after
+
+
+def test_po_is_filled_and_marked_as_fuzzy() -> None:
+    from translate.storage.pypo import pofile
+
+    before, after = pofile.parsestring(PO.encode()), pofile.parsestring(translated(PO, "de.po").encode())
+    assert len(before.units) == len(after.units)
+    for old, new in zip(before.units, after.units, strict=True):
+        assert (old.source, old.getnotes(), old.getlocations(), old.getcontext()) == (
+            new.source,
+            new.getnotes(),
+            new.getlocations(),
+            new.getcontext(),
+        )
+        if old.istranslatable() and not any(map(str, old.target.strings if old.hasplural() else [old.target])):
+            assert new.isfuzzy()
+            sources = [str(each) for each in (old.source.strings if old.hasplural() else [old.source])]
+            targets = [str(each) for each in (new.target.strings if new.hasplural() else [new.target])]
+            assert targets == ["\n".join(map(upper, source.split("\n"))) for source in sources]
+        else:
+            assert str(old) == str(new)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_plural_forms_are_those_of_the_target_language(number: int) -> None:
+    after = translated(PO.replace("nplurals=2", f"nplurals={number}"), "de.po")
+    forms = re.findall(r'msgstr\[\d\] "(.*)"', after)
+    assert forms == {1: ["%D DATEIEN"], 3: ["%D DATEI", "%D DATEIEN", "%D DATEIEN"]}[number]
+
+
+@pytest.mark.parametrize(("text", "name"), [(XLIFF_1, "a.xlf"), (XLIFF_2, "a.xliff")])
+def test_xliff_targets_are_filled_with_all_codes(text: str, name: str) -> None:
+    from lxml import etree
+
+    for translate in (translate_upper, translate_shuffled):
+        document = open_document(text.encode(), name, LANGUAGES)
+        root = etree.fromstring(assemble(document, translate))
+        for target in root.iter("{*}target"):
+            sources = [each for each in target.getparent() if etree.QName(each).localname in ("source", "seg-source")]
+            if target.text in ("Done", "Fertig"):
+                continue
+            codes = [
+                sorted((etree.QName(each).localname, *each.attrib.values()) for each in side.iterdescendants())
+                for side in (sources[-1], target)
+            ]
+            assert codes[0] == codes[1]
+            if translate is translate_upper:
+                assert _visible(target) == upper(_visible(sources[-1]))
+        states = [each.get("state") for each in root.iter("{*}target", "{*}segment")]
+        assert ("final" in states) and (("needs-review-translation" in states) or ("translated" in states))
+        assert "Bleibt" in etree.tostring(root, encoding="unicode")
+
+
+def _visible(element: Any) -> str:
+    """The text of a segment without that of codes."""
+    inner = (
+        ("" if each.tag.endswith(("bpt", "ept", "ph")) else _visible(each)) + (each.tail or "") for each in element
+    )
+    return (element.text or "") + "".join(inner)
+
+
+def test_languages_of_xliff_are_checked() -> None:
+    with pytest.raises(UserError, match="from de-DE to en, but the translator is from fr to en"):
+        open_document(XLIFF_1.encode(), "a.xlf", ("fr", "en"))
+
+
+def test_memory_gets_the_missing_language() -> None:
+    from lxml import etree
+
+    root = etree.fromstring(translated(TMX, "a.tmx").encode())
+    first, second = root.iter("tu")
+    languages = [each.get("{http://www.w3.org/XML/1998/namespace}lang") for each in first.iter("tuv")]
+    assert languages == ["de-DE", "fr", "en"]
+    source, _, target = (each.find("seg") for each in first.iter("tuv"))
+    assert [each.tag for each in source] == [each.tag for each in target]
+    assert len(list(second)) == 2
+    with pytest.raises(UserError, match="has no text in it, only in EN, de, de-DE, fr"):
+        open_document(TMX.encode(), "a.tmx", ("it", "en"))
+
+
+@pytest.mark.parametrize(("name", "data"), SAMPLES, ids=[name for name, _ in SAMPLES])
+def test_shuffled_words_lose_nothing(name: str, data: bytes) -> None:
+    """A translation in another order opens again, and has the same number of paragraphs."""
+    document = open_document(data, name, LANGUAGES)
+    again = open_document(assemble(document, translate_shuffled), name, LANGUAGES)
+    assert again.segments
