@@ -259,8 +259,8 @@ def test_errors_appear_next_to_the_text(browser: Any, real_server: Running) -> N
 
 def drop(page: Any, name: str, content: str) -> None:
     """Drop a file on the page."""
-    script = "([name, content]) => { const data = new DataTransfer(); data.items.add(new File([content], name)); return data; }"
-    data = page.evaluate_handle(script, [name, content])
+    data = page.evaluate_handle("new DataTransfer()")
+    data.evaluate("(data, [name, content]) => data.items.add(new File([content], name))", [name, content])
     page.dispatch_event("#files", "dragover", {"dataTransfer": data})
     assert page.locator("body.dragging").count() == 1
     page.dispatch_event("#files", "drop", {"dataTransfer": data})

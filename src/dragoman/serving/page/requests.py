@@ -9,14 +9,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 
 from dragoman.documents.joining import join_translations
-from dragoman.documents.plain_text import PlainText
+from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
 from dragoman.errors import UserError
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.libretranslate import AUTO, require_parameter
 from dragoman.serving.limits import while_connected
-from dragoman.serving.models import Route, ServedModel
+from dragoman.serving.models import Route
 from dragoman.serving.page.words import PrefixedSegment, SegmentInWords, WordTranslator
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import service_of
@@ -74,7 +74,7 @@ async def translate_words(request: Request) -> JSONResponse:
     route, language, confidence = asked.route()
     reply: dict[str, Any] = {"detectedLanguage": {"language": language, "confidence": round(100 * confidence, 1)}}
     if words := _single(route):
-        spans = _spans(asked.text, route[0])
+        spans = list(find_text_spans(asked.text, route[0].source, route[0].whole_lines))
         sentences = [asked.text[start:end] for start, end in spans]
         found = await asked.run(
             words.translate, [PrefixedSegment(sentence, prefix=prefixes.get(sentence, "")) for sentence in sentences]
@@ -109,10 +109,6 @@ async def inspect_sentence(request: Request) -> HTMLResponse:
 
 def _single(route: Route) -> WordTranslator | None:
     return route[0].words if len(route) == 1 else None
-
-
-def _spans(text: str, model: ServedModel) -> list[tuple[int, int]]:
-    return PlainText(text, model.source, model.whole_lines).spans
 
 
 def _describe(text: str, spans: Sequence[tuple[int, int]], found: Sequence[TranslatedSegment]) -> Iterator[Any]:
