@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import socket
+import sys
+from importlib.util import find_spec
 from typing import Any
 
 import h11
@@ -10,14 +14,36 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from dragoman.errors import UserError
 from dragoman.settings.serving import Serving
 
 _SECONDS_TO_READ_REPLY = 1.0
 
 
 def run_server(app: Starlette, settings: Serving, host: str, port: int) -> None:
-    """Answer requests until SIGTERM or SIGINT; then finish those that have begun."""
-    uvicorn.Server(server_config(app, settings, host, port)).run()
+    """Answer requests until SIGTERM or SIGINT; then finish those that have begun.
+
+    Raises:
+        UserError: The port cannot be used.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=settings.connections)
+    except OSError as error:
+        raise UserError(f"--host {host} --port {port}: cannot listen there: {error.strerror or error}") from error
+    _allow_many_files()
+    print(f"dragoman: http://{host}:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # uvicorn raises the signal again when it has stopped
+    uvicorn.Server(server_config(app, settings, host, port)).run(sockets=[listener])
+
+
+def _allow_many_files() -> None:
+    """Allow as many open files, and so connections, as the system allows."""
+    if find_spec("resource"):  # Windows has none
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def server_config(app: Starlette, settings: Serving, host: str, port: int) -> uvicorn.Config:

@@ -14,7 +14,8 @@ _BORDER = "_"  # before and after each word
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*")
 _READ = 1000  # characters of a text; more do not change the answer
 _DEPENDENCE = 4.0  # each letter is in four n-grams, which are not independent evidence
-_FOREIGN = 0.6  # share of unknown n-grams of two letters and more from which on a text is in no known language
+_MIN_KNOWN, _MIN_KNOWN_LONGEST = 0.4, 0.25  # share of known n-grams below which a text is in no known language
+_ENOUGH = 20  # n-grams of four letters; in shorter texts, those of two and three letters count too
 
 Profile = Mapping[str, float]
 """Log-probabilities of the most frequent n-grams of a language."""
@@ -54,7 +55,7 @@ class LanguageClassifier:
 
     def __init__(self, counts: Mapping[str, Mapping[str, int]]) -> None:
         self._profiles: dict[str, Profile] = {language: _log_probabilities(each) for language, each in counts.items()}
-        self._floors = {language: min(profile.values()) - math.log(2) for language, profile in self._profiles.items()}
+        self._floor = min(min(profile.values(), default=0.0) for profile in self._profiles.values()) - math.log(2)
 
     def probabilities(self, text: str) -> dict[str, float]:
         """The probability of each language, the highest first; empty if the text is in none of them."""
@@ -65,7 +66,7 @@ class LanguageClassifier:
         if not grams or self._is_foreign(grams):
             return {}
         scores = {
-            language: sum(times * profile.get(gram, self._floors[language]) for gram, times in known.items())
+            language: sum(times * profile.get(gram, self._floor) for gram, times in known.items())
             for language, profile in self._profiles.items()
         }
         best = max(scores.values())
@@ -74,10 +75,14 @@ class LanguageClassifier:
         return {language: weight / total for language, weight in sorted(weights.items(), key=lambda one: -one[1])}
 
     def _is_foreign(self, grams: Counter[str]) -> bool:
-        """Whether no profile contains most of the n-grams."""
-        longer = {gram: times for gram, times in grams.items() if len(gram) > 1}
-        known = (sum(times for gram, times in longer.items() if gram in profile) for profile in self._profiles.values())
-        return max(known) < (1 - _FOREIGN) * sum(longer.values())
+        """Whether every profile lacks most of the longer n-grams."""
+        longest = {gram: times for gram, times in grams.items() if len(gram) == LONGEST}
+        enough = sum(longest.values()) >= _ENOUGH
+        counted = longest if enough else {gram: times for gram, times in grams.items() if len(gram) > 1}
+        known = (
+            sum(times for gram, times in counted.items() if gram in profile) for profile in self._profiles.values()
+        )
+        return max(known) < (_MIN_KNOWN_LONGEST if enough else _MIN_KNOWN) * sum(counted.values())
 
 
 def _log_probabilities(counts: Mapping[str, int]) -> dict[str, float]:
