@@ -43,7 +43,7 @@ export function showWords(text, reply, prefixes) {
   if (first) first.tabIndex = 0;
 }
 
-/** Fill an element with characters; those of each place, [start, end, …], become an element of their own. */
+/** Fill an element with characters; each place, [start, end, …], becomes a separate element. */
 function fill(parent, characters, places) {
   const nodes = [], words = new Map();
   let last = 0;

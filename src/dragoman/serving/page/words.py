@@ -32,7 +32,7 @@ class PrefixedSegment(Segment):
 
 
 @dataclass(frozen=True)
-class Word:
+class TargetWord:
     """A word of a translation: its characters, and its probability given the words before it."""
 
     start: int
@@ -44,7 +44,7 @@ class Word:
 class SegmentInWords(TranslatedSegment):
     """The translation of a segment with its words."""
 
-    words: tuple[Word, ...] = ()
+    words: tuple[TargetWord, ...] = ()
 
 
 class WordTranslator:
@@ -75,12 +75,12 @@ class WordTranslator:
             for each, own_links, own_words in zip(found, links, words, strict=True)
         ]
 
-    def _words(self, sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[Word, ...]]:
+    def _words(self, sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[TargetWord, ...]]:
         pairs = read_words(self._bundle, sources, targets)
         ids = [source.ids for source, _ in pairs], [target.ids for _, target in pairs]
         for (_, target), scores in zip(pairs, score_targets(self._model, self._bundle, *ids), strict=True):
             values = target.shares @ scores.log_probabilities[:-1]  # a token of two words counts for both in part
-            yield tuple(Word(*span, math.exp(value)) for span, value in zip(target.words, values, strict=True))
+            yield tuple(TargetWord(*span, math.exp(value)) for span, value in zip(target.words, values, strict=True))
 
     def replace_word(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """Translations that begin with the prefix of a segment, each with another word after it, the likeliest first.
@@ -104,10 +104,10 @@ class WordTranslator:
         texts = [self._search.translation(sources[0], each).text for each in hypotheses]
         pairs = read_words(self._bundle, [text] * len(texts), texts)
         before = read_words(self._bundle, [text], [prefix])[0][1].spellings
-        found: dict[str, tuple[str, Word]] = {}
+        found: dict[str, tuple[str, TargetWord]] = {}
         for other, (_, words), (_, probability) in zip(texts, pairs, likeliest, strict=True):
             if words.spellings[: len(before)] == before and len(words.words) > len(before):
-                word = Word(*words.words[len(before)], probability)
+                word = TargetWord(*words.words[len(before)], probability)
                 found.setdefault(words.spellings[len(before)], (other, word))
         return SegmentInWords(
             prefix, alternatives=tuple(other for other, _ in found.values()), words=tuple(w for _, w in found.values())
