@@ -9,7 +9,7 @@ const documents = document.getElementById("documents");
  *  @param formats the suffixes that the server supports
  *  @param languages returns `source` and `target` */
 export function startFiles(formats, languages) {
-  document.getElementById("formats").textContent = `(${formats.map((suffix) => suffix.slice(1)).join(", ")})`;
+  document.getElementById("formats").textContent = formats.map((suffix) => suffix.slice(1)).join(", ");
   document.getElementById("choose").addEventListener("click", () => chosen.click());
   chosen.accept = formats.join(",");
   chosen.addEventListener("change", () => {
@@ -34,7 +34,7 @@ function translateFile(file, languages) {
   for (const [name, value] of Object.entries({ ...languages, api_key: apiKey(), file })) form.append(name, value);
   const request = new XMLHttpRequest();
   request.responseType = "json";
-  request.upload.addEventListener("progress", ({ loaded, total }) => row.show(`Uploading`, loaded / total));
+  request.upload.addEventListener("progress", ({ loaded, total }) => row.show("Uploading …", loaded / total));
   request.upload.addEventListener("load", () => row.show("Translating …"));
   request.addEventListener("loadend", () => {
     const address = request.response?.translatedFileUrl;

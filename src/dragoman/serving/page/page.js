@@ -79,6 +79,7 @@ function edited() {
 async function translate(focused = -1) {
   clearTimeout(timer);
   request?.abort();
+  if (!to.value) return; // `start` translates as soon as it knows the languages
   const text = source.value;
   if (!text.trim()) return show(text, null);
   const own = (request = new AbortController());
