@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench bench-decoding bench-training crash-test robustness mutation docs browser clean
+.PHONY: quickstart test check bench bench-decoding bench-serving bench-training crash-test robustness mutation docs browser clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -22,7 +22,7 @@ check: .venv/extras
 
 bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
-	@for benchmark in $(filter-out benchmarks/own_text.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
+	@for benchmark in $(filter-out benchmarks/own_text.py benchmarks/serving.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
 
 # Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of four kinds.
 crash-test: .venv/installed
@@ -45,6 +45,11 @@ CORPUS ?= captions:test
 bench-decoding: .venv/extras
 	test -e $(BUNDLE) || $(MAKE) quickstart
 	$(BIN)/python benchmarks/decoding.py $(BUNDLE) --corpus $(CORPUS)
+
+# Measures the server, then LibreTranslate with the same weights: make bench-serving BUNDLE=runs/mine CORPUS=multi30k:val
+bench-serving: .venv/extras .venv-peers/libretranslate
+	test -e $(BUNDLE) || $(MAKE) quickstart
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/serving.py $(BUNDLE) --corpus $(CORPUS) --libretranslate .venv-peers/libretranslate
 
 # Compares training with other programs, each in a separate environment.
 bench-training: .venv/extras .venv-peers/installed
@@ -74,6 +79,10 @@ clean:
 .venv/extras: .venv/installed
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[ctranslate2,huggingface,onnx,argos]'
 	@touch $@
+
+.venv-peers/libretranslate:
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet libretranslate==1.9.6 onnx
 
 # Training in these programs needs only a part of their dependencies, and all of them cannot be installed together.
 .venv-peers/installed: constraints.txt
