@@ -46,10 +46,10 @@ bench-decoding: .venv/extras
 	test -e $(BUNDLE) || $(MAKE) quickstart
 	$(BIN)/python benchmarks/decoding.py $(BUNDLE) --corpus $(CORPUS)
 
-# Measures the server, then LibreTranslate with the same weights: make bench-serving BUNDLE=runs/mine CORPUS=multi30k:val
-bench-serving: .venv/extras .venv-peers/libretranslate
+# Measures the server: make bench-serving BUNDLE=runs/mine CORPUS=multi30k:val
+bench-serving: .venv/extras
 	test -e $(BUNDLE) || $(MAKE) quickstart
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/serving.py $(BUNDLE) --corpus $(CORPUS) --libretranslate .venv-peers/libretranslate
+	$(BIN)/python benchmarks/serving.py $(BUNDLE) --corpus $(CORPUS)
 
 # Compares training with other programs, each in a separate environment.
 bench-training: .venv/extras .venv-peers/installed
@@ -79,10 +79,6 @@ clean:
 .venv/extras: .venv/installed
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[ctranslate2,huggingface,onnx,argos]'
 	@touch $@
-
-.venv-peers/libretranslate:
-	$(PYTHON) -m venv $@
-	$@/bin/python -m pip install --quiet libretranslate==1.9.6 onnx
 
 # Training in these programs needs only a part of their dependencies, and all of them cannot be installed together.
 .venv-peers/installed: constraints.txt
