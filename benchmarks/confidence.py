@@ -33,14 +33,16 @@ def main() -> None:
     arguments = parser.parse_args()
     translator = dragoman.load(arguments.bundle, device="cpu", engine=arguments.engine)
     data = translator.bundle.recipe.data
-    languages = {"source_language": data.source_language, "target_language": data.target_language}
+    source, target = data.source_language, data.target_language
     confidence = read_confidence(translator.bundle.confidence)
     if arguments.calibrate:
-        confidence = calibrate(translator, list(read_corpus(arguments.calibrate, **languages)))
+        other = read_corpus(arguments.calibrate, source_language=source, target_language=target)
+        confidence = calibrate(translator, list(other))
     if confidence is None:
         parser.error("this bundle stores no confidence; use --calibrate")
     print(confidence)
-    pairs = list(islice(read_corpus(arguments.corpus, **languages), arguments.sentences))
+    corpus = read_corpus(arguments.corpus, source_language=source, target_language=target)
+    pairs = list(islice(corpus, arguments.sentences))
     translations = list(translator.stream(pair.source for pair in pairs))
     good = np.array(are_good([str(each) for each in translations], [pair.target for pair in pairs]), dtype=float)
     values = np.array([confidence.estimate(each.log_probabilities) or 0.0 for each in translations])

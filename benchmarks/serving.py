@@ -2,8 +2,8 @@
 
     python benchmarks/serving.py runs/mine --corpus multi30k:val
 
-Every client is a thread that sends one request after another. All sentences of a measurement are distinct, so nothing is
-translated twice. Another server with LibreTranslate's protocol is measured in the same way with --url.
+Every client is a thread that sends one request after another. All sentences of a measurement are distinct, so nothing
+is translated twice. Another server with LibreTranslate's protocol is measured in the same way with --url.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def wait_for(port: int) -> None:
 
 
 def distinct(sentences: list[str]) -> Iterator[str]:
-    """Sentences without end, none twice: from the second round on, two sentences are exchanged at their middle words."""
+    """Sentences without end, none twice: from the second round on, each is half of one and half of another."""
     yield from sentences
     for distance in itertools.count(1):
         for index, sentence in enumerate(sentences):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dragoman.documents.translate import TextTranslator
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:
@@ -111,8 +112,10 @@ def test_json_lines_contain_all_fields(
     options = ("--json", "--set", "decoding.n_best=2", *engine)
     outcome = command("translate", finished_run, "--input", source, *options)
     settings = translator.decoding.model_copy(update={"n_best": 2})
-    translations = Translator(translator.bundle, settings)(source.read_text().splitlines())
-    assert [json.loads(line) for line in outcome.out.splitlines()] == [asdict(each) for each in translations]
+    chosen, lines = Translator(translator.bundle, settings), source.read_text().splitlines()
+    assert [json.loads(line) for line in outcome.out.splitlines()] == [
+        asdict(each) for each in TextTranslator(chosen).stream(lines)
+    ]
 
 
 def test_alternatives_follow_on_the_same_line(finished_run: Path, command: Command, translator: Translator) -> None:

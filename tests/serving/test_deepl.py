@@ -14,7 +14,8 @@ def test_texts_keep_their_order_whatever_form_they_have(server: Running) -> None
     texts = ["Ein Hund.", "Eine Frau. Ein Mann.", ""]
     wanted = ["en[Ein Hund.]", "en[Eine Frau.] en[Ein Mann.]", ""]
     body: dict[str, Any] = {"text": texts, "source_lang": "DE", "target_lang": "EN-US"}
-    for sent in ({"json": body}, {"data": body}):
+    ways: list[dict[str, Any]] = [{"json": body}, {"data": body}]
+    for sent in ways:
         reply = httpx.post(f"{server.url}/v2/translate", **sent).json()
         assert [each["text"] for each in reply["translations"]] == wanted
         assert {each["detected_source_language"] for each in reply["translations"]} == {"DE"}
@@ -89,3 +90,13 @@ def test_a_document_that_cannot_be_translated_has_an_error(server: Running) -> N
     assert state["status"] == "error"
     assert "not supported" in state["message"]
     assert httpx.post(f"{url}/result", data=key).status_code == 404
+
+
+def test_glossaries_are_refused_clearly(server: Running) -> None:
+    assert httpx.get(f"{server.url}/v2/glossaries").json() == {"glossaries": []}
+    assert httpx.get(f"{server.url}/v2/glossary-language-pairs").json() == {"supported_languages": []}
+    body = {"text": ["Ein Hund."], "source_lang": "DE", "target_lang": "EN", "glossary_id": "x"}
+    for path in ("/v2/translate", "/v2/glossaries"):
+        reply = httpx.post(f"{server.url}{path}", json=body)
+        assert reply.status_code == 400
+        assert "glossaries" in reply.json()["message"]

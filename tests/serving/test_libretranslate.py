@@ -126,11 +126,9 @@ def test_keys(start_server: StartServer) -> None:
     )
     wrong = httpx.post(f"{locked.url}/translate", json=TEXT | {"api_key": key[:-1]})
     assert (wrong.status_code, wrong.json()["error"]) == (403, "Invalid API key")
-    for sent in (
-        {"json": TEXT | {"api_key": key}},
-        {"params": TEXT | {"api_key": key}},
-        {"data": TEXT | {"api_key": key}},
-    ):
+    with_key = TEXT | {"api_key": key}
+    ways: list[dict[str, Any]] = [{"json": with_key}, {"params": with_key}, {"data": with_key}]
+    for sent in ways:
         assert httpx.post(f"{locked.url}/translate", **sent).json()["translatedText"] == ANSWER
     assert httpx.get(f"{locked.url}/frontend/settings").json()["keyRequired"] is True
 
@@ -205,3 +203,11 @@ def test_wrong_files_get_a_message(server: Running, name: str, content: bytes, m
 def test_other_sites_may_use_the_server(server: Running) -> None:
     reply = httpx.post(f"{server.url}/translate", json=TEXT, headers={"origin": "https://example.org"})
     assert reply.headers["access-control-allow-origin"] == "*"
+
+
+def test_the_specification_lists_operations_that_exist(server: Running) -> None:
+    specification = httpx.get(f"{server.url}/spec").json()
+    assert specification["swagger"] == "2.0"
+    for path, operations in specification["paths"].items():
+        for method in operations:
+            assert httpx.request(method, f"{server.url}{path}").status_code not in (404, 405)

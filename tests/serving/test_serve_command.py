@@ -74,7 +74,8 @@ def test_bundles_are_replaced_and_the_server_stops_without_losing_a_request(
     bundle: Path, tmp_path: Path, finished_run: Path
 ) -> None:
     expected = {text: each.text for text, each in zip(TEXTS, load(finished_run)(TEXTS), strict=True)}
-    stop, answers = threading.Event(), []
+    stop = threading.Event()
+    answers: list[tuple[str, httpx.Response]] = []
 
     def ask(number: int) -> None:
         while not stop.is_set():
@@ -109,8 +110,8 @@ def test_bundles_are_replaced_and_the_server_stops_without_losing_a_request(
         )
         time.sleep(0.3)  # for the request to arrive
         process.terminate()
-        reply = slow.getresponse()
-        assert (reply.status, bool(reply.read())) == (200, True), "open requests are finished"
+        response = slow.getresponse()
+        assert (response.status, bool(response.read())) == (200, True), "open requests are finished"
         assert process.wait(30) == 0
 
 

@@ -98,7 +98,7 @@ def translate(
         shown = sys.stderr.isatty() and not (texts or chosen.typed or file.isatty())
         for translation in with_progress(translations, shown):
             truncated += translation.truncated
-            faulty += bool(translation.problems)
+            faulty += any(": " in problem for problem in translation.problems)  # it names a span
             file.write((to_json(translation) if as_json else to_line(translation)) + "\n")
             if chosen.typed:
                 file.flush()

@@ -53,5 +53,5 @@ def _joined_boundaries(text: str, language: str) -> Iterator[tuple[int, int]]:
 
 
 def _continues(text: str, start: int, end: int) -> bool:
-    """Whether a sentence goes on in lower case, in a text that is not written in lower case; "“No!” she said"."""
+    """Whether the next letter is in lower case, as in "“No!” she said", in a text that is not all in lower case."""
     return text[end : end + 1].islower() and not text[start:end].islower()

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 from dragoman.doctor.input.text_warnings import MUCH_LONGER
 from dragoman.doctor.input.training_text import read_training_text
+from dragoman.doctor.output.sentence_checks import check_sentence
+from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_translations
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import has_words, split_sentences
+from dragoman.evaluation.confidence import read_confidence
 from dragoman.explanation.alignment import align
-from dragoman.text.masked_text import mask_texts
+from dragoman.text.masked_text import mask_texts, masking_of
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator, windows
 
-PARAGRAPHS = 0.25
+PARAGRAPHS = 0.1
 """Bundles are not given single sentences if at least this share of their training lines has several."""
 
 
@@ -37,7 +42,9 @@ class TextTranslator:
     def __init__(self, translator: Translator) -> None:
         self.translator = translator
         self.source_language = translator.bundle.recipe.data.source_language
-        trained = read_training_text(translator.bundle.training_text)
+        self._trained = trained = read_training_text(translator.bundle.training_text)
+        self._confidence = read_confidence(translator.bundle.confidence)
+        self._masks = masking_of(translator.bundle.source) is not None
         self._longest = MUCH_LONGER * trained.longest if trained else math.inf
         self.whole_lines = trained is not None and trained.several_sentences >= PARAGRAPHS
         """Whether the translator was trained with several sentences per line, so that lines are not split."""
@@ -61,6 +68,7 @@ class TextTranslator:
                 text=translation.text,
                 links=links.get(index, ()),
                 problems=tuple(translation.problems),
+                confidence=translation.confidence,
                 alternatives=tuple(other.text for other in translation.alternatives),
             )
             for index, translation in enumerate(translations)
@@ -70,9 +78,9 @@ class TextTranslator:
         """Translate any number of lines in constant memory, in order; `window` lines are batched together.
 
         The translation of a line with several sentences joins those of its sentences: `text`, `tokens`,
-        `log_probabilities` and `problems` follow each other, `score` is the sum of their scores, and the first
-        alternative joins the first alternatives of all sentences. A line without a letter or a number is its own
-        translation.
+        `log_probabilities` and `problems` follow each other, `score` is the sum of their scores, `confidence` is the
+        lowest, and the first alternative joins the first alternatives of all sentences. A line without a letter or a
+        number is its own translation.
 
         Raises:
             UserError: A line is not a string, or `window` is below 1.
@@ -94,12 +102,30 @@ class TextTranslator:
         """The translation of each text; those that are too long are divided."""
         divided = {text: self.divide(text) for text in texts}
         parts = list(dict.fromkeys(text[start:end] for text, spans in divided.items() for start, end in spans))
-        found = dict(zip(parts, self.translator.stream(parts, window=max(1, len(parts))), strict=True))
+        found = dict(zip(parts, self._translate_parts(parts), strict=True))
         joined = {
-            text: join_parts(text, spans, [found[text[start:end]] for start, end in spans])
+            text: self._judge(text, join_parts(text, spans, [found[text[start:end]] for start, end in spans]))
             for text, spans in divided.items()
         }
         return [joined[text] for text in texts]
+
+    def _translate_parts(self, parts: Sequence[str]) -> list[Translation]:
+        """The translation of each part; if the model does not mask spans, those that it lost are put back."""
+
+        def translate(texts: Sequence[str]) -> list[Translation]:
+            return list(self.translator.stream(texts, window=max(1, len(texts))))
+
+        found = translate(parts)
+        if self._masks:
+            return found
+        return restore_spans(parts, found, translate, partial(align, self.translator.bundle))
+
+    def _judge(self, text: str, translation: Translation) -> Translation:
+        """The translation of a segment with its confidence and all its problems."""
+        problems = translation.problems if self._masks else check_spans(text, translation.text)
+        problems = [*problems, *check_sentence(text, translation.text, self._trained)]
+        confidence = self._confidence.estimate(translation.log_probabilities) if self._confidence else None
+        return replace(translation, problems=problems, confidence=confidence)
 
     def divide(self, text: str) -> list[tuple[int, int]]:
         """The start and the end of the parts of a text that are translated separately; one part if it is short."""
@@ -128,4 +154,5 @@ def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequen
         truncated=any(each.truncated for each in translations),
         alternatives=[join_parts(text, spans, each) for each in ranked],
         problems=[problem for each in translations for problem in each.problems],
+        confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
     )

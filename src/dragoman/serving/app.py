@@ -14,7 +14,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from dragoman.serving.apertium import list_pairs, translate_apertium
-from dragoman.serving.deepl import list_languages_deepl, show_usage, translate_deepl
+from dragoman.serving.deepl import (
+    list_glossaries,
+    list_glossary_pairs,
+    list_languages_deepl,
+    refuse_glossary,
+    show_usage,
+    translate_deepl,
+)
 from dragoman.serving.deepl_documents import document_state, download_document, upload_document
 from dragoman.serving.errors import RequestError
 from dragoman.serving.libretranslate import detect_language, frontend_settings, list_languages, translate_libretranslate
@@ -25,6 +32,7 @@ from dragoman.serving.operations import health, health_live, health_ready, show_
 from dragoman.serving.page.files import show_page
 from dragoman.serving.page.requests import inspect_sentence, replace_word, translate_words
 from dragoman.serving.service import Service
+from dragoman.serving.specification import show_specification
 
 _READ = ["GET", "POST"]
 ROUTES: Sequence[BaseRoute] = (
@@ -41,6 +49,9 @@ ROUTES: Sequence[BaseRoute] = (
     Route("/v2/translate", translate_deepl, methods=["POST"]),
     Route("/v2/languages", list_languages_deepl, methods=_READ),
     Route("/v2/usage", show_usage, methods=_READ),
+    Route("/v2/glossaries", list_glossaries),
+    Route("/v2/glossaries", refuse_glossary, methods=["POST"]),
+    Route("/v2/glossary-language-pairs", list_glossary_pairs),
     Route("/v2/document", upload_document, methods=["POST"]),
     Route("/v2/document/{number}", document_state, methods=_READ),
     Route("/v2/document/{number}/result", download_document, methods=_READ),
@@ -49,6 +60,7 @@ ROUTES: Sequence[BaseRoute] = (
     Route("/page/alternatives", replace_word, methods=["POST"]),
     Route("/page/inspect", inspect_sentence, methods=["POST"]),
     Route("/page/{name}", show_page),
+    Route("/spec", show_specification),
     Route("/health", health),
     Route("/health/live", health_live),
     Route("/health/ready", health_ready),

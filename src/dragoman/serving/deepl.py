@@ -15,6 +15,7 @@ from dragoman.serving.service import Service, service_of
 from dragoman.serving.texts import Client
 
 _SCHEME = "DeepL-Auth-Key "
+_NO_GLOSSARIES = "This server does not support glossaries."
 _NO_LIMIT = 10**12  # characters; clients stop if they have used as many as are allowed
 
 
@@ -22,6 +23,8 @@ async def translate_deepl(request: Request) -> JSONResponse:
     """POST /v2/translate."""
     service, parameters = service_of(request), await read_parameters(request)
     client = admit_deepl(service, request, parameters)
+    if parameters["glossary_id"] is not None:
+        raise RequestError(400, _NO_GLOSSARIES)
     texts = parameters.all("text")
     if not texts or not all(isinstance(text, str) for text in texts):
         raise RequestError(400, "Parameter 'text' not specified.")
@@ -62,6 +65,23 @@ async def show_usage(request: Request) -> JSONResponse:
     """GET or POST /v2/usage: nothing is counted."""
     admit_deepl(service_of(request), request, await read_parameters(request))
     return JSONResponse({"character_count": 0, "character_limit": _NO_LIMIT})
+
+
+async def list_glossaries(request: Request) -> JSONResponse:
+    """GET /v2/glossaries: there are none."""
+    admit_deepl(service_of(request), request, await read_parameters(request))
+    return JSONResponse({"glossaries": []})
+
+
+async def list_glossary_pairs(request: Request) -> JSONResponse:
+    """GET /v2/glossary-language-pairs: there are none."""
+    admit_deepl(service_of(request), request, await read_parameters(request))
+    return JSONResponse({"supported_languages": []})
+
+
+async def refuse_glossary(request: Request) -> JSONResponse:
+    """POST /v2/glossaries."""
+    raise RequestError(400, _NO_GLOSSARIES)
 
 
 def admit_deepl(service: Service, request: Request, parameters: Parameters) -> Client:

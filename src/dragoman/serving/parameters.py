@@ -17,7 +17,7 @@ MAX_FIELDS = 10_000
 MAX_BYTES = 2**40
 """Of a part of a form; `LimitBodies` limits the whole."""
 
-_INVALID_JSON = RequestError(400, "Invalid JSON format")
+_INVALID_JSON = "Invalid JSON format"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Upload:
 
 
 class Parameters:
-    """Values by name, each a string or whatever JSON contains; a name may occur several times."""
+    """Values by name, each a string or any value in JSON; a name may occur several times."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
         self._values: dict[str, list[Any]] = {}
@@ -100,7 +100,7 @@ def _parse_json(body: bytes) -> Iterable[tuple[str, Any]]:
         document = json.loads(body)
         json.dumps(document, ensure_ascii=False).encode()  # lone surrogates are not text
     except (ValueError, RecursionError):
-        raise _INVALID_JSON from None
+        raise RequestError(400, _INVALID_JSON) from None
     if not isinstance(document, dict):
-        raise _INVALID_JSON
+        raise RequestError(400, _INVALID_JSON)
     return document.items()

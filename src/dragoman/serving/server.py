@@ -21,7 +21,7 @@ _SECONDS_TO_READ_REPLY = 1.0
 
 
 def run_server(app: Starlette, settings: Serving, host: str, port: int) -> None:
-    """Answer requests until SIGTERM or SIGINT; then finish those that have begun.
+    """Answer requests until SIGTERM or SIGINT; then finish open requests.
 
     Raises:
         UserError: The port cannot be used.

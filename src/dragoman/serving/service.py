@@ -12,7 +12,7 @@ from dragoman.serving.documents import DocumentTranslator, UploadedDocument
 from dragoman.serving.downloads import Downloads
 from dragoman.serving.errors import RequestError
 from dragoman.serving.keys import KEYS_FILE, KeyFile, state_directory
-from dragoman.serving.languages import find_language, language_name
+from dragoman.serving.languages import language_name, match_language
 from dragoman.serving.limits import RateLimiter, while_connected
 from dragoman.serving.metrics import Metrics
 from dragoman.serving.models import ModelTable, Route
@@ -53,7 +53,7 @@ class Service:
         self.downloads = Downloads()
 
     def serve(self, models: ModelTable) -> None:
-        """Serve these models from now on; requests that have begun are finished by the earlier ones."""
+        """Serve these models from now on; open requests are finished by the earlier ones."""
         self.models, self.detector = models, LanguageDetector.of(models)
 
     def admit(self, request: Request, key: str) -> Client:
@@ -107,7 +107,7 @@ class Service:
         Raises:
             RequestError: It is not served.
         """
-        language = find_language(code, self.models.languages)
+        language = match_language(code, self.models.languages)
         if language is None:
             raise RequestError(400, f"{code} is not supported")
         return language

@@ -41,13 +41,11 @@ class Serving(Settings):
     require_keys: bool = Field(
         False, description="Answer only requests with an API key; `dragoman serve-key add` creates keys."
     )
-    suggestions: bool = Field(False, description="Store the corrections that users send to /suggest.")
     state_directory: str | None = Field(
         None,
         min_length=1,
         max_length=4096,
-        description="Directory for API keys, glossaries and corrections; by default dragoman in the user's data "
-        "directory.",
+        description="Directory for API keys; by default dragoman in the user's data directory.",
     )
     workers: int | None = advanced(
         None, ge=1, le=1024, description="Number of batches that are translated at once; by default one for each core."

@@ -9,13 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 import regex
 
 LONGEST = 4
-PROFILE_SIZE = 4000  # n-grams of a profile
+PROFILE_SIZE = 6000  # n-grams of a profile
 _BORDER = "_"  # before and after each word
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*")
 _READ = 1000  # characters of a text; more do not change the answer
 _DEPENDENCE = 4.0  # each letter is in four n-grams, which are not independent evidence
-_MIN_KNOWN, _MIN_KNOWN_LONGEST = 0.4, 0.25  # share of known n-grams below which a text is in no known language
-_ENOUGH = 20  # n-grams of four letters; in shorter texts, those of two and three letters count too
+_MIN_KNOWN = 0.48  # share of known n-grams of two letters and more; with fewer, a text is in no known language
 
 Profile = Mapping[str, float]
 """Log-probabilities of the most frequent n-grams of a language."""
@@ -75,14 +74,12 @@ class LanguageClassifier:
         return {language: weight / total for language, weight in sorted(weights.items(), key=lambda one: -one[1])}
 
     def _is_foreign(self, grams: Counter[str]) -> bool:
-        """Whether every profile lacks most of the longer n-grams."""
-        longest = {gram: times for gram, times in grams.items() if len(gram) == LONGEST}
-        enough = sum(longest.values()) >= _ENOUGH
-        counted = longest if enough else {gram: times for gram, times in grams.items() if len(gram) > 1}
+        """Whether every profile lacks most n-grams; single letters do not count."""
+        longer = {gram: times for gram, times in grams.items() if len(gram) > 1}
         known = (
-            sum(times for gram, times in counted.items() if gram in profile) for profile in self._profiles.values()
+            sum(times for gram, times in longer.items() if gram in profile) for profile in self._profiles.values()
         )
-        return max(known) < (_MIN_KNOWN_LONGEST if enough else _MIN_KNOWN) * sum(counted.values())
+        return max(known) < _MIN_KNOWN * sum(longer.values())
 
 
 def _log_probabilities(counts: Mapping[str, int]) -> dict[str, float]:

@@ -21,7 +21,12 @@ class Translation:
     """Whether the source was longer than the model's limit, so that only its beginning was translated."""
     alternatives: list[Translation] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """Placeholders, URLs and other spans that the translation lacks, repeats or adds, such as "missing: %s"."""
+    """Placeholders, URLs and other spans that the translation lacks, repeats or adds, such as "missing: %s".
+
+    `dragoman.TextTranslator` also reports "empty", "loop", "copied", "too short" and "too long".
+    """
+    confidence: float | None = None
+    """The estimated probability that the translation is good; only of `dragoman.TextTranslator`, if it is known."""
 
     def __str__(self) -> str:
         return self.text

@@ -78,8 +78,8 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
     alignment = rows._asdict() if rows else {}
     fitted = calibrate(translator, trainer.data.validation)
     confidence = fitted.model_dump() if fitted else {}
-    tables = {"scores": scores, "training_text": described, "alignment": alignment, "confidence": confidence}
-    replace(bundle, **tables).save(trainer.run / "bundle")
+    finished = replace(bundle, scores=scores, training_text=described, alignment=alignment, confidence=confidence)
+    finished.save(trainer.run / "bundle")
     log.line.update(1.0, f"done after {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")
 

@@ -15,7 +15,21 @@ from dragoman.text.link import Link
 
 VOID = ("<br>", "<br/>", '<img src="a>b.png" alt="Ein Bild">', "<wbr>", "<!-- kein <b> Text -->", "<hr>")
 INLINE = ("b", "i", "em", "a", "span", "x-y")
-WORDS = ("Hund", "katze", "Haus.", "3,5", "&lt;b&gt;", "&auml;", "&nbsp;", "M&uuml;ll", "R&D", "Was?", "x < y", "H&#228;", "…")
+WORDS = (
+    "Hund",
+    "katze",
+    "Haus.",
+    "3,5",
+    "&lt;b&gt;",
+    "&auml;",
+    "&nbsp;",
+    "M&uuml;ll",
+    "R&D",
+    "Was?",
+    "x < y",
+    "H&#228;",
+    "…",
+)
 UNTOUCHED = (
     "<code>rm &lt;x&gt; <b>y</b></code>",
     '<span translate="no">Bleibt <i>so</i></span>',

@@ -5,14 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-import pytest
 from html_samples import StrictParser, broken, in_capitals, shuffled, translate, unchanged, well_formed
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
-from dragoman.documents.html.html_text import HtmlText
-from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.text.link import Link
 
 any_html = st.one_of(well_formed, broken(), st.text(alphabet="<>/&;!-ab \"'=é1\n", max_size=40))
 SEEDS = st.integers(0, 100)

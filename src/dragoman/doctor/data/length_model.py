@@ -36,7 +36,7 @@ class LengthModel:
         self._mean, self.deviation = np.zeros(len(self.source)), np.ones(len(self.source))
         for index in set(length_class.tolist()):
             members = length_class == index
-            self._mean[members], self.deviation[members] = _robust_fit((self.target - self.source)[members])
+            self._mean[members], self.deviation[members] = robust_fit((self.target - self.source)[members])
 
     def __len__(self) -> int:
         return len(self.source)
@@ -64,7 +64,7 @@ def correlation(x: Floats, y: Floats) -> float:
     return float(np.corrcoef(x, y)[0, 1])
 
 
-def _robust_fit(values: Floats) -> tuple[float, float]:
+def robust_fit(values: Floats) -> tuple[float, float]:
     """Mean and deviation of a normal distribution, estimated from the 30 % of the values nearest to the median.
 
     Pairs that are wrong have values far from the median and hardly change the estimate.

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import regex
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
+from dragoman.doctor.data.length_model import robust_fit
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
 from dragoman.errors import UserError
@@ -17,12 +19,13 @@ from dragoman.errors import UserError
 FREQUENT_WORDS = 100  # of each language
 MIN_WORD_COUNT = 5  # rarer words are no evidence of a language
 MAX_EVIDENCE = 3.0  # nats that one word contributes
+ADDED_LENGTH = 10  # characters
 NEARLY_ALL = 0.999  # of the lines
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*")
 
 
 class TrainingText(BaseModel):
-    """What the training text looks like. Shares are between 0 and 1; all but `evidence` describe the sources."""
+    """What the training text looks like. Shares are between 0 and 1, and describe the sources."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -42,11 +45,16 @@ class TrainingText(BaseModel):
     """Of frequent words: log-probability in the sources minus log-probability in the targets, in nats."""
     profiles: dict[str, str] = {}
     """Of each language: its frequent n-grams, see `dragoman.text.language_profile`; older bundles have none."""
+    length_ratio: FiniteFloat | None = None
+    """The usual `log_length_ratio` of a pair; bundles of older versions lack it."""
+    length_deviation: FiniteFloat | None = None
+    """Standard deviation of `log_length_ratio`."""
 
 
 def describe_text(sources: Sequence[str], targets: Sequence[str]) -> TrainingText:
     """Describe sources and their translations; there must be at least one."""
     lengths = sorted(map(len, sources))
+    ratio, deviation = robust_fit(np.array(list(map(log_length_ratio, sources, targets))))
 
     def share(form: Callable[[str], bool]) -> float:
         return round(sum(map(form, sources)) / len(sources), 6)
@@ -59,7 +67,14 @@ def describe_text(sources: Sequence[str], targets: Sequence[str]) -> TrainingTex
         single_words=share(is_single_word),
         several_sentences=share(has_several_sentences),
         evidence=_word_evidence(sources, targets),
+        length_ratio=round(ratio, 6),
+        length_deviation=round(deviation, 6),
     )
+
+
+def log_length_ratio(source: str, target: str) -> float:
+    """The logarithm of the ratio of lengths in characters, which are increased so that short texts vary less."""
+    return math.log((len(target) + ADDED_LENGTH) / (len(source) + ADDED_LENGTH))
 
 
 def read_training_text(stored: dict[str, Any]) -> TrainingText | None:

@@ -92,8 +92,8 @@ def count_repeats(text: str) -> int:
 def check_copying(sources: Sequence[str], references: Sequence[str], translations: Sequence[str]) -> Iterator[Finding]:
     """Find translations that are copies of the source, unless the references are, too."""
     pairs = enumerate(zip(sources, translations, strict=True))
-    copies = [index for index, (source, text) in pairs if source.strip() and _equal(source, text)]
-    reference_count = sum(_equal(source, text) for source, text in zip(sources, references, strict=True))
+    copies = [index for index, (source, text) in pairs if source.strip() and equal_words(source, text)]
+    reference_count = sum(equal_words(source, text) for source, text in zip(sources, references, strict=True))
     count, size = len(copies), len(translations)
     if count >= MIN_CASES and (count - reference_count) / size > COPY_SHARE:
         yield make_finding(
@@ -140,6 +140,6 @@ def _shorten(text: str) -> str:
     return repr(text[:SHOWN_CHARACTERS])
 
 
-def _equal(text: str, other: str) -> bool:
+def equal_words(text: str, other: str) -> bool:
     """Whether texts are equal except for case and spacing."""
     return text.lower().split() == other.lower().split()

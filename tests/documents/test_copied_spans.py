@@ -1,0 +1,97 @@
+"""Placeholders in the translations of models that lose them: put back or reported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from span_texts import TEXTS
+
+from dragoman.documents.copied_spans import check_spans, restore_spans
+from dragoman.documents.segment import Segment
+from dragoman.documents.sentences import has_words
+from dragoman.documents.translate import TextTranslator
+from dragoman.text.link import Link
+from dragoman.text.placeholders import find_spans
+from dragoman.text.translation import Translation
+
+if TYPE_CHECKING:
+    from dragoman.translator import Translator
+
+
+def upper_without_spans(texts: Sequence[str]) -> list[Translation]:
+    """A model that loses every span."""
+    lost = []
+    for text in texts:
+        for span in reversed(list(find_spans(text))):
+            text = text[: span.start] + text[span.end :]
+        lost.append(Translation(" ".join(text.upper().split())))
+    return lost
+
+
+def no_links(sources: Sequence[str], targets: Sequence[str]) -> list[tuple[Link, ...]]:
+    return [()] * len(sources)
+
+
+def restore(text: str) -> Translation:
+    (restored,) = restore_spans([text], upper_without_spans([text]), upper_without_spans, no_links)
+    return restored
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "problems"),
+    [
+        ("Siehe %s.", "See %s.", []),
+        ("Siehe %s.", "See.", ["missing: %s"]),
+        ("Siehe %s und %s.", "See %s.", ["missing: %s"]),
+        ("Siehe %s.", "See %s or %s.", ["repeated: %s"]),
+        ("{x} {{x}}", "{{x}} {x}", []),
+        ("{x} {{x}}", "{{x}} {{x}}", ["repeated: {{x}}"]),
+        ("Zahle 15 Euro.", "Pay 150 euros.", ["missing: 15"]),
+        ("Zahle 1.500 Euro.", "Pay 1,500 euros.", ["missing: 1.500"]),
+        ("Zwei Hunde.", "2 dogs.", []),
+        ("Mail an a@b.de 😀", "Mail to a@b.de 😀", []),
+    ],
+)
+def test_spans_are_counted(source: str, translation: str, problems: list[str]) -> None:
+    assert check_spans(source, translation) == problems
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("siehe https://a.de/b heute", "SIEHE https://a.de/b HEUTE"),
+        ("siehe %s, und {x}.", "SIEHE %s, UND {x}."),
+        ("{x} ist da", "{x} IST DA"),
+        ("wähle %s %d 😀 aus", "WÄHLE %s %d 😀 AUS"),
+        ("%s", "%s"),
+        ("{x} 😀", "{x} 😀"),
+    ],
+)
+def test_lost_spans_are_put_back(text: str, expected: str) -> None:
+    assert restore(text).text == expected
+
+
+@given(TEXTS)
+def test_no_span_stays_lost(text: str) -> None:
+    restored = restore(text).text
+    for span in find_spans(text):
+        spelled = text[span.start : span.end]
+        if span.kind != "number" and has_words(text):
+            assert restored.count(spelled) >= 1
+
+
+def test_translations_with_their_spans_are_not_changed() -> None:
+    texts = ["Siehe %s.", "Zwei Hunde", "Zahle 1.500 Euro", "12 Hunde"]
+    found = [Translation(text) for text in ("See %s.", "2 dogs", "Pay 1,500 euros", "Twelve dogs")]
+    assert restore_spans(texts, found, lambda texts: [], lambda sources, targets: []) == found
+
+
+def test_models_without_masks_keep_or_report_spans(translator: Translator) -> None:
+    texts = ["Ein Hund {name} läuft.", "Siehe https://a.de/b?c=1 und %s.", "Ein Mann 5 liest 1234.", "Ein Hund läuft."]
+    translated = TextTranslator(translator).translate_segments([Segment(text) for text in texts])
+    for text, each in zip(texts, translated, strict=True):
+        assert [problem for problem in each.problems if ": " in problem] == check_spans(text, each.text)
+        assert all(span in each.text for span in ("{name}", "https://a.de/b?c=1", "%s", "1234") if span in text)

@@ -1,0 +1,85 @@
+"""Confidence: probabilities that are calibrated, stored in bundles, and unknown to older ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import dragoman
+from dragoman.bundle import Bundle
+from dragoman.corpus.pair import Pair
+from dragoman.documents.translate import TextTranslator
+from dragoman.errors import UserError
+from dragoman.evaluation.confidence import MIN_PAIRS, calibrate, fit_confidence, read_confidence
+from dragoman.text.translation import Translation
+
+if TYPE_CHECKING:
+    from dragoman.translator import Translator
+
+GOOD, BAD = "The dog runs.", "xyz"
+
+
+def made_translations(count: int, seed: int) -> tuple[list[Translation], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """Translations that are good with a probability that depends on those of their tokens."""
+    generator = np.random.default_rng(seed)
+    values = np.log(generator.uniform(0.1, 0.95, count))
+    good = generator.random(count) < 1 / (1 + np.exp(-2.5 - 3 * values))
+    texts = [GOOD if each else BAD for each in good]
+    return [Translation(text, log_probabilities=[value] * 5) for text, value in zip(texts, values, strict=True)], good
+
+
+def test_probabilities_are_calibrated() -> None:
+    fitted, _ = made_translations(500, 1)
+    confidence = fit_confidence(fitted, [GOOD] * 500)
+    translations, good = made_translations(4000, 2)
+    values = np.array([confidence.estimate(each.log_probabilities) for each in translations], dtype=float)
+    groups = np.array_split(np.argsort(values), 10)
+    assert np.mean([abs(values[group].mean() - good[group].mean()) for group in groups]) < 0.05
+    assert values[good].mean() > values[~good].mean() + 0.1
+
+
+@pytest.mark.parametrize("text", [GOOD, BAD])
+def test_translations_that_are_all_good_or_bad_give_finite_weights(text: str) -> None:
+    translations = [replace(each, text=text) for each in made_translations(MIN_PAIRS, 3)[0]]
+    value = fit_confidence(translations, [GOOD] * MIN_PAIRS).estimate([-0.5] * 5)
+    assert value is not None
+    assert (value > 0.8) if text == GOOD else (value < 0.2)
+
+
+def test_few_pairs_and_no_tokens_give_no_confidence(translator: Translator) -> None:
+    assert calibrate(translator, [Pair("Ein Hund.", "A dog.")] * (MIN_PAIRS - 1)) is None
+    confidence = calibrate(translator, [Pair("Ein Hund.", "A dog.")] * MIN_PAIRS)
+    assert confidence is not None
+    assert confidence.estimate([]) is None
+
+
+def test_bundles_store_it(translator: Translator, tmp_path: Path) -> None:
+    confidence = fit_confidence(made_translations(MIN_PAIRS, 4)[0], [GOOD] * MIN_PAIRS)
+    replace(translator.bundle, confidence=confidence.model_dump()).save(tmp_path / "bundle")
+    loaded = dragoman.load(tmp_path / "bundle", device="cpu")
+    assert read_confidence(loaded.bundle.confidence) == confidence
+    text = "Ein Hund läuft."
+    (found,) = TextTranslator(loaded).stream([text])
+    assert found.confidence == confidence.estimate(loaded(text).log_probabilities)
+    both, one, other = TextTranslator(loaded).stream([f"{text} Eine Frau liest.", text, "Eine Frau liest."])
+    assert both.confidence == pytest.approx(min(each.confidence or 0 for each in (one, other)), abs=1e-4)
+
+
+def test_older_bundles_have_none(translator: Translator, tmp_path: Path) -> None:
+    translator.bundle.save(tmp_path / "bundle")
+    about = json.loads((tmp_path / "bundle" / "bundle.json").read_text("utf-8"))
+    assert about.pop("confidence") == {}
+    (tmp_path / "bundle" / "bundle.json").write_text(json.dumps(about), "utf-8")
+    (found,) = TextTranslator(dragoman.load(tmp_path / "bundle", device="cpu")).stream(["Ein Hund."])
+    assert found.confidence is None
+
+
+def test_damaged_numbers_are_reported(translator: Translator) -> None:
+    bundle: Bundle = replace(translator.bundle, confidence={"constant": "x"})
+    with pytest.raises(UserError, match=r"damaged \(confidence\.constant"):
+        TextTranslator(dragoman.Translator(bundle, device="cpu"))
