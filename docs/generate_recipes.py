@@ -18,6 +18,7 @@ from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.recipe import build_recipe
 from dragoman.settings import CorpusFile, FilePair, Recipe, Settings
 from dragoman.settings.recipe_errors import Location, describe_schema, section_at
+from dragoman.settings.serving import Serving
 
 PREFACE = """\
 # Recipes
@@ -60,6 +61,15 @@ def render() -> str:
     """The whole page."""
     tables = (line for table in (FilePair, CorpusFile) for line in (f"{table.__doc__}\n", *_table(table)))
     return "\n".join([PREFACE, *_section(Recipe, ()), TABLES, *tables])
+
+
+def with_serving(page: str) -> str:
+    """The page with the current tables of the server's settings."""
+    fields = Serving.model_fields.items()
+    basic, advanced = ([name for name, field in fields if _is_advanced(field) == kind] for kind in (False, True))
+    tables = "\n".join([*_table(Serving, basic), "Advanced:\n", *_table(Serving, advanced)])
+    before, start, rest = page.partition(SERVING_START)
+    return before + start + "\n" + tables + "\n" + END + rest.partition(END)[2]
 
 
 def _section(section: type[Settings], place: Location) -> Iterator[str]:
@@ -141,6 +151,7 @@ def with_table(page: str) -> str:
 
 
 START, END = "<!-- Written by `make docs` from what dragoman init chooses. -->\n", "<!-- End of the table. -->"
+SERVING_START = "<!-- Written by `make docs` from src/dragoman/settings/serving.py; edit the descriptions there. -->\n"
 
 
 if __name__ == "__main__":
@@ -149,3 +160,5 @@ if __name__ == "__main__":
     (docs.parent / "recipes" / "own-data.toml").write_text(own_data_recipe(), encoding="utf-8", newline="\n")
     page = (docs / "own-data.md").read_text(encoding="utf-8")
     (docs / "own-data.md").write_text(with_table(page), encoding="utf-8", newline="\n")
+    page = (docs / "serving.md").read_text(encoding="utf-8")
+    (docs / "serving.md").write_text(with_serving(page), encoding="utf-8", newline="\n")

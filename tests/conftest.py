@@ -17,6 +17,8 @@ import hypothesis
 import pytest
 
 if TYPE_CHECKING:
+    from running_server import Running, StartServer
+
     from dragoman.dataset.prepare import Dataset
     from dragoman.settings import Recipe
     from dragoman.training.trainer import Trainer
@@ -294,3 +296,19 @@ def browser() -> Iterator[Any]:
         launched = browsers.chromium.launch(executable_path=executable, args=arguments)
         yield launched
         launched.close()
+
+
+@pytest.fixture(scope="module")
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
+    """Starts servers with fake translators."""
+    from running_server import Servers
+
+    servers = Servers(tmp_path_factory.mktemp("state"))
+    yield servers.start
+    servers.stop()
+
+
+@pytest.fixture(scope="module")
+def server(start_server: StartServer) -> Running:
+    """A server with default settings."""
+    return start_server()

@@ -24,12 +24,14 @@ from dragoman.corpus.synthetic.captions import captions
 from dragoman.corpus.writers import write_corpus
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe, builtin_recipes, load_recipe
+from dragoman.serving.config import load_serving
 from dragoman.settings import Recipe
 from dragoman.settings.recipe_errors import field_at
+from dragoman.settings.serving import Serving
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-OTHER_COMMANDS = {".", "cp", "echo", "head"}
+OTHER_COMMANDS = {".", "cp", "curl", "echo", "head"}
 COPIED_RECIPES = {"my-recipe": "own-data"}
 """Recipes that the reader makes -> the built-in recipe to copy."""
 
@@ -109,6 +111,8 @@ def test_commands_parse(command: Block) -> None:
                 find_recipe(Path(first), overrides)
         elif name == "info" and parameters["path"].suffix == ".toml":
             find_recipe(parameters["path"], overrides)
+        elif name == "serve":
+            load_serving(None, overrides)
         else:
             assert all(override.startswith("decoding.") for override in overrides)
             load_recipe(Path("quickstart"), overrides)
@@ -129,13 +133,16 @@ def test_settings_in_the_text_exist() -> None:
         text = page.read_text(encoding="utf-8")
         for match in re.finditer(rf"`(?:--set )?((?:{sections})\.(?!safetensors)[\w.]+)[^`]*`", text):
             assert field_at(tuple(match[1].split("."))), f"{page.name}: {match[1]}"
-        for match in re.finditer(r"`--set ((?!SECTION)[^`]+)`", text):
+        for match in re.finditer(r"`--set ((?!SECTION|serving|decoding.KEY)[^`]+)`", text):
             load_recipe(Path("own-data"), [match[1]])
 
 
 @pytest.mark.parametrize("block", blocks("toml"), ids=str)
-def test_toml_blocks_are_recipes_or_parts_of_recipes(block: Block) -> None:
+def test_toml_blocks_are_recipes_or_settings(block: Block) -> None:
     part = tomllib.loads(block.text)
+    if "serving" in part:
+        Serving(**part["serving"])
+        return
     whole = tomllib.loads(builtin_recipes()["own-data"].read_text(encoding="utf-8"))
     if not set(part) >= {"name", "data", "training"}:
         part = {

@@ -33,6 +33,7 @@ ORDER = (
     {"planning"},
     {"export"},
     {"documents"},
+    {"serving"},
     {"reference"},
     {"cli"},
     {"__init__", "__main__"},

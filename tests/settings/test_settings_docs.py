@@ -38,6 +38,8 @@ def test_documentation_of_settings_is_up_to_date() -> None:
     written = runpy.run_path(str(ROOT / "docs" / "generate_recipes.py"))
     page, own_data = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("recipes.md", "own-data.md"))
     assert page == written["render"](), "run make docs"
+    serving = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    assert serving == written["with_serving"](serving), "run make docs"
     assert own_data == written["with_table"](own_data), "run make docs"
     recipe = (ROOT / "recipes" / "own-data.toml").read_text(encoding="utf-8")
     assert recipe == written["own_data_recipe"](), "run make docs"

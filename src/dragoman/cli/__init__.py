@@ -22,6 +22,8 @@ from dragoman.cli.info import info, settings
 from dragoman.cli.init import init
 from dragoman.cli.inspect import inspect
 from dragoman.cli.score import score
+from dragoman.cli.serve import serve
+from dragoman.cli.serve_key import serve_key_app
 from dragoman.cli.suggestions import SuggestingCommand, corrected_command
 from dragoman.cli.text_files import TextFilesCommand
 from dragoman.cli.train import TrainCommand, quickstart, train
@@ -48,6 +50,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "inspect": inspect,
     "compare": compare,
     "convert": convert,
+    "serve": serve,
 }
 CLASSES = {"train": TrainCommand, "init": TextFilesCommand, "convert": TextFilesCommand}
 for name, command in COMMANDS.items():
@@ -55,6 +58,7 @@ for name, command in COMMANDS.items():
 app.add_typer(data_app, name="data")
 app.add_typer(import_app, name="import")
 app.add_typer(doctor_app, name="doctor")
+app.add_typer(serve_key_app, name="serve-key")
 
 
 def main() -> None:

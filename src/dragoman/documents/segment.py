@@ -32,12 +32,14 @@ class TranslatedSegment:
             segment is not `aligned`.
         problems: What is probably wrong with the translation, such as "missing: %s".
         confidence: The estimated probability that the translation is good, from 0 to 1; None if it is unknown.
+        alternatives: Other translations of the segment, best first, if the settings of the search ask for them.
     """
 
     text: str
     links: tuple[Link, ...] = ()
     problems: tuple[str, ...] = ()
     confidence: float | None = None
+    alternatives: tuple[str, ...] = ()
 
 
 TranslateSegments = Callable[[Sequence[Segment]], Sequence[TranslatedSegment]]

@@ -65,7 +65,11 @@ class TextTranslator:
         links = dict(zip(aligned, align(self.translator.bundle, sources, targets), strict=True))
         return [
             TranslatedSegment(
-                translation.text, links.get(index, ()), tuple(translation.problems), translation.confidence
+                text=translation.text,
+                links=links.get(index, ()),
+                problems=tuple(translation.problems),
+                confidence=translation.confidence,
+                alternatives=tuple(other.text for other in translation.alternatives),
             )
             for index, translation in enumerate(translations)
         ]

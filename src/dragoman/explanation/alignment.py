@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -39,6 +41,8 @@ EPSILON = 1e-9
 
 Weights = NDArray[np.float32]
 
+_COPIES = threading.local()
+
 
 class AttentionRows(NamedTuple):
     """Which rows of the cross-attention show what a token of the translation translates.
@@ -71,6 +75,8 @@ def align(
     Raises:
         UserError: The bundle is damaged.
     """
+    if not sources:
+        return []
     rows = rows or stored_rows(bundle)
     pairs = read_words(bundle, sources, targets)
     attention = attention_between_words(bundle, pairs)
@@ -131,8 +137,14 @@ def attention_between_words(bundle: Bundle, pairs: Sequence[tuple[WordTokens, Wo
 
 
 def _private_copy(model: Transformer) -> Transformer:
-    """A model with the same weights in memory; recording its attention does not disturb threads that use the other."""
-    return deepcopy(model, {id(weight): weight for weight in (*model.parameters(), *model.buffers())})
+    """This thread's own model with the same weights in memory; recording its attention disturbs no other thread.
+
+    It is kept as long as the model, because copying takes longer than aligning a few sentences.
+    """
+    copies: WeakKeyDictionary[Transformer, Transformer] = _COPIES.__dict__.setdefault("models", WeakKeyDictionary())
+    if model not in copies:
+        copies[model] = deepcopy(model, {id(weight): weight for weight in (*model.parameters(), *model.buffers())})
+    return copies[model]
 
 
 def _between_words(source: WordTokens, target: WordTokens, tokens: Tensor) -> Weights:

@@ -25,8 +25,9 @@ from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.nearest_match import nearest_match_baseline
 from dragoman.explanation.alignment_choice import choose_rows
 from dragoman.model.transformer import Transformer
-from dragoman.settings import Augmentation, Recipe
+from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
+from dragoman.text.language_profile import count_ngrams, write_profile
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.averaging import average_weights
 from dragoman.training.state import load_weights
@@ -72,7 +73,7 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
     for name, pairs in tests.items():
         log.line.update(1.0, f"scoring {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)
-    described = describe_training_text(trainer.data, recipe.training.augmentation).model_dump()
+    described = describe_training_text(trainer.data, recipe).model_dump()
     rows = choose_rows(bundle, trainer.data.validation, learn_dictionary(_sample_pairs(trainer.data)))
     alignment = rows._asdict() if rows else {}
     fitted = calibrate(translator, trainer.data.validation)
@@ -94,14 +95,20 @@ def _sample_pairs(data: Dataset) -> list[Pair]:
     return list(map(Pair, texts(data.train.source, data.source), texts(data.train.target, data.target)))
 
 
-def describe_training_text(data: Dataset, augmentation: Augmentation) -> TrainingText:
+def describe_training_text(data: Dataset, recipe: Recipe) -> TrainingText:
     """Describe a sample of the training pairs, so that `check_texts` can compare other texts with them.
 
     Pairs that the augmentation changes are ordinary to the model, so their shares are added.
     """
+    augmentation, languages = recipe.training.augmentation, (recipe.data.source_language, recipe.data.target_language)
     sample = _sample_pairs(data)
-    described = describe_text([pair.source for pair in sample], [pair.target for pair in sample])
+    sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
+    described = describe_text(sources, targets)
     seen = {
+        "profiles": {
+            language: write_profile(count_ngrams(sentences))
+            for language, sentences in zip(languages, (sources, targets), strict=True)
+        },
         "capitals": described.capitals + augmentation.upper_case,
         "single_words": described.single_words + augmentation.single_words * bool(data.dictionary),
     }

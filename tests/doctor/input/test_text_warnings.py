@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +16,11 @@ from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capita
 from dragoman.doctor.input.text_warnings import check_with
 from dragoman.doctor.input.training_text import describe_text, read_training_text
 from dragoman.errors import UserError
-from dragoman.settings import Augmentation
 from dragoman.training.finish import describe_training_text
 from dragoman.translator import Translator
+
+if TYPE_CHECKING:
+    from conftest import RecipeMaker
 
 MAX_ORDINARY = 0.005  # share of ordinary lines that may have a warning
 UNUSUAL = {
@@ -92,15 +95,15 @@ def test_a_form_that_the_training_text_has_is_not_reported(translator: Translato
     assert check_texts(bundle, sources) == []
 
 
-def test_forms_that_the_augmentation_shows_are_ordinary(prepared: Dataset) -> None:
-    plain, augmented = (
-        describe_training_text(replace(prepared, dictionary=[("Hund", "dog")]), augmentation)
-        for augmentation in (Augmentation(), Augmentation(upper_case=0.1, single_words=0.1))
-    )
+def test_forms_that_the_augmentation_shows_are_ordinary(prepared: Dataset, make_recipe: RecipeMaker) -> None:
+    with_dictionary = replace(prepared, dictionary=[("Hund", "dog")])
+    plain = describe_training_text(with_dictionary, make_recipe())
+    upper_case, single_words = "training.augmentation.upper_case=0.1", "training.augmentation.single_words=0.1"
+    augmented = describe_training_text(with_dictionary, make_recipe(upper_case, single_words))
     for kind in ("capitals", "single-word"):
         assert [warning.kind for warning in check_with(plain, 1, UNUSUAL[kind], "en")] == [kind]
         assert not check_with(augmented, 1, UNUSUAL[kind], "en")
-    assert plain == describe_training_text(prepared, Augmentation(single_words=0.1)), "there is no dictionary"
+    assert plain == describe_training_text(prepared, make_recipe(single_words)), "there is no dictionary"
 
 
 def test_lower_case_translators_do_not_report_capitals(translator: Translator) -> None:

@@ -43,6 +43,8 @@ class TrainingText(BaseModel):
     """The share of lines with several sentences."""
     evidence: dict[str, FiniteFloat]
     """Of frequent words: log-probability in the sources minus log-probability in the targets, in nats."""
+    profiles: dict[str, str] = {}
+    """Of each language: its frequent n-grams, see `dragoman.text.language_profile`; older bundles have none."""
     length_ratio: FiniteFloat | None = None
     """The usual `log_length_ratio` of a pair; bundles of older versions lack it."""
     length_deviation: FiniteFloat | None = None

@@ -1,0 +1,45 @@
+"""dragoman serve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.options import ComputeType, Device, EngineName, Overrides
+
+ServingFile = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="TOML file with the section [serving].")
+]
+
+
+def serve(
+    bundles: Annotated[
+        list[Path], typer.Argument(metavar="BUNDLE...", help="Bundles or run directories, one for each direction.")
+    ],
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 5000,
+    config: ServingFile = None,
+    overrides: Overrides = None,
+    engine: EngineName = None,
+    device: Device = "auto",
+    compute_type: ComputeType = "auto",
+) -> None:
+    """Answer requests for translations over HTTP.
+
+    The server speaks the protocols of LibreTranslate, DeepL and Apertium. It loads changed bundles on SIGHUP, and it
+    finishes open requests on SIGTERM.
+
+    Example: dragoman serve runs/quickstart --port 5000
+    """
+    from dragoman.serving.config import load_serving
+    from dragoman.serving.models import ModelOptions
+    from dragoman.serving.start import serve_bundles
+
+    changes = overrides or []
+    settings = load_serving(config, [each for each in changes if not each.startswith("decoding.")])
+    decoding = [each for each in changes if each.startswith("decoding.")]
+    serve_bundles(
+        bundles, ModelOptions(engine, compute_type, device, decoding, settings.alternatives), settings, host, port
+    )

@@ -1,0 +1,43 @@
+"""Apertium's API, which OmegaT, Okapi and Virtaal use."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from dragoman.serving.errors import RequestError
+from dragoman.serving.parameters import read_parameters
+from dragoman.serving.service import service_of
+
+
+async def translate_apertium(request: Request) -> JSONResponse:
+    """GET or POST /translate and /json/translate with `langpair`."""
+    service, parameters = service_of(request), await read_parameters(request)
+    if request.method == "GET" and parameters["langpair"] is None:
+        raise RequestError(405, "Method Not Allowed")
+    client = service.admit(request, parameters.text("key"))
+    source, separator, target = parameters.text("langpair").partition("|")
+    if not separator:
+        raise RequestError(400, "langpair must be two languages, such as en|es")
+    if parameters["q"] is None:
+        raise RequestError(400, "Missing argument q")
+    text_format = "html" if parameters.text("format") == "html" else "text"
+    texts = [parameters.text("q")]
+    service.require_size(texts)
+    route = service.route(source, target)
+    (translated,) = await service.translate(request, route, texts, text_format, client)
+    data: dict[str, object] = {"translatedText": translated.text}
+    if len(route) > 1:
+        data["pivot"] = route[0].target
+    return JSONResponse({"responseData": data, "responseDetails": None, "responseStatus": 200})
+
+
+async def list_pairs(request: Request) -> JSONResponse:
+    """GET /listPairs."""
+    models = service_of(request).models
+    pairs = [
+        {"sourceLanguage": source, "targetLanguage": target}
+        for source in models.sources
+        for target in models.targets(source)
+    ]
+    return JSONResponse({"responseData": pairs, "responseDetails": None, "responseStatus": 200})

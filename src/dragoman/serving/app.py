@@ -1,0 +1,119 @@
+"""The application: which path is answered by what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from dragoman.serving.apertium import list_pairs, translate_apertium
+from dragoman.serving.deepl import (
+    list_glossaries,
+    list_glossary_pairs,
+    list_languages_deepl,
+    refuse_glossary,
+    show_usage,
+    translate_deepl,
+)
+from dragoman.serving.deepl_documents import document_state, download_document, upload_document
+from dragoman.serving.errors import RequestError
+from dragoman.serving.libretranslate import detect_language, frontend_settings, list_languages, translate_libretranslate
+from dragoman.serving.libretranslate_files import download_file, suggest_translation, translate_file
+from dragoman.serving.limits import LimitBodies
+from dragoman.serving.logs import ObserveRequests
+from dragoman.serving.operations import health, health_live, health_ready, show_metrics
+from dragoman.serving.page.files import show_page
+from dragoman.serving.page.requests import inspect_sentence, replace_word, translate_words
+from dragoman.serving.service import Service
+from dragoman.serving.specification import show_specification
+
+_READ = ["GET", "POST"]
+ROUTES: Sequence[BaseRoute] = (
+    Route("/translate", translate_libretranslate, methods=["POST"]),
+    Route("/translate", translate_apertium, methods=["GET"]),
+    Route("/detect", detect_language, methods=["POST"]),
+    Route("/languages", list_languages),
+    Route("/frontend/settings", frontend_settings),
+    Route("/suggest", suggest_translation, methods=["POST"]),
+    Route("/translate_file", translate_file, methods=["POST"]),
+    Route("/download_file/{token}", download_file, name="download_file"),
+    Route("/json/translate", translate_apertium, methods=_READ),
+    Route("/listPairs", list_pairs),
+    Route("/v2/translate", translate_deepl, methods=["POST"]),
+    Route("/v2/languages", list_languages_deepl, methods=_READ),
+    Route("/v2/usage", show_usage, methods=_READ),
+    Route("/v2/glossaries", list_glossaries),
+    Route("/v2/glossaries", refuse_glossary, methods=["POST"]),
+    Route("/v2/glossary-language-pairs", list_glossary_pairs),
+    Route("/v2/document", upload_document, methods=["POST"]),
+    Route("/v2/document/{number}", document_state, methods=_READ),
+    Route("/v2/document/{number}/result", download_document, methods=_READ),
+    Route("/", show_page),
+    Route("/page/translate", translate_words, methods=["POST"]),
+    Route("/page/alternatives", replace_word, methods=["POST"]),
+    Route("/page/inspect", inspect_sentence, methods=["POST"]),
+    Route("/page/{name}", show_page),
+    Route("/spec", show_specification),
+    Route("/health", health),
+    Route("/health/live", health_live),
+    Route("/health/ready", health_ready),
+    Route("/metrics", show_metrics),
+)
+UPLOADS = ("/translate_file", "/v2/document")
+"""Paths to which files are sent."""
+
+
+def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> Starlette:
+    """The application that answers requests with a service.
+
+    Args:
+        service: Translates.
+        on_start: Called in the event loop when the server starts.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        service.scheduler.start()
+        on_start()
+        yield
+        service.scheduler.close()
+        service.downloads.close()
+
+    app = Starlette(
+        routes=ROUTES,
+        middleware=[
+            Middleware(ObserveRequests, metrics=service.metrics),
+            Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"]),
+            Middleware(LimitBodies, settings=service.settings, uploads=UPLOADS),
+        ],
+        exception_handlers={RequestError: _refuse, HTTPException: _refuse_by_route, Exception: _fail},
+        lifespan=lifespan,
+    )
+    app.state.service = service
+    return app
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestError)
+    return JSONResponse(_body(request, error.message), error.status, error.headers)
+
+
+async def _refuse_by_route(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse(_body(request, error.detail), error.status_code, error.headers)
+
+
+async def _fail(request: Request, error: Exception) -> Response:
+    return JSONResponse(_body(request, "Internal server error"), 500)
+
+
+def _body(request: Request, message: str) -> dict[str, object]:
+    """An error in the form of the protocol."""
+    return {"message": message} if request.url.path.startswith("/v2/") else {"error": message}

@@ -1,0 +1,117 @@
+"""DeepL's API, version 2: texts, languages and usage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from dragoman.serving.detection import UNKNOWN
+from dragoman.serving.errors import RequestError
+from dragoman.serving.models import Route
+from dragoman.serving.parameters import Parameters, read_parameters
+from dragoman.serving.service import Service, service_of
+from dragoman.serving.texts import Client
+
+_SCHEME = "DeepL-Auth-Key "
+_NO_GLOSSARIES = "This server does not support glossaries."
+_NO_LIMIT = 10**12  # characters; clients stop if they have used as many as are allowed
+
+
+async def translate_deepl(request: Request) -> JSONResponse:
+    """POST /v2/translate."""
+    service, parameters = service_of(request), await read_parameters(request)
+    client = admit_deepl(service, request, parameters)
+    if parameters["glossary_id"] is not None:
+        raise RequestError(400, _NO_GLOSSARIES)
+    texts = parameters.all("text")
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise RequestError(400, "Parameter 'text' not specified.")
+    service.require_size(texts)
+    text_format = "html" if parameters.text("tag_handling") else "text"
+    source = parameters.text("source_lang")
+    detected = [service.language(source) if source else service.detect([text])[0] for text in texts]
+    routes = [deepl_route(service, language, parameters) for language in detected]
+    replies: dict[int, dict[str, Any]] = {}
+    for route in dict.fromkeys(routes):
+        places = [place for place, each in enumerate(routes) if each == route]
+        translated = await service.translate(request, route, [texts[place] for place in places], text_format, client)
+        for place, result in zip(places, translated, strict=True):
+            replies[place] = {
+                "detected_source_language": detected[place].upper(),
+                "text": result.text,
+                "billed_characters": len(texts[place]),
+            }
+            if result.problems:
+                replies[place]["problems"] = list(result.problems)
+            if len(route) > 1:
+                replies[place]["pivot"] = route[0].target
+    return JSONResponse({"translations": [replies[place] for place in range(len(texts))]})
+
+
+async def list_languages_deepl(request: Request) -> JSONResponse:
+    """GET or POST /v2/languages."""
+    service, parameters = service_of(request), await read_parameters(request)
+    admit_deepl(service, request, parameters)
+    models = service.models
+    targets = [language for language in models.languages if any(language in models.targets(s) for s in models.sources)]
+    if parameters.text("type", "source") == "target":
+        return JSONResponse([{**_named(service, code), "supports_formality": False} for code in targets])
+    return JSONResponse([_named(service, code) for code in models.sources])
+
+
+async def show_usage(request: Request) -> JSONResponse:
+    """GET or POST /v2/usage: nothing is counted."""
+    admit_deepl(service_of(request), request, await read_parameters(request))
+    return JSONResponse({"character_count": 0, "character_limit": _NO_LIMIT})
+
+
+async def list_glossaries(request: Request) -> JSONResponse:
+    """GET /v2/glossaries: there are none."""
+    admit_deepl(service_of(request), request, await read_parameters(request))
+    return JSONResponse({"glossaries": []})
+
+
+async def list_glossary_pairs(request: Request) -> JSONResponse:
+    """GET /v2/glossary-language-pairs: there are none."""
+    admit_deepl(service_of(request), request, await read_parameters(request))
+    return JSONResponse({"supported_languages": []})
+
+
+async def refuse_glossary(request: Request) -> JSONResponse:
+    """POST /v2/glossaries."""
+    raise RequestError(400, _NO_GLOSSARIES)
+
+
+def admit_deepl(service: Service, request: Request, parameters: Parameters) -> Client:
+    """Check the key in the header or in the parameters; DeepL answers missing keys as wrong ones.
+
+    Raises:
+        RequestError: The key is missing or wrong, or there are too many requests.
+    """
+    header = request.headers.get("authorization", "")
+    key = header.removeprefix(_SCHEME) if header.startswith(_SCHEME) else parameters.text("auth_key")
+    try:
+        return service.admit(request, key.strip())
+    except RequestError as error:
+        raise RequestError(403, error.message) if error.status == 400 else error from None
+
+
+def deepl_route(service: Service, source: str, parameters: Parameters) -> Route:
+    """The models for a text; none if its language is unknown, so that it is returned unchanged.
+
+    Raises:
+        RequestError: The target language is missing or not served.
+    """
+    target = parameters.text("target_lang")
+    if not target:
+        raise RequestError(400, "Parameter 'target_lang' not specified.")
+    if source == UNKNOWN:
+        service.language(target)
+        return ()
+    return service.route(source, target)
+
+
+def _named(service: Service, code: str) -> dict[str, Any]:
+    return {"language": code.upper(), "name": service.name(code)}

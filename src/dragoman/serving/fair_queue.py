@@ -1,0 +1,117 @@
+"""Sentences that wait for translation, in turns between clients."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from dragoman.documents.segment import Segment, TranslateSegments
+
+_WINDOW = 4
+"""Batches whose sentences are compared, to find some of similar length."""
+
+
+class Priority(Enum):
+    """Who is served first."""
+
+    INTERACTIVE = 0
+    DOCUMENT = 1
+
+
+@dataclass(eq=False)
+class Job:
+    """A segment to translate once for everyone who waits for it.
+
+    Args:
+        translate: The translator.
+        segment: What to translate.
+        priority: The queue in which it waits.
+        waiters: Who waits for it, with the positions in their lists of segments.
+        taken: Whether a worker has it.
+    """
+
+    translate: TranslateSegments
+    segment: Segment
+    priority: Priority
+    waiters: dict[Any, list[int]] = field(default_factory=dict)
+    taken: bool = False
+
+    @property
+    def length(self) -> int:
+        """The number of characters."""
+        return len(self.segment.text)
+
+
+class FairQueue:
+    """The waiting jobs of one priority. Every batch begins with the client whose turn it is."""
+
+    def __init__(self, priority: Priority) -> None:
+        self._priority = priority
+        self._clients: OrderedDict[str, deque[Job]] = OrderedDict()
+
+    def add(self, client: str, job: Job) -> None:
+        """Add a job at the end of a client's jobs."""
+        self._clients.setdefault(client, deque()).append(job)
+
+    def take(self, characters: int) -> list[Job]:
+        """Remove and return a batch of one translator: the next job, and others of similar length.
+
+        Args:
+            characters: Maximum size of the batch with padding; one job may be longer.
+        """
+        candidates, seen = self._candidates(characters * _WINDOW)
+        batch = _most_similar([job for _, job in candidates], characters)
+        for job in batch:
+            job.taken = True
+        if candidates:
+            self._clients.move_to_end(candidates[0][0])
+        for client, count in seen.items():
+            jobs = self._clients[client]
+            kept = [job for job in (jobs.popleft() for _ in range(count)) if self._waits(job)]
+            jobs.extendleft(reversed(kept))
+            if not jobs:
+                del self._clients[client]
+        return batch
+
+    def _waits(self, job: Job) -> bool:
+        return bool(job.waiters) and not job.taken and job.priority is self._priority
+
+    def _candidates(self, characters: int) -> tuple[list[tuple[str, Job]], Counter[str]]:
+        """Waiting jobs with their clients, one of each client in turn, and the number of jobs seen of each client."""
+        candidates: list[tuple[str, Job]] = []
+        seen: Counter[str] = Counter()
+        for client, job in self._in_turns():
+            seen[client] += 1
+            if self._waits(job):
+                candidates.append((client, job))
+                characters -= job.length
+                if characters <= 0:
+                    break
+        return candidates, seen
+
+    def _in_turns(self) -> Iterator[tuple[str, Job]]:
+        rest = {client: iter(jobs) for client, jobs in self._clients.items()}
+        while rest:
+            for client, jobs in list(rest.items()):
+                if (job := next(jobs, None)) is not None:
+                    yield client, job
+                else:
+                    del rest[client]
+
+
+def _most_similar(jobs: list[Job], characters: int) -> list[Job]:
+    """The first job, and those of the same translator whose lengths are nearest, within a size with padding."""
+    if not jobs:
+        return []
+    first = jobs[0]
+    others = [job for job in jobs[1:] if job.translate == first.translate]
+    batch, longest = [first], first.length
+    for job in sorted(others, key=lambda job: abs(job.length - first.length)):
+        longest = max(longest, job.length)
+        if longest * (len(batch) + 1) > characters:
+            break
+        batch.append(job)
+    return batch

@@ -1,0 +1,94 @@
+"""API keys: only their hashes are stored."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from dragoman.errors import UserError, nearest
+from dragoman.settings.serving import Serving
+from dragoman.system.files import read_json, write_json
+
+KEYS_FILE = "keys.json"
+
+
+def state_directory(settings: Serving) -> Path:
+    """The directory for API keys."""
+    if settings.state_directory is not None:
+        return Path(settings.state_directory)
+    home = os.environ.get("XDG_DATA_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "share") / "dragoman"
+
+
+class KeyFile:
+    """The names of API keys with the SHA-256 of each key. Keys are random, so that a fast hash suffices."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._modified = 0
+        self._hashes: dict[str, str] = {}
+
+    def names(self) -> list[str]:
+        """The names of all keys."""
+        self._read()
+        return list(self._hashes)
+
+    def add(self, name: str) -> str:
+        """Create and return a key.
+
+        Raises:
+            UserError: There is a key of this name, or the file cannot be written.
+        """
+        self._read()
+        if not name.isprintable() or not name.strip():
+            raise UserError(f"{name!r}: choose a name of printable characters")
+        if name in self._hashes:
+            raise UserError(f"there is a key named {name!r}; remove it first: dragoman serve-key remove {name}")
+        key = secrets.token_urlsafe(32)
+        self._write({**self._hashes, name: _hash(key)})
+        return key
+
+    def remove(self, name: str) -> None:
+        """Delete a key.
+
+        Raises:
+            UserError: There is no key of this name, or the file cannot be written.
+        """
+        self._read()
+        if name not in self._hashes:
+            raise UserError(f"no key is named {name!r}{nearest(name, self._hashes)}")
+        self._write({other: digest for other, digest in self._hashes.items() if other != name})
+
+    def owner(self, key: str) -> str | None:
+        """The name of a key, or None; it takes the same time for every wrong key."""
+        self._read()
+        digest, found = _hash(key), None
+        for name, stored in self._hashes.items():
+            if hmac.compare_digest(stored, digest):
+                found = name
+        return found
+
+    def _read(self) -> None:
+        """Read the file if it has changed, so that new keys are valid at once."""
+        try:
+            modified = self._path.stat().st_mtime_ns
+        except FileNotFoundError:
+            self._hashes, self._modified = {}, 0
+            return
+        if modified != self._modified:
+            stored = read_json(self._path)
+            if not all(isinstance(digest, str) for digest in stored.values()):
+                raise UserError(f"{self._path}: damaged")
+            self._hashes, self._modified = stored, modified
+
+    def _write(self, hashes: dict[str, str]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_json(self._path, hashes)
+        self._path.chmod(0o600)
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,30 @@
+"""Language codes as clients write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dragoman.corpus.language_tags import find_language
+
+ALIASES = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
+"""Codes of LibreTranslate -> the usual codes."""
+
+
+def match_language(code: str, served: Iterable[str]) -> str | None:
+    """The served language that a code means: the same one, one with another region, or None.
+
+    ``EN-US`` means ``en`` where that is served, and ``pt`` means ``pt-BR`` where no other Portuguese is.
+    """
+    languages, code = tuple(served), code.strip()
+    return find_language(ALIASES.get(code.lower(), code), languages) or find_language(code, languages)
+
+
+def language_name(code: str) -> str:
+    """The English name of a language; the code itself if it is not known."""
+    from translate.lang.data import languages
+
+    language, _, region = code.replace("_", "-").partition("-")
+    for key in (f"{language.lower()}_{region.upper()}", language.lower()):
+        if key in languages:
+            return str(languages[key][0]).partition(";")[0]
+    return code

@@ -1,0 +1,171 @@
+"""LibreTranslate's API: texts and languages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote_plus, unquote_plus
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from dragoman.documents.formats import DOCUMENT_FORMATS
+from dragoman.serving.detection import UNKNOWN
+from dragoman.serving.errors import RequestError
+from dragoman.serving.models import Route
+from dragoman.serving.parameters import Parameters, read_parameters
+from dragoman.serving.service import Service, service_of
+from dragoman.serving.texts import TEXT_FORMATS, TranslatedText
+
+AUTO = "auto"
+
+
+async def translate_libretranslate(request: Request) -> JSONResponse:
+    """POST /translate."""
+    service, parameters = service_of(request), await read_parameters(request)
+    client = service.admit(request, parameters.text("api_key"))
+    texts, form = _read_texts(parameters["q"])
+    source, target = (require_parameter(parameters, name) for name in ("source", "target"))
+    text_format = parameters.text("format", "text")
+    if text_format not in TEXT_FORMATS:
+        raise RequestError(400, f"{text_format} format is not supported")
+    alternatives = _read_alternatives(parameters["alternatives"], service.settings.alternatives)
+    service.require_size(texts)
+    detected = _detect_all(service, source, texts)
+    route = _route(service, source, target, detected)
+    translated = await service.translate(request, route, texts, text_format, client)
+    shown = alternatives if text_format == "text" else 0
+    return JSONResponse(form.reply(_describe(translated, detected, route, shown)))
+
+
+async def detect_language(request: Request) -> JSONResponse:
+    """POST /detect."""
+    service, parameters = service_of(request), await read_parameters(request)
+    service.admit(request, parameters.text("api_key"))
+    texts, _ = _read_texts(parameters["q"])
+    service.require_size(texts)
+    found = service.detector.detect("\n".join(texts))
+    return JSONResponse([_detected(language, confidence) for language, confidence in found])
+
+
+async def list_languages(request: Request) -> JSONResponse:
+    """GET /languages."""
+    service = service_of(request)
+    models = service.models
+    return JSONResponse(
+        [
+            {"code": code, "name": service.name(code), "targets": models.targets(code)}
+            for code in models.languages
+            if models.targets(code)
+        ]
+    )
+
+
+async def frontend_settings(request: Request) -> JSONResponse:
+    """GET /frontend/settings."""
+    service = service_of(request)
+    settings, first = service.settings, service.models.models[0]
+    return JSONResponse(
+        {
+            "charLimit": settings.characters,
+            "frontendTimeout": 500,
+            "apiKeys": settings.require_keys,
+            "keyRequired": settings.require_keys,
+            "suggestions": False,
+            "filesTranslation": True,
+            "supportedFilesFormat": list(DOCUMENT_FORMATS),
+            "language": {
+                "source": {"code": first.source, "name": service.name(first.source)},
+                "target": {"code": first.target, "name": service.name(first.target)},
+            },
+        }
+    )
+
+
+class _Form:
+    """How the texts of a request were given, and therefore how their translations are returned."""
+
+    def __init__(self, is_list: bool, encoded: bool = False) -> None:
+        self._is_list, self._encoded = is_list, encoded
+
+    def reply(self, columns: dict[str, list[Any]]) -> dict[str, Any]:
+        """The reply: lists for a list, otherwise the value for the only text."""
+        if not self._is_list:
+            return {name: values[0] for name, values in columns.items() if values[0] is not None}
+        reply: dict[str, Any] = {name: values for name, values in columns.items() if values[0] is not None}
+        if self._encoded:
+            reply["translatedText"] = quote_plus(json.dumps(reply["translatedText"]))
+        return reply
+
+
+def _read_texts(q: Any) -> tuple[list[str], _Form]:
+    """The texts to translate. PHP's client sends a list as JSON in one URL-encoded string, and expects the same."""
+    if isinstance(q, str) and q.startswith("%5B%22"):
+        try:
+            q, encoded = json.loads(unquote_plus(q)), True
+        except ValueError:
+            encoded = False
+    else:
+        encoded = False
+    if q is None or q == []:
+        raise RequestError(400, "Invalid request: missing q parameter")
+    texts = q if isinstance(q, list) else [q]
+    if not all(isinstance(text, str) for text in texts):
+        raise RequestError(400, "Invalid request: q must be a string or a list of strings")
+    return texts, _Form(isinstance(q, list), encoded)
+
+
+def require_parameter(parameters: Parameters, name: str) -> str:
+    """A parameter that must be given.
+
+    Raises:
+        RequestError: It is missing.
+    """
+    value = parameters.text(name)
+    if not value:
+        raise RequestError(400, f"Invalid request: missing {name} parameter")
+    return value
+
+
+def _read_alternatives(value: Any, limit: int) -> int:
+    try:
+        number = max(0, int(value or 0))
+    except (TypeError, ValueError, OverflowError):
+        raise RequestError(400, "Invalid request: alternatives parameter is not a number") from None
+    if number > limit:
+        raise RequestError(400, f"Invalid request: alternatives parameter must be <= {limit}")
+    return number
+
+
+def _detect_all(service: Service, source: str, texts: list[str]) -> tuple[str, float]:
+    """The source language: the given one, or the language of all texts together."""
+    if source.lower() != AUTO:
+        return service.language(source), 1.0
+    return service.detect(texts)
+
+
+def _route(service: Service, source: str, target: str, detected: tuple[str, float]) -> Route:
+    """The models for a request; none if its language is unknown, so that the texts are returned unchanged."""
+    if detected[0] == UNKNOWN:
+        service.language(target)
+        return ()
+    return service.route(detected[0] if source.lower() == AUTO else source, target)
+
+
+def _describe(
+    translated: list[TranslatedText], detected: tuple[str, float], route: Route, alternatives: int
+) -> dict[str, list[Any]]:
+    """The values of the reply for every text; None for those that are left out."""
+    count = len(translated)
+    problems = [list(each.problems) for each in translated]
+    return {
+        "translatedText": [each.text for each in translated],
+        "detectedLanguage": [_detected(*detected)] * count,
+        "alternatives": [list(each.alternatives[:alternatives]) if alternatives else None for each in translated],
+        "problems": problems if any(problems) else [None] * count,
+        "pivot": [route[0].target if len(route) > 1 else None] * count,
+    }
+
+
+def _detected(language: str, confidence: float) -> dict[str, Any]:
+    return {"confidence": round(100 * confidence, 1), "language": language}

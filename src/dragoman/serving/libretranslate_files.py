@@ -1,0 +1,46 @@
+"""LibreTranslate's API: files and corrections."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+
+from dragoman.serving.downloads import translated_name
+from dragoman.serving.errors import RequestError
+from dragoman.serving.libretranslate import AUTO, require_parameter
+from dragoman.serving.limits import while_connected
+from dragoman.serving.parameters import read_parameters
+from dragoman.serving.service import service_of
+
+_DETECTED_BYTES = 10_000
+
+
+async def translate_file(request: Request) -> JSONResponse:
+    """POST /translate_file."""
+    service, parameters = service_of(request), await read_parameters(request)
+    client = service.admit(request, parameters.text("api_key"))
+    file = parameters.file("file")
+    if file is None:
+        raise RequestError(400, "Invalid request: empty file")
+    source, target = (require_parameter(parameters, name) for name in ("source", "target"))
+    if source.lower() == AUTO:
+        source, _ = service.detect([file.data[:_DETECTED_BYTES].decode(errors="ignore")])
+    route = service.route(source, target)
+    work = service.documents.translate(route, file.data, file.name, client.name)
+    translated = await while_connected(request, work, service.settings.document_seconds)
+    name = translated_name(file.name, service.language(target))
+    token = await service.downloads.add(translated, name)
+    return JSONResponse({"translatedFileUrl": str(request.url_for("download_file", token=token))})
+
+
+async def download_file(request: Request) -> Response:
+    """GET /download_file/NAME."""
+    download = service_of(request).downloads.get(request.path_params["token"])
+    return FileResponse(download.path, filename=download.name)
+
+
+async def suggest_translation(request: Request) -> JSONResponse:
+    """POST /suggest."""
+    service, parameters = service_of(request), await read_parameters(request)
+    service.admit(request, parameters.text("api_key"))
+    raise RequestError(403, "Suggestions are disabled on this server.")

@@ -1,0 +1,110 @@
+"""Limits of requests per client, and of the size and duration of a request."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dragoman.serving.errors import RequestError
+from dragoman.settings.serving import Serving
+
+Result = TypeVar("Result")
+_FORM_BYTES = 100_000  # of an upload, around the file
+_CLIENTS = 100_000  # remembered; older ones begin again
+
+
+class RateLimiter:
+    """Allows each client a number of requests per minute; unused ones accumulate up to one minute's worth."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute, self._clock = per_minute, clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests left, and when that was
+
+    def admit(self, client: str) -> None:
+        """Count a request.
+
+        Raises:
+            RequestError: There were too many.
+        """
+        now = self._clock()
+        left, before = self._left.pop(client, (float(self._per_minute), now))
+        left = min(self._per_minute, left + (now - before) * self._per_minute / 60)
+        admitted = left >= 1
+        self._left[client] = left - admitted, now
+        if len(self._left) > _CLIENTS:
+            self._left.popitem(last=False)
+        if not admitted:
+            seconds = math.ceil((1 - left) * 60 / self._per_minute)
+            raise RequestError(429, f"Slowdown: {self._per_minute} requests per minute are allowed", max(1, seconds))
+
+
+class LimitBodies:
+    """Middleware that stops reading a request that is too large, or that takes too long to arrive.
+
+    Args:
+        app: The application.
+        settings: The limits.
+        uploads: Paths to which files are sent.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Serving, uploads: tuple[str, ...]) -> None:
+        self._app, self._settings, self._uploads = app, settings, uploads
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        settings = self._settings
+        limit = settings.file_bytes + _FORM_BYTES if scope["path"] in self._uploads else settings.body_bytes
+        deadline = asyncio.get_running_loop().time() + settings.read_seconds
+        length, complete = 0, False
+
+        async def receive_within_limits() -> Message:
+            nonlocal length, complete
+            if complete:
+                return await receive()  # waits for the client to disconnect
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise RequestError(408, "The request took too long to arrive.") from None
+            length += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if length > limit:
+                raise RequestError(413, f"Invalid request: the body is larger than {limit} bytes")
+            return message
+
+        await self._app(scope, receive_within_limits, send)
+
+
+async def while_connected(request: Request, work: Coroutine[Any, Any, Result], seconds: float) -> Result:
+    """The result of some work, which is cancelled if the client disconnects or a time is over.
+
+    Raises:
+        RequestError: The time is over, or there is nobody to answer any more.
+    """
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({working, leaving}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        if leaving.done():
+            raise RequestError(499, "The client has disconnected.")
+        raise RequestError(503, f"The translation took longer than {seconds:g} seconds.", 1)
+    finally:
+        leaving.cancel()
+        working.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,148 @@
+"""The translators that are served, and the ways from one language to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.bundle import Bundle, find_bundle
+from dragoman.documents.segment import TranslateSegments
+from dragoman.documents.translate import TextTranslator
+from dragoman.engines import EngineRequest, open_engine
+from dragoman.engines.protocol import ComputeType
+from dragoman.errors import UserError
+from dragoman.recipe import build_recipe
+from dragoman.serving.page.words import WordTranslator
+from dragoman.settings import Decoding
+from dragoman.system.device import choose_device
+from dragoman.translator import Translator
+
+
+@dataclass(frozen=True, eq=False)
+class ServedModel:
+    """A translator for one direction.
+
+    Args:
+        source: The language that it reads.
+        target: The language that it writes.
+        translate: Translates segments; several threads may call it at once.
+        bundle: The bundle, if there is one.
+        whole_lines: Whether lines are not split into sentences.
+        words: What the page shows of each word, if there is a bundle.
+    """
+
+    source: str
+    target: str
+    translate: TranslateSegments
+    bundle: Bundle | None = None
+    whole_lines: bool = False
+    words: WordTranslator | None = None
+
+
+Route = tuple[ServedModel, ...]
+"""One model, or two models with a pivot language between them."""
+
+
+class ModelTable:
+    """The served models by direction.
+
+    Raises:
+        UserError: There is no model, or two models have the same direction.
+    """
+
+    def __init__(self, models: Sequence[ServedModel]) -> None:
+        self._models: dict[tuple[str, str], ServedModel] = {}
+        for model in models:
+            if (model.source, model.target) in self._models:
+                raise UserError(f"two bundles translate from {model.source} to {model.target}; serve one of them")
+            self._models[model.source, model.target] = model
+        if not models:
+            raise UserError("no bundle to serve")
+
+    @property
+    def models(self) -> list[ServedModel]:
+        """All models, in the order in which they were given."""
+        return list(self._models.values())
+
+    @property
+    def sources(self) -> list[str]:
+        """The languages that can be translated."""
+        return list(dict.fromkeys(source for source, _ in self._models))
+
+    @property
+    def languages(self) -> list[str]:
+        """All languages."""
+        return list(dict.fromkeys(language for pair in self._models for language in pair))
+
+    def targets(self, source: str) -> list[str]:
+        """The languages into which a language can be translated, directly or by two models."""
+        return [language for language in self.languages if self.route(source, language)]
+
+    def route(self, source: str, target: str) -> Route:
+        """The model from one language to another, otherwise two models with a pivot; empty if there are none."""
+        if source == target:
+            return ()
+        if direct := self._models.get((source, target)):
+            return (direct,)
+        for (first, pivot), model in self._models.items():
+            if first == source and (second := self._models.get((pivot, target))):
+                return (model, second)
+        return ()
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How bundles are opened.
+
+    Args:
+        engine: The engine's name; by default the first that supports the settings.
+        compute_type: Data type of the engine.
+        device: Where to compute.
+        overrides: Settings of the search that differ from those of the bundles, ``decoding.KEY=VALUE`` each.
+        alternatives: Maximum number of alternatives to return.
+    """
+
+    engine: str | None = None
+    compute_type: ComputeType = "auto"
+    device: str = "auto"
+    overrides: Sequence[str] = ()
+    alternatives: int = 0
+
+
+def load_models(paths: Sequence[Path], options: ModelOptions) -> ModelTable:
+    """Load bundles.
+
+    Raises:
+        UserError: A bundle is missing or damaged, or no engine can translate with it.
+    """
+    return ModelTable([_load_model(path, options) for path in paths])
+
+
+def _load_model(path: Path, options: ModelOptions) -> ServedModel:
+    directory = find_bundle(path)
+    bundle = Bundle.load(directory)
+    decoding = _with_alternatives(
+        build_recipe(bundle.recipe.to_dict(), options.overrides, origin=str(path)).decoding, options.alternatives
+    )
+    device = choose_device(options.device)
+    request = EngineRequest(bundle, decoding, device, directory, options.compute_type, token_scores=False)
+    translator = Translator(bundle, decoding, options.device, engine=open_engine(request, options.engine))
+    data = bundle.recipe.data
+    texts = TextTranslator(translator)
+    return ServedModel(
+        data.source_language,
+        data.target_language,
+        texts.translate_segments,
+        bundle,
+        texts.whole_lines,
+        WordTranslator(texts),
+    )
+
+
+def _with_alternatives(decoding: Decoding, alternatives: int) -> Decoding:
+    """Settings that also return other hypotheses of the beam; they do not change the best one."""
+    if decoding.sampling or decoding.mbr_samples:
+        return decoding
+    n_best = min(1 + alternatives, decoding.beam_size)
+    return decoding.model_copy(update={"n_best": max(n_best, decoding.n_best)})

@@ -1,0 +1,210 @@
+// Translates while the user types.
+
+import { startFiles } from "./files.js";
+import { startMenu } from "./menu.js";
+import { get, post } from "./server.js";
+import { focusWord, showPlain, showSource, showWords, slice } from "./words.js";
+
+const AUTO = "auto";
+const UNKNOWN = "unknown";
+const PAUSE = 250; // milliseconds without a key before a request
+const LOW_CONFIDENCE = 0.3;
+const RIGHT_TO_LEFT = /^(ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)\b/i;
+const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((each) => [each.id, each]));
+const { source, output, from, to, error, notes, status, count, copy, clear } = element;
+
+let languages = []; // {code, name, targets}
+let limit = Infinity; // characters
+let timer = 0;
+let request = null; // the AbortController of the last request
+let detected = ""; // the language of the text, if it is to be detected
+let translation = "";
+let prefixes = {}; // beginnings of translations that the user chose, by sentence
+
+// ---- Languages
+
+const englishNames = new Intl.DisplayNames("en", { type: "language" });
+const nameOf = (code) => languages.find((each) => each.code === code)?.name ?? englishNames.of(code);
+const language = () => (from.value === AUTO ? detected : from.value);
+const targets = () => languages.find((each) => each.code === language())?.targets ?? allTargets();
+const allTargets = () => [...new Set(languages.flatMap((each) => each.targets))];
+
+function showLanguages() {
+  from.options[0].text = detected && from.value === AUTO ? `${nameOf(detected)} (auto)` : "Detect language";
+  const kept = to.value;
+  const names = (from.value === AUTO ? allTargets() : targets()).map((code) => new Option(nameOf(code), code));
+  to.replaceChildren(...names.sort((one, other) => one.text.localeCompare(other.text)));
+  if (names.some((each) => each.value === kept)) to.value = kept;
+  setLanguage(source, language());
+  setLanguage(output, to.value);
+}
+
+function setLanguage(field, code) {
+  field.lang = code;
+  field.dir = code ? (RIGHT_TO_LEFT.test(code) ? "rtl" : "ltr") : "auto";
+  if (field === source) Object.assign(element.backdrop, { lang: field.lang, dir: field.dir });
+}
+
+function changeLanguages() {
+  prefixes = {};
+  localStorage.setItem("dragoman-languages", `${from.value} ${to.value}`);
+  showLanguages();
+  translate();
+}
+
+function swap() {
+  const [before, after] = [language(), to.value];
+  const other = languages.find((each) => each.code === after);
+  if (!other) return;
+  if (translation) source.value = translation;
+  from.value = after;
+  detected = "";
+  showLanguages();
+  to.value = other.targets.includes(before) ? before : other.targets[0];
+  showSource(source.value);
+  showPlain("");
+  changeLanguages();
+}
+
+// ---- Translation
+
+function edited() {
+  showSource(source.value);
+  showCount();
+  clearTimeout(timer);
+  timer = setTimeout(translate, source.value.trim() ? PAUSE : 0);
+}
+
+/** Translate the text; when done, the word at the position `focused` gets the focus. */
+async function translate(focused = -1) {
+  clearTimeout(timer);
+  request?.abort();
+  if (!to.value) return; // `start` translates as soon as it knows the languages
+  const text = source.value;
+  if (!text.trim()) return show(text, null);
+  const own = (request = new AbortController());
+  output.ariaBusy = "true";
+  try {
+    const parameters = { q: text, source: from.value, target: to.value, prefixes };
+    const reply = await post("page/translate", parameters, own.signal);
+    if (!own.signal.aborted) show(text, reply);
+    if (focused >= 0) focusWord(focused);
+  } catch (failure) {
+    if (failure.name === "AbortError") return;
+    error.textContent = failure.message;
+    if (failure.retryAfter) timer = setTimeout(translate, 1000 * failure.retryAfter);
+  }
+  if (request === own) output.ariaBusy = "false";
+}
+
+function show(text, reply) {
+  error.textContent = "";
+  detected = reply?.detectedLanguage.language ?? "";
+  if (detected === UNKNOWN) detected = "";
+  translation = reply?.translatedText ?? "";
+  copy.hidden = clear.hidden = !reply;
+  showLanguages();
+  if (reply?.segments.length) showWords(text, reply, prefixes);
+  else showPlain(translation);
+  showNotes(text, reply);
+  status.textContent = "";
+  if (!reply) output.ariaBusy = "false";
+  else if (from.value === AUTO && detected === to.value && targets().length) {
+    to.value = targets()[0]; // the text is in the language into which it would be translated
+    changeLanguages();
+  }
+}
+
+function showNotes(text, reply) {
+  const found = (reply?.segments ?? []).flatMap((segment) => {
+    const low = segment.confidence !== null && segment.confidence < LOW_CONFIDENCE;
+    const doubt = low ? [`probably wrong (confidence ${Math.round(100 * segment.confidence)} %)`] : [];
+    return [...segment.problems, ...doubt].map((problem) => [slice(text, ...segment.source), problem]);
+  });
+  const items = found.map(([sentence, problem]) => {
+    const [item, quote] = [document.createElement("li"), document.createElement("q")];
+    quote.textContent = sentence.length > 60 ? `${sentence.slice(0, 60)} …` : sentence;
+    item.append(quote, ` ${problem}`);
+    return item;
+  });
+  if (reply && from.value === AUTO && !detected) {
+    const item = document.createElement("li");
+    item.textContent = "The language was not recognized. Choose it above.";
+    items.unshift(item);
+  }
+  notes.replaceChildren(...items);
+}
+
+function showCount() {
+  const characters = [...source.value].length;
+  count.textContent = characters ? `${characters.toLocaleString("en")} / ${limit.toLocaleString("en")}` : "";
+  count.classList.toggle("over", characters > limit);
+}
+
+async function copyTranslation() {
+  if (!translation) return;
+  if (navigator.clipboard) await navigator.clipboard.writeText(translation);
+  else {
+    getSelection().selectAllChildren(output); // pages that are not served by HTTPS have no access to the clipboard
+    document.execCommand("copy");
+    getSelection().removeAllRanges();
+  }
+  status.textContent = "Copied";
+}
+
+function clearText() {
+  source.value = "";
+  prefixes = {};
+  edited();
+  source.focus();
+}
+
+// ---- Events
+
+source.addEventListener("input", edited);
+from.addEventListener("change", changeLanguages);
+to.addEventListener("change", changeLanguages);
+element["key-form"].addEventListener("change", () => translate());
+element["key-form"].addEventListener("submit", (event) => event.preventDefault());
+element.swap.addEventListener("click", swap);
+copy.addEventListener("click", copyTranslation);
+clear.addEventListener("click", clearText);
+
+const KEYS = { "/": () => source.focus(), s: swap, c: copyTranslation, f: () => element.chosen.click() };
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches("textarea, input, select");
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) translate();
+  else if (event.key === "Escape" && event.target === source) source.blur();
+  else if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey && KEYS[event.key]) KEYS[event.key]();
+  else return;
+  event.preventDefault();
+});
+
+async function start() {
+  try {
+    const settings = await get("frontend/settings");
+    languages = await get("languages");
+    limit = settings.charLimit > 0 ? settings.charLimit : Infinity;
+    element["key-form"].hidden = !settings.keyRequired;
+    from.replaceChildren(new Option("Detect language", AUTO), ...languages.map((each) => new Option(each.name, each.code)));
+    const [before, after] = (localStorage.getItem("dragoman-languages") ?? "").split(" ");
+    from.value = languages.some((each) => each.code === before) ? before : AUTO;
+    showLanguages();
+    const wanted = [after, settings.language.target.code].find((code) => targets().includes(code));
+    if (wanted) to.value = wanted;
+    showLanguages();
+    startFiles(settings.supportedFilesFormat, () => ({ source: from.value, target: to.value }));
+    startMenu(
+      () => ({ text: source.value, source: language(), target: to.value, translation, prefixes }),
+      (sentence, prefix, word) => {
+        prefixes[sentence] = prefix;
+        translate(word);
+      },
+    );
+    edited();
+  } catch (failure) {
+    error.textContent = failure.message;
+  }
+}
+
+start();

@@ -1,0 +1,128 @@
+"""What only the page asks for: words of translations, other words, and the inspector's page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse
+
+from dragoman.documents.joining import join_translations
+from dragoman.documents.plain_text import find_text_spans
+from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
+from dragoman.errors import UserError
+from dragoman.serving.detection import UNKNOWN
+from dragoman.serving.errors import RequestError
+from dragoman.serving.libretranslate import AUTO, require_parameter
+from dragoman.serving.limits import while_connected
+from dragoman.serving.models import Route
+from dragoman.serving.page.words import PrefixedSegment, SegmentInWords, WordTranslator
+from dragoman.serving.parameters import Parameters, read_parameters
+from dragoman.serving.service import service_of
+from dragoman.serving.texts import Client
+
+INSPECTOR_POLICY = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+"""The inspector's page contains its scripts and styles; the sandbox keeps it away from the page of the server."""
+
+
+class _PageRequest:
+    """A request of the page, after its key and its size were checked."""
+
+    def __init__(self, request: Request, parameters: Parameters) -> None:
+        self._request, self._service = request, service_of(request)
+        self._client: Client = self._service.admit(request, parameters.text("api_key"))
+        self.text = parameters.text("q")
+        self._service.require_size([self.text])
+        self._source, self._target = (require_parameter(parameters, name) for name in ("source", "target"))
+
+    def route(self) -> tuple[Route, str, float]:
+        """The models, the language of the text, and the confidence of its detection."""
+        if self._source != AUTO:
+            return self._service.route(self._source, self._target), self._service.language(self._source), 1.0
+        language, confidence = self._service.detect([self.text])
+        route = self._service.route(language, self._target) if language != UNKNOWN else ()
+        return route, language, confidence
+
+    def words(self) -> WordTranslator:
+        """The only model of the route; the text is one sentence."""
+        route, _, _ = self.route()
+        if not (words := _single(route)):
+            raise RequestError(400, "Other words and explanations are not available for this pair of languages.")
+        return words
+
+    async def run(self, translate: TranslateSegments, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+        """Let the scheduler translate."""
+        work = self._service.scheduler.translate(translate, segments, self._client.name, self._client.priority)
+        try:
+            return await while_connected(self._request, work, self._service.settings.seconds)
+        except UserError as error:
+            raise RequestError(400, str(error)) from error
+
+    async def translate_plainly(self, route: Route) -> str:
+        """The translation without words."""
+        return (await self._service.translate(self._request, route, [self.text], "text", self._client))[0].text
+
+
+async def translate_words(request: Request) -> JSONResponse:
+    """POST /page/translate: the translation of a text; if one model translates, with its words."""
+    parameters = await read_parameters(request)
+    asked = _PageRequest(request, parameters)
+    prefixes = parameters["prefixes"] or {}
+    if not (isinstance(prefixes, dict) and all(isinstance(prefix, str) for prefix in prefixes.values())):
+        raise RequestError(400, "Invalid request: prefixes must be strings by sentence")
+    route, language, confidence = asked.route()
+    reply: dict[str, Any] = {"detectedLanguage": {"language": language, "confidence": round(100 * confidence, 1)}}
+    if words := _single(route):
+        spans = list(find_text_spans(asked.text, route[0].source, route[0].whole_lines))
+        sentences = [asked.text[start:end] for start, end in spans]
+        found = await asked.run(
+            words.translate, [PrefixedSegment(sentence, prefix=prefixes.get(sentence, "")) for sentence in sentences]
+        )
+        text = join_translations(asked.text, spans, [each.text for each in found])
+        segments = list(_describe(text, spans, found))
+        return JSONResponse({**reply, "translatedText": text, "segments": segments})
+    return JSONResponse({**reply, "translatedText": await asked.translate_plainly(route), "segments": []})
+
+
+async def replace_word(request: Request) -> JSONResponse:
+    """POST /page/alternatives: translations of a sentence with a prefix, each with another word after it."""
+    parameters = await read_parameters(request)
+    asked = _PageRequest(request, parameters)
+    segment = PrefixedSegment(asked.text, prefix=parameters.text("prefix"))
+    (found,) = await asked.run(asked.words().replace_word, [segment])
+    assert isinstance(found, SegmentInWords)
+    return JSONResponse(
+        [
+            {"text": text, "word": [word.start, word.end], "probability": word.probability}
+            for text, word in zip(found.alternatives, found.words, strict=True)
+        ]
+    )
+
+
+async def inspect_sentence(request: Request) -> HTMLResponse:
+    """POST /page/inspect: the inspector's page for a sentence."""
+    asked = _PageRequest(request, await read_parameters(request))
+    (page,) = await asked.run(asked.words().explain, [Segment(asked.text)])
+    return HTMLResponse(page.text, headers={"Content-Security-Policy": INSPECTOR_POLICY, "Cache-Control": "no-store"})
+
+
+def _single(route: Route) -> WordTranslator | None:
+    return route[0].words if len(route) == 1 else None
+
+
+def _describe(text: str, spans: Sequence[tuple[int, int]], found: Sequence[TranslatedSegment]) -> Iterator[Any]:
+    """Each segment with its words and links; places are characters of the whole text and of its translation."""
+    begin = last = 0
+    for (start, end), segment in zip(spans, found, strict=True):
+        assert isinstance(segment, SegmentInWords)
+        begin = text.index(segment.text, begin + start - last)  # there may also be an additional space
+        yield {
+            "source": [start, end],
+            "target": [begin, begin + len(segment.text)],
+            "words": [[begin + word.start, begin + word.end, round(word.probability, 4)] for word in segment.words],
+            "links": [[start + a, start + b, begin + c, begin + d] for a, b, c, d in segment.links],
+            "problems": list(segment.problems),
+            "confidence": segment.confidence,
+        }
+        begin, last = begin + len(segment.text), end

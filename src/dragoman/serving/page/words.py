@@ -1,0 +1,147 @@
+"""Translations with what the page shows of each word: its probability, what it translates, and other words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+
+from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.translate import TextTranslator
+from dragoman.engines import Engine, EngineRequest, open_engine
+from dragoman.engines.scoring import score_targets
+from dragoman.engines.text_search import TextSearch
+from dragoman.explanation.alignment import align, read_words
+from dragoman.explanation.page.render import render_page
+from dragoman.kernels import accelerated
+from dragoman.model.transformer import Transformer
+from dragoman.text.masked_text import reserved_ids
+from dragoman.translator import Translator
+
+_ALTERNATIVES = 8
+
+
+@dataclass(frozen=True)
+class PrefixedSegment(Segment):
+    """A segment, and how its translation must begin."""
+
+    prefix: str = ""
+
+
+@dataclass(frozen=True)
+class TargetWord:
+    """A word of a translation: its characters, and its probability given the words before it."""
+
+    start: int
+    end: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class SegmentInWords(TranslatedSegment):
+    """The translation of a segment with its words."""
+
+    words: tuple[TargetWord, ...] = ()
+
+
+class WordTranslator:
+    """Answers the page. Each method is a `TranslateSegments`, so that the scheduler can queue its work.
+
+    Probabilities and links are computed by more passes of the model, because not every engine returns them.
+
+    Args:
+        texts: The translator.
+    """
+
+    def __init__(self, texts: TextTranslator) -> None:
+        self._texts = texts
+        self._translator, self._bundle = texts.translator, texts.translator.bundle
+        self._search = TextSearch(self._bundle, self._translator.engine, self._translator.decoding)
+
+    def translate(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+        """The translations of segments with their words and links."""
+        found = list(self._texts.translate_segments([Segment(segment.text) for segment in segments]))
+        for index, (segment, prefix) in enumerate(_with_prefixes(segments)):
+            if prefix and self._is_undivided(segment.text):
+                (translation,) = self._translator.stream([segment.text], [prefix])
+                found[index] = TranslatedSegment(translation.text, problems=tuple(translation.problems))
+        sources, targets = [segment.text for segment in segments], [each.text for each in found]
+        links, words = align(self._bundle, sources, targets), self._words(sources, targets)
+        return [
+            SegmentInWords(each.text, own_links, each.problems, each.confidence, words=own_words)
+            for each, own_links, own_words in zip(found, links, words, strict=True)
+        ]
+
+    def _words(self, sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[TargetWord, ...]]:
+        pairs = read_words(self._bundle, sources, targets)
+        ids = [source.ids for source, _ in pairs], [target.ids for _, target in pairs]
+        for (_, target), scores in zip(pairs, score_targets(self._model, self._bundle, *ids), strict=True):
+            values = target.shares @ scores.log_probabilities[:-1]  # a token of two words counts for both in part
+            yield tuple(TargetWord(*span, math.exp(value)) for span, value in zip(target.words, values, strict=True))
+
+    def replace_word(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+        """Translations that begin with the prefix of a segment, each with another word after it, the likeliest first.
+
+        They are the `alternatives` of each result; its `words` are those words, in the same order. There are none for
+        segments that are too long for one pass of the model.
+        """
+        return [
+            self._replace_word(segment.text, prefix) if self._is_undivided(segment.text) else SegmentInWords(prefix)
+            for segment, prefix in _with_prefixes(segments)
+        ]
+
+    def _is_undivided(self, text: str) -> bool:
+        return len(self._texts.divide(text)) == 1
+
+    def _replace_word(self, text: str, prefix: str) -> TranslatedSegment:
+        sources = self._search.encode([text])
+        (begin,) = self._search.encode_prefixes(sources, [prefix])
+        likeliest = self._likeliest(sources[0].ids, begin)
+        hypotheses = self._search.search(sources * len(likeliest), [[*begin, token] for token, _ in likeliest])
+        texts = [self._search.translation(sources[0], each).text for each in hypotheses]
+        pairs = read_words(self._bundle, [text] * len(texts), texts)
+        before = read_words(self._bundle, [text], [prefix])[0][1].spellings
+        found: dict[str, tuple[str, TargetWord]] = {}
+        for other, (_, words), (_, probability) in zip(texts, pairs, likeliest, strict=True):
+            if words.spellings[: len(before)] == before and len(words.words) > len(before):
+                word = TargetWord(*words.words[len(before)], probability)
+                found.setdefault(words.spellings[len(before)], (other, word))
+        return SegmentInWords(
+            prefix, alternatives=tuple(other for other, _ in found.values()), words=tuple(w for _, w in found.values())
+        )
+
+    @torch.inference_mode()
+    def _likeliest(self, source: list[int], begin: list[int]) -> list[tuple[int, float]]:
+        """The likeliest next tokens after the beginning of a translation, with their probabilities."""
+        ours, theirs = self._bundle.source.vocabulary, self._bundle.target.vocabulary
+        device = self._model.target_embedding.weight.device
+        read = torch.tensor([[*source, ours.eos]], device=device)  # (1, source)
+        hidden = self._model.hidden(read, torch.tensor([[theirs.bos, *begin]], device=device))  # (1, target, d_model)
+        logits = self._model.output(hidden[0, -1]).float()  # (vocabulary,)
+        logits[[*theirs.special_ids, *reserved_ids(self._bundle.target)]] = -math.inf
+        best = logits.softmax(dim=-1).topk(min(_ALTERNATIVES, len(theirs) - len(theirs.special_ids)))
+        return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
+
+    def explain(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+        """The inspector page of each segment, as if it were the translation."""
+        return [TranslatedSegment(self._explain(segment.text)) for segment in segments]
+
+    def _explain(self, text: str) -> str:
+        bundle = replace(self._bundle, model=accelerated(self._bundle.model))  # recorded by one thread at a time
+        translator = Translator(bundle, self._translator.decoding, engine=self._tracing_engine)
+        return render_page(bundle, translator.decoding, text, translator.explain(text))
+
+    @cached_property
+    def _model(self) -> Transformer:
+        return accelerated(self._bundle.model)
+
+    @cached_property
+    def _tracing_engine(self) -> Engine:
+        return open_engine(EngineRequest(self._bundle, self._translator.decoding, self._translator.device, trace=True))
+
+
+def _with_prefixes(segments: Sequence[Segment]) -> Iterator[tuple[Segment, str]]:
+    return ((segment, segment.prefix if isinstance(segment, PrefixedSegment) else "") for segment in segments)

@@ -1,0 +1,106 @@
+"""The parameters of a request, wherever its client puts them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+
+from dragoman.serving.errors import RequestError
+
+MAX_FIELDS = 10_000
+MAX_BYTES = 2**40
+"""Of a part of a form; `LimitBodies` limits the whole."""
+
+_INVALID_JSON = "Invalid JSON format"
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file in a request.
+
+    Args:
+        name: The file's name, which is not empty.
+        data: Its content.
+    """
+
+    name: str
+    data: bytes
+
+
+class Parameters:
+    """Values by name, each a string or any value in JSON; a name may occur several times."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        self._values: dict[str, list[Any]] = {}
+        for name, value in pairs:
+            if value is not None:
+                self._values.setdefault(name, []).append(value)
+
+    def __getitem__(self, name: str) -> Any:
+        """The first value, or None."""
+        return self._values.get(name, [None])[0]
+
+    def text(self, name: str, default: str = "") -> str:
+        """The first value as a string; the default for other kinds of values."""
+        value = self[name]
+        return value if isinstance(value, str) else default
+
+    def all(self, name: str) -> list[Any]:
+        """All values: those of repeated fields, or the items of a list."""
+        values = self._values.get(name, [])
+        return list(values[0]) if len(values) == 1 and isinstance(values[0], list) else values
+
+    def file(self, name: str) -> Upload | None:
+        """An uploaded file."""
+        value = self[name]
+        return value if isinstance(value, Upload) else None
+
+
+async def read_parameters(request: Request) -> Parameters:
+    """The parameters in the body (JSON, or a form of either kind), then those in the query.
+
+    Raises:
+        RequestError: The body cannot be read.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    query = request.query_params.multi_items()
+    if kind.endswith("/json") or kind.endswith("+json"):
+        return Parameters([*_parse_json(await request.body()), *query])
+    if kind == "multipart/form-data":
+        async with request.form(max_part_size=MAX_BYTES) as form:
+            fields = [(name, await _content(value)) for name, value in form.multi_items()]
+        return Parameters([*fields, *query])
+    return Parameters([*_parse_form(await request.body()), *query])
+
+
+async def _content(value: str | UploadFile) -> str | Upload | None:
+    if isinstance(value, str):
+        return value
+    return Upload(value.filename, await value.read()) if value.filename else None
+
+
+def _parse_form(body: bytes) -> Iterable[tuple[str, Any]]:
+    """The fields of a form; some clients send UTF-8 without encoding it as the type of the body demands."""
+    try:
+        return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise RequestError(400, "Invalid form data") from None
+
+
+def _parse_json(body: bytes) -> Iterable[tuple[str, Any]]:
+    if not body.strip():
+        return ()
+    try:
+        document = json.loads(body)
+        json.dumps(document, ensure_ascii=False).encode()  # lone surrogates are not text
+    except (ValueError, RecursionError):
+        raise RequestError(400, _INVALID_JSON) from None
+    if not isinstance(document, dict):
+        raise RequestError(400, _INVALID_JSON)
+    return document.items()

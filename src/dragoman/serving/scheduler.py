@@ -1,0 +1,226 @@
+"""Queues sentences of all requests, and translates them in batches with a few threads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
+from dragoman.serving.errors import RequestError
+from dragoman.serving.fair_queue import FairQueue, Job, Priority
+from dragoman.settings.serving import Serving
+
+_LOG = logging.getLogger(__name__)
+_SLOWEST_RETRY = 60
+
+
+@dataclass(eq=False)
+class _Waiter:
+    """A request that waits for its segments."""
+
+    results: list[TranslatedSegment | None]
+    missing: int
+    future: asyncio.Future[None]
+
+    def receive(self, positions: list[int], result: TranslatedSegment | Exception) -> None:
+        """Take the translation of the segments at these positions, or the reason why there is none."""
+        if self.future.done():
+            return
+        if isinstance(result, Exception):
+            self.future.set_exception(result)
+            return
+        for position in positions:
+            self.results[position] = result
+        self.missing -= len(positions)
+        if not self.missing:
+            self.future.set_result(None)
+
+
+class Scheduler:
+    """Translates the segments of all requests with a few threads.
+
+    A free thread takes what waits, without waiting for more. Equal segments are translated once. A segment that nobody
+    waits for any more is not translated. `translate` belongs to one event loop; a lock protects what it shares with the
+    threads.
+
+    Args:
+        settings: The limits, and the number of workers.
+        workers: The number of threads.
+        prepare_thread: Called in each thread when it starts.
+    """
+
+    def __init__(self, settings: Serving, workers: int, prepare_thread: Callable[[], None] = lambda: None) -> None:
+        self._settings, self._prepare_thread = settings, prepare_thread
+        self._changed = threading.Condition()
+        self._queues = {priority: FairQueue(priority) for priority in Priority}
+        self._jobs: dict[tuple[TranslateSegments, Segment], Job] = {}
+        self._idle = 0
+        self._closed = False
+        self.waiting = dict.fromkeys(Priority, 0)
+        """Characters that wait, by priority."""
+        self.on_batch: Callable[[int, int, float], None] = lambda segments, characters, seconds: None
+        """Called in a worker's thread after each batch."""
+        self._speed = 0.0  # characters per second and worker
+        self.workers = workers
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self) -> None:
+        """Start the threads; results are delivered in the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        for _ in range(self.workers):
+            self._start_worker()
+
+    def close(self) -> None:
+        """Let the threads end after their batches."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    async def translate(
+        self, translate: TranslateSegments, segments: Sequence[Segment], client: str, priority: Priority
+    ) -> list[TranslatedSegment]:
+        """The translations of segments, in order. If the caller is cancelled, they leave the queue.
+
+        Raises:
+            RequestError: The queue is full.
+        """
+        if not segments:
+            return []
+        waiter = _Waiter([None] * len(segments), len(segments), asyncio.get_running_loop().create_future())
+        with self._changed:
+            jobs = self._enqueue(translate, segments, waiter, client, priority)
+            self._changed.notify(self.workers)
+        try:
+            await waiter.future
+        except BaseException:
+            self._withdraw(jobs, waiter)
+            raise
+        return [result for result in waiter.results if result is not None]
+
+    def _enqueue(
+        self,
+        translate: TranslateSegments,
+        segments: Sequence[Segment],
+        waiter: _Waiter,
+        client: str,
+        priority: Priority,
+    ) -> list[Job]:
+        positions: dict[Segment, list[int]] = {}
+        for position, segment in enumerate(segments):
+            positions.setdefault(segment, []).append(position)
+        self._require_room(sum(len(one.text) for one in positions if (translate, one) not in self._jobs), priority)
+        jobs = []
+        for segment, places in positions.items():
+            job = self._jobs.get((translate, segment))
+            if job is None:
+                job = self._jobs[translate, segment] = Job(translate, segment, priority)
+                self.waiting[priority] += job.length
+                self._queues[priority].add(client, job)
+            elif not job.taken and priority.value < job.priority.value:
+                self.waiting[job.priority] -= job.length
+                self.waiting[priority] += job.length
+                job.priority = priority
+                self._queues[priority].add(client, job)
+            job.waiters[waiter] = places
+            jobs.append(job)
+        return jobs
+
+    def _require_room(self, characters: int, priority: Priority) -> None:
+        """Refuse requests that do not fit into the queue. Files are limited in number instead."""
+        waiting = self.waiting[priority]
+        full = waiting and waiting + characters > self._settings.queue_characters
+        if full and priority is Priority.INTERACTIVE:
+            raise RequestError(503, "The server is busy; try again later.", self.seconds_to_wait())
+
+    def seconds_to_wait(self) -> int:
+        """An estimate of when the queue will be empty."""
+        seconds = sum(self.waiting.values()) / (self._speed * self.workers) if self._speed else 1.0
+        return max(1, min(_SLOWEST_RETRY, round(seconds)))
+
+    def _withdraw(self, jobs: list[Job], waiter: _Waiter) -> None:
+        with self._changed:
+            for job in jobs:
+                job.waiters.pop(waiter, None)
+                if not job.waiters and not job.taken:
+                    job.taken = True
+                    self._leave_queue(job)
+                    del self._jobs[job.translate, job.segment]
+
+    def _leave_queue(self, job: Job) -> None:
+        self.waiting[job.priority] -= job.length
+
+    def _start_worker(self) -> None:
+        threading.Thread(target=self._run_worker, name="dragoman-worker", daemon=True).start()
+
+    def _run_worker(self) -> None:
+        """Translate until the scheduler is closed. If anything ends this thread, another one replaces it."""
+        batch: list[Job] = []
+        try:
+            self._prepare_thread()
+            while batch := self._take():
+                self._translate(batch)
+                batch = []
+        except BaseException:
+            _LOG.exception("a worker ended unexpectedly")
+            self._finish(batch, [RequestError(503, "The translation was interrupted; try again.", 1)] * len(batch))
+            self._start_worker()
+
+    def _take(self) -> list[Job]:
+        """The next batch, as soon as there is one; empty after `close`."""
+        with self._changed:
+            self._idle += 1
+            try:
+                while not self._closed:
+                    for priority, queue in self._queues.items():
+                        if batch := queue.take(self._batch_size(self.waiting[priority])):
+                            for job in batch:
+                                self._leave_queue(job)
+                            return batch
+                    self._changed.wait()
+                return []
+            finally:
+                self._idle -= 1
+
+    def _batch_size(self, waiting: int) -> int:
+        """Maximum number of characters of a batch, with padding: idle workers share what waits."""
+        limit = self._settings.batch_characters
+        return limit if self._idle == 1 else min(limit, -(-waiting // self._idle))
+
+    def _translate(self, batch: list[Job]) -> None:
+        begin = time.perf_counter()
+        self._finish(batch, _translate_batch(batch))
+        seconds, characters = time.perf_counter() - begin, sum(job.length for job in batch)
+        self._speed = 0.9 * (self._speed or characters / seconds) + 0.1 * characters / seconds
+        self.on_batch(len(batch), characters, seconds)
+
+    def _finish(self, batch: list[Job], results: Sequence[TranslatedSegment | Exception]) -> None:
+        """Deliver results to everyone who waits for them, in the event loop."""
+        with self._changed:
+            for job in batch:
+                if self._jobs.get((job.translate, job.segment)) is job:
+                    del self._jobs[job.translate, job.segment]
+        assert self._loop is not None
+        if batch and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(_deliver, batch, results)
+
+
+def _deliver(batch: list[Job], results: Sequence[TranslatedSegment | Exception]) -> None:
+    for job, result in zip(batch, results, strict=True):
+        for waiter, positions in job.waiters.items():
+            waiter.receive(positions, result)
+
+
+def _translate_batch(batch: list[Job]) -> Sequence[TranslatedSegment | Exception]:
+    """The translation of each job; if that fails, of each job by itself, so that one text cannot harm the others."""
+    try:
+        results = batch[0].translate([job.segment for job in batch])
+        assert len(results) == len(batch), "one translation for each segment"
+        return results
+    except Exception:
+        _LOG.exception("a batch could not be translated")
+        failed = RequestError(500, "The text could not be translated.")
+        return [failed] if len(batch) == 1 else [_translate_batch([job])[0] for job in batch]

@@ -1,0 +1,106 @@
+"""Running the application in one process until it is asked to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+import h11
+import uvicorn
+from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from dragoman.errors import UserError
+from dragoman.settings.serving import Serving
+
+_SECONDS_TO_READ_REPLY = 1.0
+
+
+def run_server(app: Starlette, settings: Serving, host: str, port: int) -> None:
+    """Answer requests until SIGTERM or SIGINT; then finish open requests.
+
+    Raises:
+        UserError: The port cannot be used.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=settings.connections)
+    except OSError as error:
+        raise UserError(f"--host {host} --port {port}: cannot listen there: {error.strerror or error}") from error
+    _allow_many_files()
+    print(f"dragoman: http://{host}:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # uvicorn raises the signal again when it has stopped
+    uvicorn.Server(server_config(app, settings, host, port)).run(sockets=[listener])
+
+
+def _allow_many_files() -> None:
+    """Allow as many open files, and so connections, as the system allows."""
+    if find_spec("resource"):  # Windows has none
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def server_config(app: Starlette, settings: Serving, host: str, port: int) -> uvicorn.Config:
+    """How uvicorn serves the application; its own access log, which contains texts and keys, is off."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=limited_protocol(settings),
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=settings.shutdown_seconds,
+    )
+
+
+def limited_protocol(settings: Serving) -> type[H11Protocol]:
+    """The protocol of uvicorn with limits on the number of connections, and on the time for the head of a request."""
+
+    class LimitedProtocol(H11Protocol):
+        """Closes connections on which no request arrives in time, and those above the limit."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._waiting: asyncio.TimerHandle | None = None
+            if len(self.connections) > settings.connections:
+                transport.abort()
+            else:
+                self._wait_for_request()
+
+        def data_received(self, data: bytes) -> None:
+            if self.cycle is not None and self.cycle.response_complete and self._waiting is None:
+                self._wait_for_request()
+            super().data_received(data)
+            if self._is_refused():
+                self.transport.pause_reading()  # the client can still read the reply
+                self._stop_waiting()
+                self._waiting = self.loop.call_later(_SECONDS_TO_READ_REPLY, self.transport.abort)
+            elif self.cycle is not None and not self.cycle.response_complete:
+                self._stop_waiting()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def _is_refused(self) -> bool:
+            """Whether the client still sends a request that is already answered, because it is too large."""
+            answered = self.cycle is not None and self.cycle.response_complete
+            return answered and self.conn.their_state is h11.SEND_BODY
+
+        def _wait_for_request(self) -> None:
+            self._waiting = self.loop.call_later(settings.read_seconds, self.transport.abort)
+
+        def _stop_waiting(self) -> None:
+            if self._waiting is not None:
+                self._waiting.cancel()
+                self._waiting = None
+
+    return LimitedProtocol

@@ -1,0 +1,70 @@
+"""Starting the server with bundles, and loading them again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from dragoman.errors import UserError
+from dragoman.serving.app import build_app
+from dragoman.serving.logs import configure_logging
+from dragoman.serving.models import ModelOptions, load_models
+from dragoman.serving.scheduler import Scheduler
+from dragoman.serving.server import run_server
+from dragoman.serving.service import Service
+from dragoman.settings.serving import Serving
+from dragoman.system.cpu import usable_cores
+
+_LOG = logging.getLogger(__name__)
+
+
+def serve_bundles(bundles: Sequence[Path], options: ModelOptions, settings: Serving, host: str, port: int) -> None:
+    """Serve bundles until SIGTERM or SIGINT.
+
+    Raises:
+        UserError: A bundle cannot be loaded.
+    """
+    configure_logging()
+    torch.set_num_threads(settings.threads)
+    workers = settings.workers or max(1, usable_cores() // settings.threads)
+    scheduler = Scheduler(settings, workers, lambda: torch.set_num_threads(settings.threads))
+    service = Service(settings, load_models(bundles, options), scheduler)
+    run_server(build_app(service, BundleReloader(service, bundles, options).listen), settings, host, port)
+
+
+class BundleReloader:
+    """Loads the bundles again on SIGHUP. If that fails, the earlier ones stay.
+
+    Args:
+        service: What serves them.
+        bundles: The paths of the bundles.
+        options: How they are opened.
+    """
+
+    def __init__(self, service: Service, bundles: Sequence[Path], options: ModelOptions) -> None:
+        self._service, self._bundles, self._options = service, bundles, options
+        self._loading: asyncio.Task[None] | None = None
+
+    def listen(self) -> None:
+        """Wait for SIGHUP in the running event loop."""
+        if hasattr(signal, "SIGHUP"):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.start)
+
+    def start(self) -> None:
+        """Begin to load, unless that is under way."""
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.create_task(self._load())
+
+    async def _load(self) -> None:
+        try:
+            models = await asyncio.to_thread(load_models, self._bundles, self._options)
+        except (UserError, OSError) as error:
+            _LOG.error("the bundles could not be loaded again: %s", error)
+            return
+        self._service.serve(models)
+        _LOG.info("loaded %d bundles again", len(self._bundles))

@@ -1,0 +1,79 @@
+"""Settings of the server, `dragoman serve`."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from dragoman.settings.base import Settings, advanced
+
+
+def _longest_request_fits_the_queue(serving: Serving) -> str | None:
+    short = serving.characters > serving.queue_characters
+    return (
+        f"characters = {serving.characters} is more than queue_characters = {serving.queue_characters}"
+        if short
+        else None
+    )
+
+
+class Serving(Settings):
+    """Limits of the server, and what it offers. Every limit is finite."""
+
+    rules = (_longest_request_fits_the_queue,)
+    characters: int = Field(20_000, ge=1, le=10_000_000, description="Maximum number of characters in one request.")
+    list_length: int = Field(500, ge=1, le=100_000, description="Maximum number of texts in one request.")
+    file_bytes: int = Field(10_000_000, ge=1, le=1_000_000_000, description="Maximum size of an uploaded file.")
+    requests_per_minute: int = Field(
+        6000,
+        ge=1,
+        le=100_000_000,
+        description="Maximum number of requests per minute for each API key, or for each address without a key.",
+    )
+    seconds: float = Field(
+        30.0, gt=0, le=3600, description="Maximum time for a request, in seconds; later ones are answered with 503."
+    )
+    document_seconds: float = Field(
+        600.0, gt=0, le=86_400, description="Maximum time for translating an uploaded file, in seconds."
+    )
+    alternatives: int = Field(
+        3, ge=0, le=100, description="Maximum number of alternatives in a reply; the beam size limits it, too."
+    )
+    require_keys: bool = Field(
+        False, description="Answer only requests with an API key; `dragoman serve-key add` creates keys."
+    )
+    state_directory: str | None = Field(
+        None,
+        min_length=1,
+        max_length=4096,
+        description="Directory for API keys; by default dragoman in the user's data directory.",
+    )
+    workers: int | None = advanced(
+        None, ge=1, le=1024, description="Number of batches that are translated at once; by default one for each core."
+    )
+    threads: int = advanced(
+        1, ge=1, le=1024, description="Threads that each worker uses for one batch, with the engines cpu and torch."
+    )
+    batch_characters: int = advanced(
+        2000, ge=1, le=10_000_000, description="Maximum number of source characters in a batch, padding included."
+    )
+    queue_characters: int = advanced(
+        20_000,
+        ge=1,
+        le=1_000_000_000,
+        description="Maximum number of characters that wait for translation; further requests are answered with 503.",
+    )
+    documents: int = advanced(
+        8, ge=1, le=100_000, description="Maximum number of files that are translated at once; more are refused."
+    )
+    body_bytes: int = advanced(
+        1_000_000, ge=1, le=1_000_000_000, description="Maximum size of the body of a request without a file."
+    )
+    read_seconds: float = advanced(
+        20.0, gt=0, le=3600, description="Maximum time in which a client must send the whole request, in seconds."
+    )
+    connections: int = advanced(
+        1000, ge=1, le=1_000_000, description="Maximum number of open connections; further ones are closed at once."
+    )
+    shutdown_seconds: int = advanced(
+        20, ge=0, le=3600, description="Maximum time for finishing open requests after SIGTERM, in seconds."
+    )

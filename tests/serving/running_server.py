@@ -1,0 +1,114 @@
+"""A running server, and models that are fast and obviously right or wrong."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.serving.app import build_app
+from dragoman.serving.models import ModelTable, ServedModel
+from dragoman.serving.scheduler import Scheduler
+from dragoman.serving.server import server_config
+from dragoman.serving.service import Service
+from dragoman.settings.serving import Serving
+
+
+@dataclass
+class FakeTranslator:
+    """Writes ``en[TEXT]``, with two alternatives. A text with FAIL raises; `gate` can stop it."""
+
+    target: str
+    seconds: float = 0.0
+    gate: threading.Event = field(default_factory=threading.Event)
+    batches: list[list[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def translate(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
+        """Translate segments."""
+        texts = [segment.text for segment in segments]
+        self.batches.append(texts)
+        self.gate.wait(30)
+        time.sleep(self.seconds)
+        if any("FAIL" in text for text in texts):
+            raise RuntimeError("this text cannot be translated")
+        if any("EXIT" in text for text in texts):
+            raise SystemExit
+        return [
+            TranslatedSegment(self.answer(text), alternatives=(f"{self.target}2[{text}]", f"{self.target}3[{text}]"))
+            for text in texts
+        ]
+
+    def answer(self, text: str) -> str:
+        """The translation of a text."""
+        return f"{self.target}[{text}]"
+
+
+@dataclass(frozen=True)
+class Running:
+    """A running server."""
+
+    url: str
+    service: Service
+    fakes: dict[str, FakeTranslator]
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        url = httpx.URL(self.url)
+        return url.host, url.port or 80
+
+    def translate(self, text: str, source: str = "de", target: str = "en") -> httpx.Response:
+        """Translate a text with LibreTranslate's protocol."""
+        return httpx.post(f"{self.url}/translate", data={"q": text, "source": source, "target": target}, timeout=30)
+
+
+StartServer = Callable[..., Running]
+
+
+class Servers:
+    """Starts servers with fake translators, and stops them.
+
+    Args:
+        state: The directory for their keys.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        self._running: list[tuple[uvicorn.Server, threading.Thread]] = []
+
+    def start(self, pairs: Sequence[str] = ("de-en", "en-es", "es-en"), workers: int = 2, **settings: Any) -> Running:
+        """Start a server, by default from German to English, from English to Spanish, and back."""
+        directory = self._state / str(len(self._running))
+        chosen = Serving(**{"state_directory": str(directory), **settings})
+        fakes = {pair: FakeTranslator(pair.partition("-")[2]) for pair in pairs}
+        models = [ServedModel(pair.partition("-")[0], fake.target, fake.translate) for pair, fake in fakes.items()]
+        service = Service(chosen, ModelTable(models), Scheduler(chosen, workers))
+        server = uvicorn.Server(server_config(build_app(service), chosen, "127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.005)
+            assert thread.is_alive(), "the server could not start"
+        self._running.append((server, thread))
+        host, port = server.servers[0].sockets[0].getsockname()
+        return Running(f"http://{host}:{port}", service, fakes)
+
+    def stop(self) -> None:
+        """Stop all servers."""
+        for server, _ in self._running:
+            server.should_exit = True
+        for _, thread in self._running:
+            thread.join(30)

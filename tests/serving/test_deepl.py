@@ -1,0 +1,102 @@
+"""DeepL's protocol, version 2."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import httpx
+import pytest
+from running_server import Running, StartServer
+
+
+def test_texts_keep_their_order_whatever_form_they_have(server: Running) -> None:
+    texts = ["Ein Hund.", "Eine Frau. Ein Mann.", ""]
+    wanted = ["en[Ein Hund.]", "en[Eine Frau.] en[Ein Mann.]", ""]
+    body: dict[str, Any] = {"text": texts, "source_lang": "DE", "target_lang": "EN-US"}
+    ways: list[dict[str, Any]] = [{"json": body}, {"data": body}]
+    for sent in ways:
+        reply = httpx.post(f"{server.url}/v2/translate", **sent).json()
+        assert [each["text"] for each in reply["translations"]] == wanted
+        assert {each["detected_source_language"] for each in reply["translations"]} == {"DE"}
+
+
+def test_the_reply_names_a_language_between(server: Running) -> None:
+    body = {"text": ["Ein Hund."], "source_lang": "DE", "target_lang": "ES"}
+    (translation,) = httpx.post(f"{server.url}/v2/translate", json=body).json()["translations"]
+    assert (translation["text"], translation["pivot"]) == ("es[en[Ein Hund.]]", "en")
+
+
+def test_languages_and_usage(server: Running) -> None:
+    sources = httpx.get(f"{server.url}/v2/languages").json()
+    assert {each["language"] for each in sources} == {"DE", "EN", "ES"}
+    targets = httpx.get(f"{server.url}/v2/languages", params={"type": "target"}).json()
+    assert {each["language"] for each in targets} == {"EN", "ES"}
+    usage = httpx.get(f"{server.url}/v2/usage").json()
+    assert usage["character_count"] < usage["character_limit"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"text": []},
+        {"text": ["a"]},
+        {"text": ["a"], "target_lang": "ZZ"},
+        {"text": ["a"], "source_lang": "ZZ", "target_lang": "EN"},
+        {"text": ["a" * 30_000], "target_lang": "EN"},
+    ],
+)
+def test_wrong_requests_get_a_message(server: Running, body: dict[str, Any]) -> None:
+    reply = httpx.post(f"{server.url}/v2/translate", json=body)
+    assert reply.status_code == 400
+    assert reply.json()["message"]
+
+
+def test_the_key_is_in_a_header(start_server: StartServer) -> None:
+    locked = start_server(require_keys=True)
+    key = locked.service.keys.add("alice")
+    body = {"text": ["Ein Hund."], "source_lang": "DE", "target_lang": "EN"}
+    for headers, status in (
+        ({}, 403),
+        ({"authorization": "DeepL-Auth-Key wrong"}, 403),
+        ({"authorization": f"DeepL-Auth-Key {key}"}, 200),
+    ):
+        assert httpx.post(f"{locked.url}/v2/translate", json=body, headers=headers).status_code == status
+
+
+def test_documents_are_translated_while_the_client_asks_for_their_state(server: Running) -> None:
+    fake = server.fakes["de-en"]
+    fake.gate.clear()
+    files = {"file": ("brief.txt", b"Ein Hund.\nEine Frau.\n")}
+    started = httpx.post(f"{server.url}/v2/document", data={"source_lang": "DE", "target_lang": "EN"}, files=files)
+    number, key = started.json()["document_id"], {"document_key": started.json()["document_key"]}
+    assert httpx.post(f"{server.url}/v2/document/{number}", data=key).json()["status"] == "translating"
+    assert httpx.post(f"{server.url}/v2/document/{number}/result", data=key).status_code == 503
+    fake.gate.set()
+    while httpx.post(f"{server.url}/v2/document/{number}", data=key).json()["status"] != "done":
+        time.sleep(0.01)
+    result = httpx.post(f"{server.url}/v2/document/{number}/result", json=key)
+    assert result.text == "en[Ein Hund.]\nen[Eine Frau.]\n"
+    assert httpx.post(f"{server.url}/v2/document/{number}", data={"document_key": "é"}).status_code == 404
+
+
+def test_a_document_that_cannot_be_translated_has_an_error(server: Running) -> None:
+    data = {"source_lang": "DE", "target_lang": "EN"}
+    started = httpx.post(f"{server.url}/v2/document", data=data, files={"file": ("a.exe", b"MZ")}).json()
+    url, key = f"{server.url}/v2/document/{started['document_id']}", {"document_key": started["document_key"]}
+    while (state := httpx.post(url, data=key).json())["status"] == "translating":
+        time.sleep(0.01)
+    assert state["status"] == "error"
+    assert "not supported" in state["message"]
+    assert httpx.post(f"{url}/result", data=key).status_code == 404
+
+
+def test_glossaries_are_refused_clearly(server: Running) -> None:
+    assert httpx.get(f"{server.url}/v2/glossaries").json() == {"glossaries": []}
+    assert httpx.get(f"{server.url}/v2/glossary-language-pairs").json() == {"supported_languages": []}
+    body = {"text": ["Ein Hund."], "source_lang": "DE", "target_lang": "EN", "glossary_id": "x"}
+    for path in ("/v2/translate", "/v2/glossaries"):
+        reply = httpx.post(f"{server.url}{path}", json=body)
+        assert reply.status_code == 400
+        assert "glossaries" in reply.json()["message"]

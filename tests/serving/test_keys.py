@@ -1,0 +1,41 @@
+"""API keys: only hashes are stored, and changes are valid at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import UserError
+from dragoman.serving.keys import KeyFile
+
+
+def test_a_key_is_stored_only_as_a_hash(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "keys.json"
+    keys = KeyFile(path)
+    key = keys.add("alice")
+    assert len(key) > 30
+    assert key not in path.read_text(encoding="utf-8")
+    assert path.stat().st_mode & 0o077 == 0
+    assert keys.owner(key) == "alice"
+    assert keys.owner(key[:-1]) is keys.owner("") is None
+
+
+def test_changes_of_another_process_are_seen(tmp_path: Path) -> None:
+    server, operator = KeyFile(tmp_path / "keys.json"), KeyFile(tmp_path / "keys.json")
+    key = operator.add("alice")
+    assert server.owner(key) == "alice"
+    operator.remove("alice")
+    assert server.owner(key) is None
+    assert server.names() == []
+
+
+def test_names_are_unique(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    keys.add("alice")
+    with pytest.raises(UserError, match="there is a key named 'alice'"):
+        keys.add("alice")
+    with pytest.raises(UserError, match="did you mean 'alice'"):
+        keys.remove("alic")
+    with pytest.raises(UserError, match="printable"):
+        keys.add(" ")

@@ -1,0 +1,63 @@
+"""Logs and metrics contain neither texts nor keys nor addresses."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from running_server import Running
+
+from dragoman.serving.logs import JsonFormatter
+
+SECRET_TEXT, SECRET_KEY = "Geheimnis FAIL", "sehr-geheim"
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    loggers = [logging.getLogger(name) for name in ("dragoman", "uvicorn")]
+    before = [(logger.handlers, logger.level) for logger in loggers]
+    for logger in loggers:
+        logger.handlers = [handler]
+        logger.setLevel(logging.INFO)
+    yield stream
+    for logger, (handlers, level) in zip(loggers, before, strict=True):
+        logger.handlers = handlers
+        logger.setLevel(level)
+
+
+def test_nothing_secret_is_logged_or_counted(server: Running, logged: io.StringIO) -> None:
+    data = {"q": SECRET_TEXT, "source": "de", "target": "en", "api_key": SECRET_KEY}
+    assert httpx.post(f"{server.url}/translate", data=data).status_code == 500
+    assert httpx.post(f"{server.url}/translate", params=data | {"q": "Geheimnis"}).status_code == 200
+    assert httpx.get(f"{server.url}/Geheimnis/{SECRET_KEY}").status_code == 404
+    text = logged.getvalue() + httpx.get(f"{server.url}/metrics").text
+    for secret in ("Geheimnis", SECRET_KEY, "127.0.0.1"):
+        assert secret not in text
+    entries = [json.loads(line) for line in logged.getvalue().splitlines()]
+    requests = [entry for entry in entries if entry["message"] == "request"]
+    assert [(entry["endpoint"], entry["status"]) for entry in requests[:3]] == [
+        ("translate_libretranslate", 500),
+        ("translate_libretranslate", 200),
+        ("none", 404),
+    ]
+    assert any(entry.get("exception") == "RuntimeError" for entry in entries)
+
+
+def test_metrics_count_requests_and_characters(server: Running) -> None:
+    def count(name: str) -> float:
+        lines = httpx.get(f"{server.url}/metrics").text.splitlines()
+        return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+
+    name = 'dragoman_requests_total{endpoint="translate_libretranslate",status="200"}'
+    requests, characters = count(name), count("dragoman_characters_total")
+    server.translate("Gezählt.")
+    assert count(name) == requests + 1
+    assert count("dragoman_characters_total") == characters + len("Gezählt.")
+    assert count("dragoman_waiting_characters") == 0

@@ -1,0 +1,310 @@
+"""The page in a real browser with a running server: it translates, links words, and sends nothing elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from running_server import Running, StartServer
+
+from dragoman.serving.models import ModelOptions, load_models
+
+TEXT = "Ein kleiner Junge spielt im Park.\n\n– Zwei Hunde laufen 😀 am Strand. Eine Frau liest."
+
+
+@pytest.fixture(scope="module")
+def real_server(start_server: StartServer, finished_run: Path) -> Running:
+    """A server with the tiny model."""
+    running = start_server(characters=500)
+    running.service.serve(load_models([finished_run], ModelOptions()))
+    return running
+
+
+@pytest.fixture
+def page(browser: Any, real_server: Running) -> Iterator[Any]:
+    """The page of the server; it reports no error and asks no other host, and no address contains text."""
+    opened, messages, requests = open_page(browser, real_server.url)
+    yield opened
+    opened.close()
+    assert messages == []
+    assert all(request.startswith(f"{real_server.url}/") for request in requests)
+    assert not [request for request in requests if "?" in request or "Junge" in request]
+
+
+def open_page(browser: Any, url: str, **options: Any) -> tuple[Any, list[str], list[str]]:
+    """A page with its console messages and the addresses of its requests, filled while it runs."""
+    opened = browser.new_page(**options)
+    messages: list[str] = []
+    requests: list[str] = []
+    opened.on("console", lambda message: messages.append(message.text))
+    opened.on("pageerror", lambda error: messages.append(str(error)))
+    opened.on("request", lambda request: requests.append(request.url))
+    opened.goto(url)
+    opened.locator("#to option").first.wait_for(state="attached")
+    return opened, messages, requests
+
+
+def type_text(page: Any, text: str = TEXT) -> str:
+    """Type a text and return its translation."""
+    with page.expect_response("**/page/translate"):
+        page.locator("#source").fill(text)
+    return translated(page)
+
+
+def translated(page: Any) -> str:
+    """The translation as soon as it is shown."""
+    page.locator("#output[aria-busy=false]").wait_for()
+    text: str = page.locator("#output").evaluate("output => output.textContent")
+    return text
+
+
+def ask(running: Running, path: str, **parameters: object) -> Any:
+    reply = httpx.post(f"{running.url}/{path}", json={"source": "de", "target": "en", **parameters}, timeout=30)
+    return reply.raise_for_status().json()
+
+
+# ---- Requests of the page
+
+
+def test_words_and_links_are_places_in_the_text_and_in_its_translation(real_server: Running) -> None:
+    reply = ask(real_server, "page/translate", q=TEXT)
+    text = reply["translatedText"]
+    assert text == ask(real_server, "translate", q=TEXT)["translatedText"]
+    sentences = [TEXT[slice(*segment["source"])] for segment in reply["segments"]]
+    assert sentences == ["Ein kleiner Junge spielt im Park.", "Zwei Hunde laufen 😀 am Strand.", "Eine Frau liest."]
+    for sentence, segment in zip(sentences, reply["segments"], strict=True):
+        alone = ask(real_server, "page/translate", q=sentence)
+        assert text[slice(*segment["target"])] == alone["translatedText"]
+        for (start, end, probability), (first, last, expected) in zip(
+            segment["words"], alone["segments"][0]["words"], strict=True
+        ):
+            assert text[start:end] == alone["translatedText"][first:last]
+            assert text[start:end].strip() == text[start:end] != ""
+            assert probability == pytest.approx(expected, abs=1e-3)
+            assert 0 <= probability <= 1
+        places = {tuple(word[:2]) for word in segment["words"]}
+        assert {tuple(link[2:]) for link in segment["links"]} == places
+        assert all(segment["source"][0] <= a < b <= segment["source"][1] for a, b, _, _ in segment["links"])
+
+
+def test_alternatives_continue_the_prefix(real_server: Running) -> None:
+    sentence = "Ein kleiner Junge spielt im Park."
+    words = ask(real_server, "page/translate", q=sentence)["translatedText"].split()
+    alternatives = ask(real_server, "page/alternatives", q=sentence, prefix=words[0])
+    assert len(alternatives) > 1
+    probabilities = [each["probability"] for each in alternatives]
+    assert probabilities == sorted(probabilities, reverse=True)
+    for each in alternatives:
+        begin = each["text"][: each["word"][1]]
+        assert begin.split()[:-1] == words[:1]
+        again = ask(real_server, "page/translate", q=sentence, prefixes={sentence: begin})
+        assert again["translatedText"].startswith(begin)
+
+
+@pytest.mark.parametrize("prefixes", ["A", ["A"], {"Ein Hund.": 1}])
+def test_wrong_prefixes_are_refused(real_server: Running, prefixes: object) -> None:
+    request = {"q": "Ein Hund.", "source": "de", "target": "en", "prefixes": prefixes}
+    assert httpx.post(f"{real_server.url}/page/translate", json=request).status_code == 400
+
+
+def test_two_models_translate_without_words(start_server: StartServer) -> None:
+    reply = ask(start_server(), "page/translate", q="Hallo", target="es")
+    assert (reply["translatedText"], reply["segments"]) == ("es[en[Hallo]]", [])
+
+
+def test_the_policy_allows_only_own_files(real_server: Running) -> None:
+    index = httpx.get(real_server.url)
+    names = re.findall(r'(?:src|href)="([^"]+)"', index.text)
+    assert all(re.fullmatch(r"page/[a-z]+\.(js|css|svg)", name) for name in names)
+    for name in ["", *names]:
+        reply = httpx.get(f"{real_server.url}/{name}")
+        assert reply.status_code == 200
+        policy = dict(part.split(" ", 1) for part in reply.headers["content-security-policy"].split("; "))
+        assert policy["default-src"] == "'none'"
+        assert set(policy.values()) == {"'none'", "'self'"}
+    assert not re.search(r"<script>|<style| style=| on\w+=", index.text)
+    assert httpx.get(f"{real_server.url}/page/requests.py").status_code == 404
+
+
+# ---- Text
+
+
+def test_the_page_translates_what_is_typed(page: Any, real_server: Running) -> None:
+    assert type_text(page) == ask(real_server, "translate", q=TEXT)["translatedText"]
+    assert page.locator("#from option").first.inner_text() == "German (auto)"
+    assert page.locator("#output .word").count() > 5
+    assert page.locator("#count").inner_text() == f"{len(TEXT)} / 500"
+    page.locator("#clear").click()
+    assert page.locator("#output").inner_text() == page.locator("#source").input_value() == ""
+
+
+def test_uncertain_words_are_shaded(page: Any, real_server: Running) -> None:
+    type_text(page)
+    words = [word for each in ask(real_server, "page/translate", q=TEXT)["segments"] for word in each["words"]]
+    shaded = page.locator("#output [class*=unsure]").all_inner_texts()
+    text = ask(real_server, "translate", q=TEXT)["translatedText"]
+    assert shaded == [text[a:b] for a, b, probability in words if probability < 0.5 and text[a:b].isalnum()]
+
+
+def test_words_are_linked_in_both_directions(page: Any) -> None:
+    type_text(page)
+    page.locator("#output .word").nth(1).hover()
+    linked = page.locator("#backdrop .linked")
+    assert linked.count() >= 1
+    box = linked.first.bounding_box()
+    page.mouse.move(0, 0)
+    assert page.locator(".linked").count() == 0
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.locator("#backdrop .linked").count() == 1
+    assert "linked" in page.locator("#output .word").nth(1).get_attribute("class")
+
+
+def test_a_chosen_word_changes_the_rest_of_its_sentence(page: Any) -> None:
+    before = type_text(page)
+    page.locator("#output .word").nth(1).focus()
+    page.keyboard.press("Enter")
+    choice = page.locator("#choices button").first
+    choice.wait_for()
+    chosen = choice.inner_text()
+    page.keyboard.press("Enter")
+    page.locator("#output .chosen").nth(1).wait_for()
+    after = translated(page)
+    assert after.split()[:2] == [before.split()[0], re.split(r"\W", chosen)[0]]
+    assert after.partition("\n")[2] == before.partition("\n")[2]
+    assert page.evaluate("document.activeElement.textContent") == after.split()[1]
+    page.locator("#output .word").nth(0).click()
+    with page.expect_response("**/page/translate"):
+        page.locator("#reset").click()
+    assert translated(page) == before
+
+
+def test_the_inspector_explains_a_sentence(page: Any) -> None:
+    type_text(page)
+    page.locator("#output .word").first.click()
+    with page.expect_popup() as popup:
+        page.locator("#inspect button").click()
+    popup.value.locator("#output .chip").first.wait_for()
+    assert popup.value.locator("h1").inner_text() == "Ein kleiner Junge spielt im Park."
+    assert popup.value.evaluate("origin") == "null"
+    popup.value.close()
+
+
+def test_only_the_last_text_is_shown(browser: Any, start_server: StartServer) -> None:
+    running = start_server()
+    fake = running.fakes["de-en"]
+    page, messages, _ = open_page(browser, running.url)
+    page.locator("#from").select_option("de")
+    fake.gate.clear()
+    with page.expect_request("**/page/translate"):
+        page.locator("#source").fill("Hal")
+    with page.expect_event("requestfailed"):
+        page.locator("#source").fill("Hallo")
+    fake.gate.set()
+    page.get_by_text("en[Hallo]", exact=True).wait_for()
+    assert page.locator(".word").count() == 0
+    page.close()
+    assert messages == []
+
+
+def test_swapped_languages(browser: Any, start_server: StartServer) -> None:
+    page, messages, _ = open_page(browser, start_server(("en-ar", "ar-en")).url)
+    page.locator("#from").select_option("en")
+    assert type_text(page, "Hi") == "ar[Hi]"
+    assert page.locator("#output").get_attribute("dir") == "rtl"
+    page.keyboard.press("Escape")
+    page.keyboard.press("s")
+    page.get_by_text("en[ar[Hi]]", exact=True).wait_for()
+    assert [page.locator(name).input_value() for name in ("#from", "#to", "#source")] == ["ar", "en", "ar[Hi]"]
+    assert page.locator("#source").get_attribute("dir") == "rtl"
+    page.close()
+    assert messages == []
+
+
+def test_a_locked_server_gets_the_key(browser: Any, start_server: StartServer) -> None:
+    running = start_server(require_keys=True)
+    key = running.service.keys.add("tester")
+    page, _, requests = open_page(browser, running.url)
+    page.locator("#from").select_option("de")
+    page.locator("#source").fill("Hallo")
+    page.locator("#error").get_by_text("API key").wait_for()
+    page.get_by_label("API key").fill(key)
+    page.keyboard.press("Enter")
+    page.get_by_text("en[Hallo]", exact=True).wait_for()
+    assert page.locator("#error").inner_text() == ""
+    assert not [request for request in requests if key in request]
+    page.close()
+
+
+# ---- Errors, documents and layout
+
+
+def test_errors_appear_next_to_the_text(browser: Any, real_server: Running) -> None:
+    page, _, _ = open_page(browser, real_server.url)
+    translation = type_text(page)
+    page.locator("#source").fill("a" * 501)
+    page.locator("#error").get_by_text("exceeds text limit").wait_for()
+    page.context.set_offline(True)
+    page.locator("#source").fill("Ein Hund.")
+    page.locator("#error").get_by_text("cannot be reached").wait_for()
+    page.context.set_offline(False)
+    assert type_text(page) == translation
+    assert page.locator("#error").inner_text() == ""
+    page.close()
+
+
+def drop(page: Any, name: str, content: str) -> None:
+    """Drop a file on the page."""
+    data = page.evaluate_handle("new DataTransfer()")
+    data.evaluate("(data, [name, content]) => data.items.add(new File([content], name))", [name, content])
+    page.dispatch_event("#files", "dragover", {"dataTransfer": data})
+    assert page.locator("body.dragging").count() == 1
+    page.dispatch_event("#files", "drop", {"dataTransfer": data})
+
+
+def test_a_dropped_file_can_be_downloaded(page: Any, real_server: Running) -> None:
+    drop(page, "brief.txt", TEXT)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename == "brief_en.txt"
+    assert download.value.path().read_text("utf-8") == ask(real_server, "translate", q=TEXT)["translatedText"]
+
+
+def test_a_refused_file_shows_the_reason(browser: Any, real_server: Running) -> None:
+    page, _, _ = open_page(browser, real_server.url)
+    drop(page, "brief.exe", "MZ")
+    page.locator("#documents .error").wait_for()
+    assert page.locator("#documents progress").count() == 0
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_accessible(browser: Any, real_server: Running, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page, _, _ = open_page(browser, real_server.url, color_scheme=scheme)
+    type_text(page)
+    found = []
+    for state in ("translated", "refused", "menu"):
+        if state == "refused":
+            drop(page, "brief.exe", "MZ")
+            page.locator("#documents .error").wait_for()
+        if state == "menu":
+            page.locator("#output .word").nth(2).click()
+            page.locator("#choices button").first.wait_for()
+        found += [each for each in axe.run(page).response["violations"] if each["impact"] in ("serious", "critical")]
+    assert not found, json.dumps(found, indent=1)
+    page.close()
+
+
+def test_the_page_fits_a_phone(browser: Any, real_server: Running) -> None:
+    page, messages, _ = open_page(browser, real_server.url, viewport={"width": 360, "height": 740})
+    type_text(page, "Donaudampfschifffahrtsgesellschaftskapitänspatent " * 3)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.locator("#output").evaluate("output => output.append('x'.repeat(200))")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.close()
+    assert messages == []

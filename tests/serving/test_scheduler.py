@@ -1,0 +1,210 @@
+"""The queue: batches, turns, equal sentences, clients that leave, and failures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+from running_server import FakeTranslator
+
+from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.serving.errors import RequestError
+from dragoman.serving.fair_queue import FairQueue, Job, Priority
+from dragoman.serving.scheduler import Scheduler
+from dragoman.settings.serving import Serving
+
+
+def segments(*texts: str) -> list[Segment]:
+    return [Segment(text) for text in texts]
+
+
+def texts_of(translated: list[TranslatedSegment]) -> list[str]:
+    return [each.text for each in translated]
+
+
+class Queue:
+    """A scheduler with one worker, which is stopped until `open`."""
+
+    def __init__(self, fake: FakeTranslator, workers: int = 1, **settings: Any) -> None:
+        self.fake, self.scheduler = fake, Scheduler(Serving(**settings), workers)
+        self.scheduler.start()
+        fake.gate.clear()
+
+    def ask(
+        self, *texts: str, client: str = "a", priority: Priority = Priority.INTERACTIVE
+    ) -> asyncio.Task[list[TranslatedSegment]]:
+        work = self.scheduler.translate(self.fake.translate, segments(*texts), client, priority)
+        return asyncio.create_task(work)
+
+    async def occupy_workers(self) -> None:
+        """Give every worker a sentence, so that others wait."""
+        for number in range(self.scheduler.workers):
+            self.ask(f"first {number}", client="first")
+            while len(self.fake.batches) <= number:
+                await asyncio.sleep(0.001)
+
+    def open(self) -> None:
+        self.fake.gate.set()
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    async def limited() -> None:
+        await asyncio.wait_for(work, 20)
+
+    asyncio.run(limited())
+
+
+@pytest.fixture
+def fake() -> FakeTranslator:
+    return FakeTranslator("en")
+
+
+def test_results_are_in_order_and_batches_are_shared_by_requests(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake)
+        await queue.occupy_workers()
+        tasks = [queue.ask(f"text {number}", f"other {number}", client=f"c{number}") for number in range(8)]
+        await asyncio.sleep(0)
+        queue.open()
+        for number, task in enumerate(tasks):
+            assert texts_of(await task) == [f"en[text {number}]", f"en[other {number}]"]
+        assert len(fake.batches) == 2, "the second batch contains all that waited"
+
+    run(check())
+
+
+def test_clients_take_turns(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake, batch_characters=4)
+        await queue.occupy_workers()
+        long = queue.ask(*(f"a{number:03}" for number in range(50)), client="a")
+        short = queue.ask("b000", client="b")
+        await asyncio.sleep(0)
+        queue.open()
+        await asyncio.gather(long, short)
+        assert fake.batches[1:4] == [["a000"], ["b000"], ["a001"]]
+
+    run(check())
+
+
+def test_interactive_requests_are_served_before_documents(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake, batch_characters=4)
+        await queue.occupy_workers()
+        document = queue.ask("d000", "d001", priority=Priority.DOCUMENT)
+        interactive = queue.ask("i000", "d001")
+        await asyncio.sleep(0)
+        queue.open()
+        await asyncio.gather(document, interactive)
+        assert fake.batches[1:] == [["i000"], ["d001"], ["d000"]], "what both need is translated early"
+
+    run(check())
+
+
+def test_equal_sentences_are_translated_once(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake)
+        await queue.occupy_workers()
+        tasks = [queue.ask("same", "same", f"other {number}") for number in range(5)]
+        running = queue.ask("first 0")
+        await asyncio.sleep(0)
+        queue.open()
+        for number, task in enumerate(tasks):
+            assert texts_of(await task) == ["en[same]", "en[same]", f"en[other {number}]"]
+        assert texts_of(await running) == ["en[first 0]"]
+        translated = [text for batch in fake.batches for text in batch]
+        assert len(translated) == len(set(translated))
+
+    run(check())
+
+
+def test_sentences_of_clients_that_leave_are_not_translated(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake)
+        await queue.occupy_workers()
+        leaving, staying = queue.ask("mine", "ours"), queue.ask("ours")
+        await asyncio.sleep(0)
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+        assert queue.scheduler.waiting[Priority.INTERACTIVE] == len("ours")
+        queue.open()
+        assert texts_of(await staying) == ["en[ours]"]
+        assert fake.batches[1:] == [["ours"]]
+        assert queue.scheduler.waiting == dict.fromkeys(Priority, 0)
+
+    run(check())
+
+
+def test_a_full_queue_refuses_requests_with_a_time_to_wait(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake, characters=10, queue_characters=10)
+        await queue.occupy_workers()
+        waiting = queue.ask("123456")
+        await asyncio.sleep(0)
+        with pytest.raises(RequestError) as error:
+            await queue.ask("12345")
+        assert error.value.status == 503
+        assert int(error.value.headers["Retry-After"]) >= 1
+        equal = queue.ask("123456")
+        queue.open()
+        assert texts_of(await waiting) == texts_of(await equal)
+        assert texts_of(await queue.ask("12345" * 3)) == ["en[" + "12345" * 3 + "]"], "an empty queue takes any request"
+
+    run(check())
+
+
+def test_a_text_that_fails_does_not_harm_others_in_its_batch(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake)
+        await queue.occupy_workers()
+        good, bad = queue.ask("good", "fine"), queue.ask("FAIL", client="b")
+        await asyncio.sleep(0)
+        queue.open()
+        assert texts_of(await good) == ["en[good]", "en[fine]"]
+        with pytest.raises(RequestError, match="could not be translated"):
+            await bad
+        assert texts_of(await queue.ask("good")) == ["en[good]"]
+
+    run(check())
+
+
+def test_a_worker_that_ends_is_replaced(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake)
+        queue.open()
+        with pytest.raises(RequestError) as error:
+            await queue.ask("EXIT")
+        assert error.value.status == 503
+        assert texts_of(await queue.ask("good")) == ["en[good]"]
+
+    run(check())
+
+
+def test_idle_workers_share_a_long_list(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake, workers=2)
+        await asyncio.sleep(0.05)
+        task = queue.ask(*(f"text {number:03}" for number in range(100)))
+        while len(fake.batches) < 2:
+            await asyncio.sleep(0.001)
+        queue.open()
+        assert texts_of(await task) == [f"en[text {number:03}]" for number in range(100)]
+        assert sorted(map(len, fake.batches)) == [50, 50]
+
+    run(check())
+
+
+def test_batches_have_one_translator_and_similar_lengths() -> None:
+    one, other = FakeTranslator("en"), FakeTranslator("es")
+    queue = FairQueue(Priority.INTERACTIVE)
+    for length in (10, 100, 11, 12, 90):
+        queue.add("a", Job(one.translate, Segment("x" * length), Priority.INTERACTIVE, {"anyone": [0]}))
+    queue.add("b", Job(other.translate, Segment("y" * 10), Priority.INTERACTIVE, {"anyone": [0]}))
+    batches = []
+    while batch := queue.take(200):
+        assert len({job.translate for job in batch}) == 1
+        assert max(job.length for job in batch) * len(batch) <= 200
+        batches.append(sorted(job.length for job in batch))
+    assert batches == [[10, 11, 12], [10], [90, 100]]

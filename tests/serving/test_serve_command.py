@@ -1,0 +1,160 @@
+"""`dragoman serve` and `dragoman serve-key` as processes: signals, replaced bundles, settings."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from dragoman.translator import load
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+TEXTS = ["ein mann mit einem hut", "eine frau liest ein buch", "ein hund läuft über die wiese"]
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@contextlib.contextmanager
+def serving(bundle: Path, state: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address and the process of ``dragoman serve``."""
+    port = free_port()
+    command = [sys.executable, "-m", "dragoman", "serve", str(bundle), "--port", str(port), "--engine", "cpu", *options]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=os.environ | {"XDG_DATA_HOME": str(state)}
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        while process.poll() is None:
+            with contextlib.suppress(httpx.TransportError):
+                assert httpx.get(f"{url}/health/ready").status_code == 200
+                break
+            time.sleep(0.05)
+        yield url, process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def translate(url: str, text: str) -> httpx.Response:
+    return httpx.post(f"{url}/translate", json={"q": text, "source": "de", "target": "en"}, timeout=30)
+
+
+@pytest.fixture(scope="module")
+def bundle(finished_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the bundle that tests may damage."""
+    path = tmp_path_factory.mktemp("served") / "bundle"
+    shutil.copytree(finished_run / "bundle", path)
+    return path
+
+
+def test_bundles_are_replaced_and_the_server_stops_without_losing_a_request(
+    bundle: Path, tmp_path: Path, finished_run: Path
+) -> None:
+    expected = {text: each.text for text, each in zip(TEXTS, load(finished_run)(TEXTS), strict=True)}
+    stop = threading.Event()
+    answers: list[tuple[str, httpx.Response]] = []
+
+    def ask(number: int) -> None:
+        while not stop.is_set():
+            text = TEXTS[number % len(TEXTS)]
+            answers.append((text, translate(url, text)))
+
+    with contextlib.ExitStack() as stack:
+        url, process = stack.enter_context(serving(bundle, tmp_path))
+        clients = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+        for client in clients:
+            client.start()
+        weights = (bundle / "model.safetensors").read_bytes()
+        (bundle / "model.safetensors").write_bytes(weights[:-1])
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr is not None
+        lines = (json.loads(line) for line in process.stderr if line.startswith("{"))
+        damaged = next(line for line in lines if "again" in line["message"])
+        assert (damaged["level"], "could not be loaded" in damaged["message"]) == ("error", True)
+        (bundle / "model.safetensors").write_bytes(weights)
+        process.send_signal(signal.SIGHUP)
+        assert next(line for line in lines if "again" in line["message"])["level"] == "info"
+        stop.set()
+        for client in clients:
+            client.join()
+        assert answers
+        for text, reply in answers:
+            assert reply.json()["translatedText"] == expected[text]
+        connection = http.client.HTTPConnection("127.0.0.1", httpx.URL(url).port, timeout=30)
+        slow = stack.enter_context(contextlib.closing(connection))
+        slow.request(
+            "POST", "/translate", json.dumps({"q": ". ".join(TEXTS * 20), "source": "de", "target": "en"}), JSON
+        )
+        time.sleep(0.3)  # for the request to arrive
+        process.terminate()
+        response = slow.getresponse()
+        assert (response.status, bool(response.read())) == (200, True), "open requests are finished"
+        assert process.wait(30) == 0
+
+
+def test_keys_and_settings(bundle: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    key = command("serve-key", "add", "alice").out.strip()
+    assert command("serve-key", "list").out == "alice\n"
+    config = tmp_path / "serving.toml"
+    config.write_text("[serving]\nrequire_keys = true\ncharacters = 100\n", encoding="utf-8")
+    options = ("--config", str(config), "--set", "serving.list_length=2", "--set", "decoding.beam_size=2")
+    with serving(bundle, tmp_path, *options) as (url, _):
+        body = {"q": ["ein hund"], "source": "de", "target": "en"}
+        assert httpx.post(f"{url}/translate", json=body).status_code == 400
+        assert httpx.post(f"{url}/translate", json=body | {"api_key": key}).status_code == 200
+        too_many = httpx.post(f"{url}/translate", json=body | {"api_key": key, "q": ["ein"] * 3})
+        assert "exceeds list limit (2)" in too_many.json()["error"]
+        command("serve-key", "remove", "alice")
+        assert httpx.post(f"{url}/translate", json=body | {"api_key": key}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere"),
+        (["BUNDLE", "BUNDLE"], "two bundles translate from de to en"),
+        (["BUNDLE", "--set", "serving.charakters=3"], "did you mean 'characters'"),
+        (["BUNDLE", "--set", "serving.characters=-3"], "characters"),
+        (["BUNDLE", "--set", "training.steps=3"], "expected serving.KEY=VALUE or decoding.KEY=VALUE"),
+        (["BUNDLE", "--set", "decoding.beam=3"], "decoding.beam"),
+        (["BUNDLE", "--config", "missing.toml"], "missing.toml"),
+    ],
+)
+def test_mistakes_get_a_message(bundle: Path, command: Command, arguments: list[str], message: str) -> None:
+    result = command("serve", *(str(bundle) if each == "BUNDLE" else each for each in arguments))
+    assert result.code == 2
+    assert message in result.error
+
+
+def test_a_port_in_use_is_an_error(bundle: Path, tmp_path: Path) -> None:
+    with serving(bundle, tmp_path) as (url, _):
+        port = str(httpx.URL(url).port)
+        other = subprocess.run(
+            [sys.executable, "-m", "dragoman", "serve", str(bundle), "--port", port], capture_output=True, text=True
+        )
+    assert other.returncode == 2
+    assert f"port {port}" in other.stderr
