@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -23,6 +23,7 @@ from dragoman.cli.options import (
 from dragoman.cli.output import open_output, to_json, to_line, with_progress
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_document import check_files, translate_document
+from dragoman.cli.translate_html import write_html
 from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError, counted
 
@@ -62,6 +63,10 @@ def translate(
             metavar="COLUMN,…", help="Columns of a CSV document to translate, by name or number (default: all)."
         ),
     ] = None,
+    text_format: Annotated[
+        Literal["text", "html"],
+        typer.Option("--format", help="With html, tags are kept, and a file is one document instead of lines."),
+    ] = "text",
 ) -> None:
     """Translate texts, a file, standard input, or what you type.
 
@@ -77,8 +82,8 @@ def translate(
     from dragoman.translator import WINDOW
 
     if document:
-        if texts or source or prefixes or as_json:
-            raise UserError("--document cannot be combined with texts, --input, --prefixes or --json")
+        if texts or source or prefixes or as_json or text_format == "html":
+            raise UserError("--document cannot be combined with texts, --input, --prefixes, --json or --format")
         path = check_files(document, output)
         options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
         translate_document(open_translator(bundle, overrides, options, ensemble or []), document, path, columns)
@@ -86,8 +91,15 @@ def translate(
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source)
     if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
         raise UserError(f"{output}: is also the input")  # also with a loop of links
+    if text_format == "html" and (as_json or prefixes):
+        raise UserError("--format html supports neither --json nor --prefixes")
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
     translator = open_translator(bundle, overrides, options, ensemble or [])
+    if text_format == "html":
+        with open_output(output) as file:
+            faulty = write_html(translator, chosen, file)
+        _warn(0, faulty, translator.source_limit)
+        return
     lines, window = chosen.read(translator.bundle, divided=not prefixes), 1 if chosen.typed else WINDOW
     truncated = faulty = 0
     with open_output(output) as file:

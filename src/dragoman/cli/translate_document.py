@@ -67,10 +67,11 @@ def translate_document(translator: Translator, document: Path, output: Path, col
     with atomic_file(output, "wb") as file:
         found = dict(_translate(texts, list(dict.fromkeys(opened.segments))))
         file.write(opened.assemble([found[segment] for segment in opened.segments]))
-    if faulty := sum(bool(translated.problems) for translated in found.values()):
+    problems = [translated.problems for translated in found.values() if translated.problems]
+    if problems:
+        kinds = sorted({problem.partition(":")[0] for each in problems for problem in each})
         print(
-            f"dragoman: warning: {counted(faulty, 'sentence')} with missing, repeated or invented placeholders, "
-            "URLs or numbers",
+            f"dragoman: warning: {counted(len(problems), 'sentence')} with probable problems ({', '.join(kinds)})",
             file=sys.stderr,
         )
 

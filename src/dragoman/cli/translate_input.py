@@ -51,6 +51,30 @@ class TranslateInput:
         """Whether the user types the texts, so that each must be translated at once."""
         return not self.texts and self._file is None and sys.stdin.isatty()
 
+    def read_documents(self) -> Iterator[str]:
+        """Each text on the command line, or all of the file.
+
+        Raises:
+            UserError: The file cannot be read, or is not UTF-8.
+        """
+        from dragoman.corpus.lines import open_binary
+
+        if self.texts:
+            yield from self.texts
+            return
+        name = self._file or "standard input"
+        try:
+            if self._file:
+                with open_binary(self._file) as file:
+                    content = file.read()
+            else:
+                content = sys.stdin.buffer.read()
+            yield content.decode()
+        except OSError as error:
+            raise UserError(f"{name}: {error.strerror or error}") from None
+        except UnicodeDecodeError as error:
+            raise UserError(f"{name}: not valid UTF-8 (byte 0x{content[error.start]:02x})") from None
+
     def read(self, bundle: Bundle, divided: bool) -> Iterator[str]:
         """The texts, in order. Of each kind of unusual texts, the first one is reported on standard error.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -54,7 +55,7 @@ def place_marks(marks: Sequence[Mark], source: str, translated: TranslatedSegmen
     children: dict[int | None, list[Mark]] = defaultdict(list)
     for mark in marks:
         children[mark.parent].append(mark)
-    parts = _read_parts(source, translated.text, translated.links or _links_by_order(source, translated.text))
+    placement = _Placement(source, translated)
     start, end = len(source) - len(source.lstrip()), len(source.rstrip())
     waiting: list[tuple[Mark, Mark, int | None]] = [(Mark(start, end, -1), Mark(0, len(translated.text), -1), None)]
     placed: list[Mark] = []
@@ -62,8 +63,9 @@ def place_marks(marks: Sequence[Mark], source: str, translated: TranslatedSegmen
         before, after, number = waiting.pop()
         if number is not None:
             placed.append(after)
-        inside = _place_siblings(children[number], before, after, parts, source)
-        waiting += [(mark, place, mark.number) for mark, place in reversed(inside)]
+        if number in children:
+            inside = placement.place_siblings(children[number], before, after)
+            waiting += [(mark, place, mark.number) for mark, place in reversed(inside)]
     return placed
 
 
@@ -81,6 +83,97 @@ def interleave(text: str, marks: Sequence[Mark]) -> Iterator[str | Edge]:
         if mark.number >= 0:
             yield Edge(mark.number, opens=True)
             opened.append(mark)
+
+
+class _Placement:
+    """Places marks one after another, each on parts of the translation that no mark with the same parent has.
+
+    Args:
+        source: The source.
+        translated: The translation.
+    """
+
+    def __init__(self, source: str, translated: TranslatedSegment) -> None:
+        self._source = source
+        links = translated.links or _links_by_order(source, translated.text)
+        self._parts = _read_parts(source, translated.text, links)
+        self._starts = [part.start for part in self._parts]
+        self._owners: list[int | None] = [None] * len(self._parts)
+        """The innermost mark around each part, by its number."""
+        self._translating: dict[int, list[int]] = defaultdict(list)
+        """The parts that translate each character of the source."""
+        for index, part in enumerate(self._parts):
+            for start, end in part.sources:
+                for character in range(start, end):
+                    self._translating[character].append(index)
+
+    def place_siblings(self, siblings: Sequence[Mark], before: Mark, after: Mark) -> list[tuple[Mark, Mark]]:
+        """Marks of the source with their places, within the place `after` of their parent `before`, in order."""
+        placed: dict[int, Mark] = {}
+        for mark in sorted(siblings, key=lambda each: each.start - each.end):
+            if mark.start <= before.start and mark.end >= before.end and mark.start < mark.end and not placed:
+                placed[mark.number] = self._claim(mark, after.start, after.end)
+            elif found := self._find_place(mark):
+                placed[mark.number] = self._claim(mark, *found)
+        ranges, position = sorted(placed.values()), after.start
+        ends = [each.end for each in ranges]
+        points = [mark for mark in siblings if mark.number not in placed]
+        for mark, place in zip(points, self._find_points(points, before, after), strict=True):
+            position = max(position, place)
+            index = bisect_right(ends, position)
+            if index < len(ranges) and ranges[index].start < position:
+                position = ends[index]
+            placed[mark.number] = mark._replace(start=position, end=position)
+        order = {mark.number: index for index, mark in enumerate(siblings)}
+        pairs = [(mark, placed[mark.number]) for mark in siblings]
+        return sorted(pairs, key=lambda pair: (pair[1].start, pair[1].end, order[pair[0].number]))
+
+    def _claim(self, mark: Mark, start: int, end: int) -> Mark:
+        for index in range(bisect_left(self._starts, start), bisect_left(self._starts, end)):
+            self._owners[index] = mark.number
+        return mark._replace(start=start, end=end)
+
+    def _find_place(self, mark: Mark) -> tuple[int, int] | None:
+        """The free characters that translate the marked text best; None if none does.
+
+        Of all sequences of free parts, it is the one with the most characters that translate marked text, after those
+        that do not are subtracted. If none has more of the former, it is the part with the largest share of them.
+        """
+        linked = {index for character in range(mark.start, mark.end) for index in self._translating.get(character, ())}
+        free = [index for index in linked if self._owners[index] == mark.parent]
+        if not free:
+            return None
+        best, best_gain = max((_share(mark, self._parts[index]), -index) for index in free)[1], 0.0
+        first, last = -best, -best
+        gain, start = 0.0, min(free)
+        for index in range(start, max(free) + 1):
+            if gain <= 0 or self._owners[index] != mark.parent:
+                gain, start = 0.0, index
+            if self._owners[index] == mark.parent:
+                part = self._parts[index]
+                gain += (_share(mark, part) - 0.5) * (part.end - part.start)
+                if gain > best_gain:
+                    first, last, best_gain = start, index, gain
+        return self._parts[first].start, self._parts[last].end
+
+    def _find_points(self, points: Sequence[Mark], before: Mark, after: Mark) -> Iterator[int]:
+        """The places of points: next to the translations of the words that they touch, or else before the next word."""
+        ends: dict[int, int] = {before.start: after.start}
+        starts: dict[int, int] = {before.end: after.end}
+        inside = slice(bisect_left(self._starts, after.start), bisect_left(self._starts, after.end))
+        for part in self._parts[inside] if points else ():
+            for start, end in part.sources:
+                ends[end] = max(ends.get(end, 0), part.end)
+                starts[start] = min(starts.get(start, after.end), part.start)
+        all_ends, all_starts = sorted(ends), sorted(starts)
+        for point in (min(max(mark.start, before.start), before.end) for mark in points):
+            touches_last = before.start < point < before.end and (
+                not self._source[point - 1].isspace() and self._source[point].isspace()
+            )
+            if touches_last or point == before.start:
+                yield ends[all_ends[bisect_right(all_ends, point) - 1]]
+            else:
+                yield starts[all_starts[bisect_left(all_starts, point)]]
 
 
 def _read_parts(source: str, target: str, links: Sequence[Link]) -> list[_Part]:
@@ -103,69 +196,12 @@ def _links_by_order(source: str, target: str) -> list[Link]:
     """Links between words at the same place in both texts, relative to their lengths."""
     ours = [match.span() for match in _WORD.finditer(source)]
     theirs = [match.span() for match in _WORD.finditer(target)]
-    if not ours:
-        return []
-    return [Link(*ours[index * len(ours) // len(theirs)], *span) for index, span in enumerate(theirs)]
-
-
-def _place_siblings(
-    siblings: Sequence[Mark], before: Mark, after: Mark, parts: Sequence[_Part], source: str
-) -> list[tuple[Mark, Mark]]:
-    """Marks of the source and their places in the translation, within the place `after` of their parent `before`."""
-    inside = [part for part in parts if after.start <= part.start and part.end <= after.end]
-    free = [True] * len(inside)
-    placed: dict[int, Mark] = {}
-    for mark in sorted(siblings, key=lambda each: each.start - each.end):
-        if mark.start <= before.start and mark.end >= before.end and mark.start < mark.end and not placed:
-            placed[mark.number] = mark._replace(start=after.start, end=after.end)
-            free = [False] * len(inside)
-        elif found := _find_place(mark, inside, free):
-            first, last = found
-            free[first : last + 1] = [False] * (last + 1 - first)
-            placed[mark.number] = mark._replace(start=inside[first].start, end=inside[last].end)
-    ranges, position = sorted(placed.values()), after.start
-    for mark in siblings:
-        if mark.number not in placed:
-            position = max(position, _find_point(mark.start, before, after, inside, source))
-            for each in ranges:
-                position = each.end if each.start < position < each.end else position
-            placed[mark.number] = mark._replace(start=position, end=position)
-    order = {mark.number: index for index, mark in enumerate(siblings)}
-    pairs = [(mark, placed[mark.number]) for mark in siblings]
-    return sorted(pairs, key=lambda pair: (pair[1].start, pair[1].end, order[pair[0].number]))
-
-
-def _find_place(mark: Mark, parts: Sequence[_Part], free: Sequence[bool]) -> tuple[int, int] | None:
-    """The first and the last of the consecutive free parts that translate the marked text best; None if none does."""
-    shares = [_share(mark, part) if free[index] else 0.0 for index, part in enumerate(parts)]
-    best, best_gain, gain, first = None, 0.0, 0.0, 0
-    for index, (part, share) in enumerate(zip(parts, shares, strict=True)):
-        if gain <= 0 or not free[index]:
-            gain, first = 0.0, index
-        if free[index]:
-            gain += (share - 0.5) * (part.end - part.start)
-            if gain > best_gain:
-                best, best_gain = (first, index), gain
-    if best is None and max(shares, default=0.0) > 0:
-        index = shares.index(max(shares))
-        best = index, index
-    return best
+    count = max(len(ours), len(theirs)) if ours and theirs else 0
+    places = ((index * len(ours) // count, index * len(theirs) // count) for index in range(count))
+    return [Link(*ours[our_place], *theirs[their_place]) for our_place, their_place in places]
 
 
 def _share(mark: Mark, part: _Part) -> float:
     """The share of the source of a part that is marked."""
     marked = sum(max(0, min(end, mark.end) - max(start, mark.start)) for start, end in part.sources)
     return marked / max(1, sum(end - start for start, end in part.sources))
-
-
-def _find_point(point: int, before: Mark, after: Mark, parts: Sequence[_Part], source: str) -> int:
-    """The place of a point: next to the translation of the word that it touches, or else before the next word."""
-    if point <= before.start:
-        return after.start
-    if point >= before.end:
-        return after.end
-    if not source[point - 1].isspace() and source[point].isspace():
-        last = max((end for part in parts for _, end in part.sources if end <= point), default=None)
-        return max((part.end for part in parts for _, end in part.sources if end == last), default=after.start)
-    first = min((start for part in parts for start, _ in part.sources if start >= point), default=None)
-    return min((part.start for part in parts for start, _ in part.sources if start == first), default=after.end)

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import pytest
 from html_samples import StrictParser, broken, in_capitals, shuffled, translate, unchanged, well_formed
 from hypothesis import given
 from hypothesis import strategies as st
+
+from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.text.link import Link
 
 any_html = st.one_of(well_formed, broken(), st.text(alphabet="<>/&;!-ab \"'=é1\n", max_size=40))
 SEEDS = st.integers(0, 100)
@@ -49,3 +54,82 @@ def test_text_is_that_of_the_translations(html: str, seed: int) -> None:
         return Counter("".join(text.split()).upper())
 
     assert words(StrictParser(translate(html, shuffled(seed))).text) == words(StrictParser(html).text)
+
+
+def reversed_words(segment: Segment) -> TranslatedSegment:
+    """The words in reverse order, in capital letters."""
+    text, links = "", []
+    for match in reversed(list(re.finditer(r"[\w{}]+", segment.text))):
+        links.append(Link(*match.span(), len(text), len(text) + len(match[0])))
+        text += f"{match[0].upper()} "
+    return TranslatedSegment(text.strip(), tuple(links))
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("Der <b>rote</b> Hund", "HUND <b>ROTE</b> DER"),
+        ("<p><b>Der Hund</b></p>", "<p><b>HUND DER</b></p>"),
+        ("<b>Der <i>rote</i></b> Hund", "HUND <b><i>ROTE</i> DER</b>"),
+        ("<i>a</i> <b>b</b>", "<b>B</b> <i>A</i>"),
+        ("Ein <a href='?x=1&y' title=Rot>Ast</a>", "<a href='?x=1&y' title=\"ROT\">AST</a> EIN"),
+        ("Rufe <code>f(&lt;T&gt;)</code> auf", "AUF <code>f(&lt;T&gt;)</code> RUFE"),
+        ("Der &lt;b&gt; Hund", "HUND B DER"),
+        ("<p>Hallo <b>Welt</b>. Das hier</p>", "<p><b>WELT</b> HALLO HIER DAS</p>"),
+        ("<li>eins<li>zwei", "<li>EINS<li>ZWEI"),
+        ("Das Bild <img src=x> hier", "<img src=x> HIER BILD DAS"),
+        ("<meta name=description content='Ein Hund'>", "<meta name=description content='HUND EIN'>"),
+        ("<meta name=viewport content='Ein Hund'>", "<meta name=viewport content='Ein Hund'>"),
+        ("<input placeholder='Hund' value='Katze'>", "<input placeholder='HUND' value='Katze'>"),
+        ("<a aria-label='x y'>Ja</a>", "<a aria-label='Y X'>JA</a>"),
+        ("<p translate=no>Ein <b>Hund</b></p> da hier", "<p translate=no>Ein <b>Hund</b></p> HIER DA"),
+        ("<pre>eins zwei\n  drei</pre>", "<pre>ZWEI EINS\n  DREI</pre>"),
+        ("Erste Zeile.<br>Zweite Zeile", "ZEILE ERSTE<br>ZEILE ZWEITE"),
+        ("eins zwei<br>drei", "DREI ZWEI<br> EINS"),
+        ("<!DOCTYPE html><?php a b ?><!-- Ein Hund --><p>ja", "<!DOCTYPE html><?php a b ?><!-- Ein Hund --><p>JA"),
+    ],
+)
+def test_translation(html: str, expected: str) -> None:
+    assert translate(html, reversed_words) == expected
+
+
+def test_text_never_becomes_markup() -> None:
+    html = "<p title='&lt;b&gt; &quot;x&quot; &#39;'>Ein &lt;script&gt;alert(1)&lt;/script&gt; Hund</p>"
+    for text in ("<script>x</script>", '</p><p onclick="x">\'', "&lt;b&gt;"):
+        result = translate(html, lambda _, text=text: TranslatedSegment(text))  # type: ignore[misc]
+        parsed = StrictParser(result)
+        assert [tag[:2] for tag in parsed.tags] == ["<p", "</"]
+        assert parsed.text == text
+
+
+def test_other_sentences_of_a_paragraph_keep_their_spelling() -> None:
+    html = "<p>M&uuml;ller&nbsp;&amp; Sohn  baut.\n <b>Der</b> Hund</p>"
+    changed = translate(html, lambda each: reversed_words(each) if "Hund" in each.text else unchanged(each))
+    assert changed == "<p>M&uuml;ller&nbsp;&amp; Sohn  baut.\n HUND <b>DER</b></p>"
+
+
+def test_an_untouched_part_is_kept_if_its_placeholder_is_lost_or_repeated() -> None:
+    html = "Der <code>x</code> und <code>y</code> Hund"
+    for text in ("the and dog", "{2} the {2} dog", "{1} {1} {1} {2}"):
+        parsed = StrictParser(translate(html, lambda _, text=text: TranslatedSegment(text)))  # type: ignore[misc]
+        assert parsed.tags.count("<code>") == 2
+        assert parsed.text.count("x") == parsed.text.count("y") == 1
+        assert "{" not in parsed.text
+
+
+def test_placeholders_differ_from_those_in_the_text() -> None:
+    (segment,) = HtmlText("Aus {1} wird <var>x</var>", "de").segments
+    assert segment.text == "Aus {1} wird {2}"
+
+
+def test_only_segments_with_tags_inside_are_aligned() -> None:
+    document = HtmlText("<p><b>Ein Hund.</b> <i>Eine</i> Katze.</p>", "de")
+    assert document.segments == [Segment("Ein Hund."), Segment("Eine Katze.", aligned=True)]
+
+
+@pytest.mark.parametrize(
+    "part", ["<b>a ", "<code>", "</b>", "<b>a</b> ", "&amp;", "<p>a. ", "a. ", "<br>", "<", "<!--", "<a title='x'>"]
+)
+def test_time_is_proportional_to_length(part: str) -> None:
+    html = part * (20_000 // len(part))
+    translate(html, in_capitals)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from functools import partial
 
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.formats.markup import Vocabulary, names, open_markup
+from dragoman.documents.formats.markup import ElementNames, names, open_markup
 from dragoman.documents.formats.package import OpenMember, PackagedDocument, require_member
 
 _CHAPTERS = (".xhtml", ".html", ".htm")
-_XHTML = Vocabulary(
+_XHTML = ElementNames(
     inline=names(
         "a abbr acronym b bdi bdo big cite del dfn em font i ins mark q rb rbc ruby s small span strike "
         "strong sub sup tt u"
@@ -19,7 +19,7 @@ _XHTML = Vocabulary(
     kept=names("code kbd samp var img wbr math svg script style rp rt object audio video canvas data time"),
     kept_blocks=names("pre textarea"),
 )
-_CONTENTS = Vocabulary(inline=names(""), kept=names("head"))
+_CONTENTS = ElementNames(inline=names(""), kept=names("head"))
 
 
 def open_epub(file: DocumentFile) -> PackagedDocument:

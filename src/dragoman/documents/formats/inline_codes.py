@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.documents.formats.codes import Code, fold_codes
-from dragoman.documents.formats.items import Fixed, Group, Item, Words
+from dragoman.documents.formats.items import Fixed, Group, Item, TextItem
 from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, raw_xml
 
 _GROUPS = {"g", "mrk", "pc", "hi"}
@@ -21,7 +21,7 @@ def code_items(nodes: Sequence[XmlNode]) -> list[Item]:
 
 def _to_item(node: XmlNode) -> Item | Code:
     if isinstance(node, XmlText):
-        return Words(node.raw, node.text)
+        return TextItem(node.raw, node.text)
     raw = raw_xml([node])
     if node.name in _GROUPS and not _is_protected(node):
         return Group(node.start, node.end, tuple(code_items(node.children))) if node.end else Fixed((raw,))

@@ -16,7 +16,7 @@ Part: TypeAlias = "str | Passage"
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextItem:
     """Text.
 
     Attributes:
@@ -64,7 +64,7 @@ class Group:
     changed_end: str | None = None
 
 
-Item: TypeAlias = Words | Fixed | Group
+Item: TypeAlias = TextItem | Fixed | Group
 
 
 def is_translatable(text: str) -> bool:
@@ -80,7 +80,7 @@ def is_translatable(text: str) -> bool:
 def plain_text(items: Sequence[Item]) -> str:
     """The text of items; of fixed ones, the placeholders."""
     return "".join(
-        item.text if isinstance(item, Words) else item.name if isinstance(item, Fixed) else plain_text(item.items)
+        item.text if isinstance(item, TextItem) else item.name if isinstance(item, Fixed) else plain_text(item.items)
         for item in items
     )
 
@@ -88,7 +88,7 @@ def plain_text(items: Sequence[Item]) -> str:
 def raw_parts(items: Sequence[Item]) -> Iterator[Part]:
     """What the file contains."""
     for item in items:
-        if isinstance(item, Words):
+        if isinstance(item, TextItem):
             yield item.raw
         elif isinstance(item, Fixed):
             yield from item.parts
@@ -122,7 +122,7 @@ def _is_word(item: Item) -> bool:
 
 
 def _trimmed(items: list[Item], make_passage: Callable[[Sequence[Item]], Passage]) -> list[Part]:
-    """One passage, with what is kept before and after it."""
+    """One passage, and the kept items before and after it."""
     texts = [index for index, item in enumerate(items) if plain_text([item]).strip() or _is_word(item)]
     if not is_translatable(plain_text(items)):
         return list(raw_parts(items))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
-from dragoman.documents.formats.items import Fixed, Item, Part, Words, plain_text
+from dragoman.documents.formats.items import Fixed, Item, Part, TextItem, plain_text
 from dragoman.documents.marks import Mark
 
 _NO_STYLE = ("", "")
@@ -73,7 +73,7 @@ class MarkTree:
         self._add(node)
         sizes = Counter[tuple[str, str]]()
         for item in items:
-            if isinstance(item, Words):
+            if isinstance(item, TextItem):
                 sizes[item.style] += len(item.text)
         node.style = max(sizes, key=lambda style: sizes[style], default=_NO_STYLE)
         position = node.mark.start
@@ -82,7 +82,7 @@ class MarkTree:
             if isinstance(item, Fixed):
                 node.children.append(self._add(MarkNode(child, parts=item.parts, name=item.name)))
                 position += len(item.name)
-            elif not isinstance(item, Words):
+            elif not isinstance(item, TextItem):
                 node.children.append(child.number)
                 end = item.end if item.changed_end is None else item.changed_end
                 position = self._add_group(MarkNode(child, item.start, end), item.items)
@@ -155,10 +155,10 @@ def _separate(left: list[int], right: list[int]) -> None:
 
 def _joined(items: Sequence[Item]) -> Iterator[Item]:
     """Items in which words of the same style are together, and empty ones are left out."""
-    known = [item for item in items if not isinstance(item, Words) or item.text]
-    for style, group in groupby(known, lambda item: item.style if isinstance(item, Words) else None):
+    known = [item for item in items if not isinstance(item, TextItem) or item.text]
+    for style, group in groupby(known, lambda item: item.style if isinstance(item, TextItem) else None):
         if style is None:
             yield from group
         else:
             text = plain_text(list(group))
-            yield Words(text, text, style)
+            yield TextItem(text, text, style)

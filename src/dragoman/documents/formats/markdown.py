@@ -18,7 +18,7 @@ from dragoman.documents.formats.markdown_inline import InlineMismatchError, Line
 from dragoman.documents.formats.passage import Passage
 from dragoman.errors import UserError
 
-_SPECIAL = re.compile(r"[\\`*\[\]|]|(?<!\w)_|_(?!\w)|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
+_SPECIAL = re.compile(r"[\\`*\[\]|]|(?<![^\W_])_|_(?![^\W_])|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 _BLOCK_START = re.compile(r"(\d*)([#>+.)-])(?=\s|#|$)")
 _DEFINITION = re.compile(r"^[ >]*\[([^\[\]^\r\n][^\[\]\r\n]*)\]:[ \t]*\S+[^\r\n]*", re.MULTILINE)
 """The definition of a link. The parser itself does not find those that follow a footnote."""

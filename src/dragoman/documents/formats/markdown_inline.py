@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markdown_it.token import Token
 
 from dragoman.documents.formats.codes import Code, fold_codes
-from dragoman.documents.formats.items import Fixed, Group, Item, Words, to_parts
+from dragoman.documents.formats.items import Fixed, Group, Item, TextItem, to_parts
 from dragoman.documents.formats.passage import Passage
 
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
@@ -87,16 +87,16 @@ class _Reader:
         elif token.type == "text":
             yield from _text_items(self._take(token.content, token.content.replace("|", "\\|")), token.content)
         elif token.type == "text_special":
-            yield Words(self._take(token.markup), token.content)
+            yield TextItem(self._take(token.markup), token.content)
         elif token.type in ("softbreak", "hardbreak"):
             following = next((line.start for line in self._lines if line.start > self.position), self.position)
             raw, self.position = self._text[self.position : following], following
-            yield Words(raw, " ") if token.type == "softbreak" else Fixed((raw,), divides=True)
+            yield TextItem(raw, " ") if token.type == "softbreak" else Fixed((raw,), divides=True)
         elif token.type == "link_open":
             yield self._read_link(token)
         elif token.type == "image":
             image = self._match(_IMAGE)
-            alt = to_parts([Words(image[1], image[1])], self._make_passage)
+            alt = to_parts([TextItem(image[1], image[1])], self._make_passage)
             yield Fixed(("![", *alt, image[0][2 + len(image[1]) :]), is_word=True)
         elif token.type == "code_inline":
             yield Fixed((self._match(_CODE)[0],), is_word=True)
@@ -136,15 +136,15 @@ class _Reader:
 
 def _text_items(raw: str, text: str) -> Iterator[Item]:
     if raw != text:
-        yield Words(raw, text)
+        yield TextItem(raw, text)
         return
     position = 0
     for match in _KEPT.finditer(raw):
-        yield Words(raw[position : match.start()], raw[position : match.start()])
+        yield TextItem(raw[position : match.start()], raw[position : match.start()])
         is_definition = match.start() == 0 and "]:" in match[0]
         yield Fixed((match[0],), divides=is_definition, is_word=match[0].startswith(("$", "{{")))
         position = match.end()
-    yield Words(raw[position:], raw[position:])
+    yield TextItem(raw[position:], raw[position:])
 
 
 def _tag_item(raw: str) -> Item | Code:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Fixed, Group, Item, Part, Words, to_parts
+from dragoman.documents.formats.items import Fixed, Group, Item, Part, TextItem, to_parts
 from dragoman.documents.formats.passage import Passage, Writing
 from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, read_xml, xml_text
 
@@ -16,7 +16,7 @@ _SPACES = re.compile(r"[ \t\r\n]+")
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class ElementNames:
     """What the elements of a format mean, by name; all others are blocks, which contain whole sentences.
 
     Attributes:
@@ -39,7 +39,7 @@ def names(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def open_markup(file: DocumentFile, vocabulary: Vocabulary) -> PassageDocument:
+def open_markup(file: DocumentFile, vocabulary: ElementNames) -> PassageDocument:
     """The document in an XML file.
 
     Raises:
@@ -52,7 +52,7 @@ def open_markup(file: DocumentFile, vocabulary: Vocabulary) -> PassageDocument:
 
 @dataclass(frozen=True)
 class _Markup:
-    vocabulary: Vocabulary
+    vocabulary: ElementNames
     writing: Writing
 
     def parts(self, nodes: Sequence[XmlNode]) -> list[Part]:
@@ -60,10 +60,10 @@ class _Markup:
 
     def _item(self, node: XmlNode) -> Item:
         if isinstance(node, XmlText):
-            return Words(node.raw, _SPACES.sub(" ", node.text))
+            return TextItem(node.raw, _SPACES.sub(" ", node.text))
         name, known = node.name, self.vocabulary
         if name in known.spaces:
-            return Words(raw_xml([node]), " ")
+            return TextItem(raw_xml([node]), " ")
         if name in known.kept or _is_protected(node):
             is_inline = name in known.kept | known.inline
             return Fixed((raw_xml([node]),), divides=not is_inline, is_word=is_inline and bool(xml_text(node).strip()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from dragoman.documents.formats.items import Fixed, Item, Words
+from dragoman.documents.formats.items import Fixed, Item, TextItem
 
 _COMPLEX = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
 _SELECTOR = re.compile(r"\s*(?:offset:\s*\d+\s*)?(?:=\d+|[\w-]+)\s*\{")
@@ -70,7 +70,7 @@ def _words(raw: str, decode: Callable[[str], str], inside: bool) -> Iterator[Ite
     position = 0
     for match in _REFERENCE.finditer(raw):
         if match[0] != "#" or inside:
-            yield Words(raw[position : match.start()], decode(raw[position : match.start()]))
+            yield TextItem(raw[position : match.start()], decode(raw[position : match.start()]))
             yield Fixed((match[0],), is_word=True)
             position = match.end()
-    yield Words(raw[position:], decode(raw[position:]))
+    yield TextItem(raw[position:], decode(raw[position:]))

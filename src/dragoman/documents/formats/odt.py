@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from functools import partial
 
 from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.formats.markup import Vocabulary, names, open_markup
+from dragoman.documents.formats.markup import ElementNames, names, open_markup
 from dragoman.documents.formats.package import OpenMember, PackagedDocument, require_member
 from dragoman.errors import UserError
 
 _CONTENT, _STYLES, _MANIFEST = "content.xml", "styles.xml", "META-INF/manifest.xml"
-_VOCABULARY = Vocabulary(
+_VOCABULARY = ElementNames(
     inline=names("span a meta meta-field ruby ruby-base"),
     kept=names(
         "annotation annotation-end bookmark bookmark-start bookmark-end bookmark-ref change change-start "

@@ -8,7 +8,7 @@ from functools import partial
 
 from dragoman.documents.formats.fields import FieldCharacter, fold_fields
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Fixed, Group, Item, Part, Words, to_parts
+from dragoman.documents.formats.items import Fixed, Group, Item, Part, TextItem, to_parts
 from dragoman.documents.formats.passage import Passage, Writing
 from dragoman.documents.formats.xml_tree import (
     XmlElement,
@@ -71,7 +71,7 @@ class _OfficeText:
             start = run.start + properties
             raw = f"{start}{raw_xml([node])}{run.end}" if len(contents) > 1 else raw_xml([run])
             if text := _text_of(node):
-                yield Words(raw, text, _style(run, properties, node))
+                yield TextItem(raw, text, _style(run, properties, node))
             elif node.name == "fldChar":
                 kinds = (value for key, value in node.attributes.items() if key.endswith("fldCharType"))
                 yield FieldCharacter(raw, next(kinds, ""))
@@ -82,7 +82,7 @@ class _OfficeText:
         """Something in a paragraph, or in a run with its start and end."""
         raw = f"{start}{raw_xml([node])}{end}"
         if isinstance(node, XmlText) or node.name in _DROPPED:
-            return Words(raw, "")
+            return TextItem(raw, "")
         if node.name in _BREAKS:
             return Fixed((raw,), divides=True)
         return Fixed((start, node.start, *self.parts(node.children), node.end, end))

@@ -36,6 +36,8 @@ class PackagedDocument:
         self._file = file
         with read_archive(io.BytesIO(file.data), file.name, MAX_BYTES) as archive:
             openers = find_members(archive)
+            if damaged := archive.testzip():  # before anything is translated
+                raise UserError(f"{file.name}: its member {damaged} is damaged; save it again in its program")
             contents = {name: archive.read(name) for name in openers}
         self._documents = {
             name: opener(replace(file, data=contents[name], name=f"{file.name}:{name}"))

@@ -107,10 +107,18 @@ def _is_inside(mark: Mark, start: int, end: int) -> bool:
 
 
 def _clip(marks: Sequence[Mark], start: int, end: int) -> tuple[list[Mark], list[Mark]]:
-    """The marks in a region, relative to its start; and the marks without those that end in it."""
-    inside = [mark for mark in marks if (mark.start < end or mark.start == mark.end == end) and mark.end >= start]
-    clipped = [mark._replace(start=max(mark.start, start) - start, end=min(mark.end, end) - start) for mark in inside]
-    return clipped, [mark for mark in marks if mark.end > end]
+    """The marks in a region, relative to its start; and the marks that do not end in it.
+
+    A point at the end of the region is in it if its parent is.
+    """
+    inside: dict[int | None, Mark] = {}
+    later = []
+    for mark in marks:
+        if mark.start < end or (mark.end == end and (mark.parent is None or mark.parent in inside)):
+            inside[mark.number] = mark._replace(start=max(mark.start, start) - start, end=min(mark.end, end) - start)
+        if mark.end > end or mark.number not in inside:
+            later.append(mark)
+    return list(inside.values()), later
 
 
 def _moved(marks: Sequence[Mark], offset: int) -> Iterator[Mark]:

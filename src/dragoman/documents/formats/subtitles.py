@@ -10,7 +10,7 @@ from functools import partial
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.codes import Code, fold_codes
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Fixed, Item, Part, Words, to_parts
+from dragoman.documents.formats.items import Fixed, Item, Part, TextItem, to_parts
 from dragoman.documents.formats.passage import Passage
 from dragoman.errors import UserError
 
@@ -70,7 +70,7 @@ def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Item 
         speaker = _SPEAKER.match(text)
         if number:
             end = lines[number - 1][len(lines[number - 1].rstrip("\r\n")) :]
-            yield Fixed((end,), divides=True) if speaker else Words(end, " ")
+            yield Fixed((end,), divides=True) if speaker else TextItem(end, " ")
         start = speaker.end() if speaker else 0
         if start:
             yield Fixed((text[:start],), divides=True)
@@ -82,10 +82,10 @@ def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Item 
 def _tagged(text: str, decode: Callable[[str], str]) -> Iterator[Item | Code]:
     position = 0
     for match in _TAG.finditer(text):
-        yield Words(text[position : match.start()], decode(text[position : match.start()]))
+        yield TextItem(text[position : match.start()], decode(text[position : match.start()]))
         yield Code(match[0], match["name"], not match["end"]) if match["name"] else Fixed((match[0],))
         position = match.end()
-    yield Words(text[position:], decode(text[position:]))
+    yield TextItem(text[position:], decode(text[position:]))
 
 
 def _break_lines(new: str, old: str) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Part, Words, is_translatable, to_parts
+from dragoman.documents.formats.items import Part, TextItem, is_translatable, to_parts
 from dragoman.documents.formats.passage import Passage, Writing
 from dragoman.errors import UserError, nearest
 
@@ -86,10 +86,10 @@ def _find_parts(rows: Sequence[list[Cell]], file: DocumentFile, write: Callable[
 
 def _cell_parts(cell: str, writing: Writing) -> list[Part]:
     text = _unquoted(cell)
-    parts = to_parts([Words(text, text)], partial(Passage, writing=writing))
+    parts = to_parts([TextItem(text, text)], partial(Passage, writing=writing))
     if not any(isinstance(part, Passage) for part in parts):
         return [cell]
-    return to_parts([Words(cell, text)], partial(Passage, writing=writing))
+    return to_parts([TextItem(cell, text)], partial(Passage, writing=writing))
 
 
 def _choose_columns(names: Sequence[str], file: DocumentFile) -> set[int]:

@@ -60,7 +60,7 @@ class _Xliff:
         if source not in node.attributes:
             return node.start
         declared = node.attributes[source], node.attributes.get(target) or self._languages[1]
-        check_languages(declared, self._languages, self._name)
+        _require_languages(declared, self._languages, self._name)
         return with_attribute(node.start, target, declared[1])
 
     def _unit(self, unit: XmlElement) -> Iterator[Part]:
@@ -90,7 +90,7 @@ class _Xliff:
         yield unit.end
 
 
-def check_languages(declared: Languages, languages: Languages, name: str) -> None:
+def _require_languages(declared: Languages, languages: Languages, name: str) -> None:
     """Check that a file is in the languages of the translator.
 
     Raises:

@@ -19,6 +19,7 @@ from dragoman.errors import UserError
 
 MAX_DEPTH = 200
 MAX_CHARACTERS = 50_000_000
+MAX_ELEMENTS = 1_000_000
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
@@ -92,6 +93,8 @@ def read_xml(file: DocumentFile) -> tuple[XmlElement, Characters]:
     characters = read_xml_characters(file)
     if len(characters.text) > MAX_CHARACTERS:
         raise UserError(f"{file.name}: more than {MAX_CHARACTERS:,} characters of XML; divide the document")
+    if characters.text.count("<") - characters.text.count("</") > MAX_ELEMENTS:
+        raise UserError(f"{file.name}: more than {MAX_ELEMENTS:,} elements of XML; divide the document")
     return _TreeParser(file.name).parse(characters.text.encode()), characters
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import unescape
-from itertools import count
+from itertools import count, islice
 
 from dragoman.documents.html.tokens import HtmlToken
 
@@ -16,60 +17,67 @@ _ATOM = re.compile(
     r"|&"
 )
 
+PLACEHOLDER = re.compile(r"\{\d+\}")
+
 
 @dataclass
 class Run:
     """The unescaped text of a run; white space is one space, and an untouched part is a placeholder such as {1}.
 
     Attributes:
-        text: The text.
+        parts: The text in parts.
         starts: Where each character of the text begins in the document.
         ends: Where each of them ends.
-        tokens: The tags and other parts in the run, each with its place in the text.
-        placeholders: The untouched part of each placeholder.
+        tokens: The tags and other parts in the run.
+        places: The place of each token in the text.
+        placeholders: The placeholder of each untouched part, by the index of its token.
     """
 
-    text: str = ""
+    parts: list[str] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    tokens: list[tuple[int, HtmlToken]] = field(default_factory=list)
-    placeholders: dict[str, HtmlToken] = field(default_factory=dict)
+    tokens: list[HtmlToken] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    placeholders: dict[int, str] = field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> str:
+        """The text of a run that is complete."""
+        return "".join(self.parts)
 
     def add_text(self, html: str, start: int, end: int) -> None:
         """Append a part of the document."""
-        parts: list[str] = []
         for match in _ATOM.finditer(html, start, end):
             text = " " if match["space"] else unescape(match[0])
-            if text != " " or not (parts or [self.text])[-1].endswith(" "):
-                parts.append(text)
-                self.starts += [match.start()] * len(text)
-                self.ends += [match.end()] * len(text)
-        self.text += "".join(parts)
+            if text != " " or not (self.parts and self.parts[-1] == " "):
+                self._append(text, match.start(), match.end())
 
     def add_token(self, token: HtmlToken) -> None:
         """Append a tag or another part that has no text."""
-        self.tokens.append((len(self.text), token))
+        self.tokens.append(token)
+        self.places.append(len(self.starts))
         if token.name == "br":
-            self._append(" ", token)
+            self._append(" ", token.start, token.end)
 
     def add_placeholder(self, token: HtmlToken, name: str) -> None:
         """Append an untouched part."""
-        self.tokens.append((len(self.text), token))
-        self.placeholders[name] = token
-        self._append(name, token)
+        self.placeholders[len(self.tokens)] = name
+        self.add_token(token)
+        self._append(name, token.start, token.end)
 
-    def _append(self, text: str, token: HtmlToken) -> None:
-        self.text += text
-        self.starts += [token.start] * len(text)
-        self.ends += [token.end] * len(text)
+    def _append(self, text: str, start: int, end: int) -> None:
+        self.parts.append(text)
+        self.starts += [start] * len(text)
+        self.ends += [end] * len(text)
 
 
 def read_runs(html: str, tokens: Sequence[HtmlToken]) -> Iterator[Run]:
     """The runs of a document, in order."""
-    names = (name for number in count(1) if (name := f"{{{number}}}") not in html)
+    used = set(PLACEHOLDER.findall(html))
+    names = (name for number in count(1) if (name := f"{{{number}}}") not in used)
     run, preformatted = Run(), False
     for index, token in enumerate(tokens):
-        if token.kind == "block" or (token.name == "br" and not _continues(html, tokens[index + 1 :])):
+        if token.kind == "block" or (token.name == "br" and not _continues(html, islice(tokens, index + 1, None))):
             yield run
             run = Run()
             if token.name == "pre":
@@ -89,7 +97,7 @@ def read_runs(html: str, tokens: Sequence[HtmlToken]) -> Iterator[Run]:
     yield run
 
 
-def _continues(html: str, tokens: Sequence[HtmlToken]) -> bool:
+def _continues(html: str, tokens: Iterable[HtmlToken]) -> bool:
     """Whether the text after a line break continues a sentence: whether it begins with a lower-case letter."""
     for token in tokens:
         text = unescape(html[token.start : token.end]).strip() if token.kind == "text" else ""

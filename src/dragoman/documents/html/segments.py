@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from dragoman.documents.html.runs import Run
+from dragoman.documents.html.runs import PLACEHOLDER, Run
 from dragoman.documents.html.tokens import Attribute, HtmlToken
 from dragoman.documents.marks import Edge, Mark, interleave, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
@@ -27,7 +30,7 @@ class SentenceSegment:
         tokens: The tags and other parts in the sentence.
         closings: The index of the closing tag of each opening tag that has one, in `tokens`.
         marks: The place of each opening or single token; its number is the index in `tokens`.
-        placeholders: The untouched part of each placeholder in the text.
+        placeholders: The untouched part of each placeholder in the text, as its index in `tokens`.
     """
 
     start: int
@@ -38,7 +41,7 @@ class SentenceSegment:
     tokens: Sequence[HtmlToken] = ()
     closings: dict[int, int] = field(default_factory=dict)
     marks: Sequence[Mark] = ()
-    placeholders: dict[str, HtmlToken] = field(default_factory=dict)
+    placeholders: dict[str, int] = field(default_factory=dict)
 
     @property
     def segment(self) -> Segment:
@@ -49,21 +52,27 @@ class SentenceSegment:
         """The translation with the tags."""
         if translated.text == self.text:
             return raw(self.start, self.end)
-        kept = {name: token for name, token in self.placeholders.items() if name in translated.text}
-        present = list(kept.values())
-        marks = [mark for mark in self.marks if self.tokens[mark.number] not in present]
-        parts = []
-        for part in interleave(translated.text, place_marks(marks, self.text, translated)):
-            parts.append(self._tag(part, raw) if isinstance(part, Edge) else escape(part, quote=False))
+        kept = {number: name for name, number in self.placeholders.items() if name in translated.text}
+        marks = place_marks([mark for mark in self.marks if mark.number not in kept], self.text, translated)
+        parts = [
+            self._tag(part, raw) if isinstance(part, Edge) else escape(part, quote=False)
+            for part in interleave(translated.text, marks)
+        ]
         text = "".join(parts)
-        for name, token in kept.items():
+        for number, name in kept.items():
             before, after = text.split(name, 1)
-            text = before + raw(token.start, token.end) + after.replace(name, "")
+            text = before + raw(self.tokens[number].start, self.tokens[number].end) + after.replace(name, "")
         return " " * self.space_before + text + " " * self.space_after
 
     def _tag(self, edge: Edge, raw: Raw) -> str:
         index = edge.number if edge.opens else self.closings.get(edge.number)
-        return "" if index is None else raw(self.tokens[index].start, self.tokens[index].end)
+        if index is None:
+            return ""
+        token = self.tokens[index]
+        around = raw(token.start - 1, token.start) + raw(token.end, token.end + 1)
+        is_visible = token.kind in ("void", "untouched")  # such as an icon between two words
+        spaced = is_visible and len(around) == 2 and around.isspace()
+        return raw(token.start, token.end) + " " * spaced
 
 
 @dataclass(frozen=True)
@@ -87,9 +96,8 @@ class AttributeSegment:
         """The translation as it is written in the value."""
         if translated.text == self.text:
             return raw(self.start, self.end)
-        escaped = escape(translated.text, quote=False).replace(
-            self.quote or '"', "&#39;" if self.quote == "'" else "&quot;"
-        )
+        quote = self.quote or '"'
+        escaped = escape(translated.text, quote=False).replace(quote, escape(quote))
         return escaped if self.quote else f'"{escaped}"'
 
 
@@ -107,39 +115,40 @@ def read_attribute(html: str, attribute: Attribute, language: str) -> Iterator[A
 
 def read_sentences(run: Run, language: str) -> Iterator[SentenceSegment]:
     """The sentences of a run with the tags in them; tags around whole sentences are not part of them."""
-    pairs = _find_pairs([token for _, token in run.tokens])
-    spans = [span for span in split_sentences(run.text, language) if _has_words(run, *span)]
+    pairs = _find_pairs(run.tokens)
+    spans = [span for span in split_sentences(run.text, language) if _has_words(run.text[slice(*span)])]
     before = 0  # the end of the last sentence in the document
     for index, (start, end) in enumerate(spans):
-        after = run.starts[spans[index + 1][0]] if index + 1 < len(spans) else None
+        after = run.starts[spans[index + 1][0]] if index + 1 < len(spans) else math.inf
         sentence = _read_sentence(run, pairs, (start, end), (before, after))
         before = sentence.end
         yield sentence
 
 
-def _has_words(run: Run, start: int, end: int) -> bool:
-    text = run.text[start:end]
-    for name in run.placeholders:
-        text = text.replace(name, "")
-    return any(map(str.isalnum, text))
+def _has_words(text: str) -> bool:
+    return any(map(str.isalnum, PLACEHOLDER.sub("", text)))
 
 
 def _find_pairs(tokens: Sequence[HtmlToken]) -> dict[int, int]:
     """The index of the closing tag of each opening tag; an opening tag that is crossed by another element has none."""
     opened: list[int] = []
+    names = Counter[str]()
     pairs = {}
     for index, token in enumerate(tokens):
         if token.kind == "opening":
             opened.append(index)
-        elif token.kind == "closing" and token.name in [tokens[each].name for each in opened]:
-            while tokens[opened[-1]].name != token.name:
-                opened.pop()
-            pairs[opened.pop()] = index
+            names[token.name] += 1
+        while token.kind == "closing" and names[token.name]:
+            opening = opened.pop()
+            names[tokens[opening].name] -= 1
+            if tokens[opening].name == token.name:
+                pairs[opening] = index
+                break
     return pairs
 
 
 def _read_sentence(
-    run: Run, pairs: dict[int, int], span: tuple[int, int], limits: tuple[int, int | None]
+    run: Run, pairs: dict[int, int], span: tuple[int, int], limits: tuple[int, float]
 ) -> SentenceSegment:
     """A sentence of a run, from the first tag that closes in it to the last one that opens in it.
 
@@ -150,28 +159,27 @@ def _read_sentence(
         limits: Where the last sentence ends in the document, and where the next one begins.
     """
     first, last = run.starts[span[0]], run.ends[span[1] - 1]
+    window = range(*(bisect_left(run.tokens, limit, key=lambda token: token.start) for limit in limits))
     start, end = first, last
-    for opening, closing in pairs.items():
-        a, b = run.tokens[opening][1], run.tokens[closing][1]
-        if a.start < first and limits[0] <= a.start and first < b.start < last:
-            start = min(start, a.start)
-        if first <= a.start < last <= b.start and (limits[1] is None or b.start < limits[1]):
-            end = max(end, b.end)
-    chosen = [index for index, (_, token) in enumerate(run.tokens) if start <= token.start < end]
+    for opening in window:
+        a, b = run.tokens[opening].start, pairs.get(opening, -1)
+        if b in window and run.tokens[b].start > first and a < last:
+            inside = run.tokens[b].start < last
+            start, end = (min(start, a), end) if inside else (start, max(end, run.tokens[b].end) if a >= first else end)
+    chosen = [index for index in window if start <= run.tokens[index].start < end]
     numbers = {index: number for number, index in enumerate(chosen)}
-    closings = {numbers[a]: numbers[b] for a, b in pairs.items() if a in numbers and b in numbers}
-    places = [min(max(run.tokens[index][0], span[0]), span[1]) - span[0] for index in chosen]
-    tokens = [run.tokens[index][1] for index in chosen]
+    closings = {numbers[index]: numbers[pairs[index]] for index in chosen if pairs.get(index) in numbers}
+    places = [min(max(run.places[index], span[0]), span[1]) - span[0] for index in chosen]
     return SentenceSegment(
         start=start,
         end=end,
         text=run.text[slice(*span)],
         space_before=span[0] > 0 and run.text[span[0] - 1] == " " and run.starts[span[0] - 1] >= start,
         space_after=run.text[span[1] : span[1] + 1] == " " and run.ends[span[1]] <= end,
-        tokens=tokens,
+        tokens=[run.tokens[index] for index in chosen],
         closings=closings,
         marks=list(_read_marks(places, closings)),
-        placeholders={name: token for name, token in run.placeholders.items() if token in tokens},
+        placeholders={run.placeholders[index]: numbers[index] for index in chosen if index in run.placeholders},
     )
 
 

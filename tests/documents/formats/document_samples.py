@@ -42,7 +42,7 @@ print("bleibt")  # Kommentar
 HTML bleibt
 </div>
 
-Siehe [Verweis][ref] und [ref], Formel $a_1 + b$ und {{ variable }}.
+Siehe \\_\\_lt\\_\\_ und snake_case, [Verweis][ref] und [ref], Formel $a_1 + b$ und {{ variable }}.
 
 Überschrift
 ===========
@@ -190,7 +190,8 @@ CSV = (
 TSV = 'key\ttext\na.b\tEin Hund läuft\nc.d\t5 "Zoll" lang\n'
 HTML = (
     "<!DOCTYPE html>\n<html><head><title>Hund</title><style>p{}</style></head><body class=x><h1>Ein <b>großer</b> Hund"
-    "</h1><p>Er läuft&nbsp;<code>run()</code> schnell.<p translate=no>Bleibt</p><img alt='Bild' src=a.png></body></html>"
+    "</h1><p>Er läuft&nbsp;<code>run()</code> schnell.<p translate=no>Bleibt</p><img alt='Bild' src=a.png>"
+    "</body></html>"
 )
 PLAIN_DOCX = docx(f"{HEAD}<w:document {W}><w:body><w:p>{run('Nur ein Satz.')}</w:p></w:body></w:document>")
 
@@ -207,7 +208,7 @@ SAMPLES: list[tuple[str, bytes]] = [
     ("windows.srt", SRT.replace("\n", "\r\n").encode("utf-8-sig")),
     ("film.vtt", VTT.encode()),
     ("a.json", JSON.encode()),
-    ("app.arb", '{"@@locale": "de", "a": "Hallo {name}", "@a": {"description": "x y"}}'.encode()),
+    ("app.arb", b'{"@@locale": "de", "a": "Hallo {name}", "@a": {"description": "x y"}}'),
     ("messages.json", EXTENSION.encode()),
     ("ascii.json", b'["\\u00dcber uns", "Hund\\nKatze"]'),
     ("table.csv", CSV.encode()),

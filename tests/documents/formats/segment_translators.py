@@ -6,13 +6,14 @@ import random
 import re
 from collections.abc import Sequence
 
-from dragoman.documents.segment import Link, Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
+from dragoman.text.link import Link
 
 _PLACEHOLDER = re.compile(r"\{\w*\}")
 
 
 def translate_upper(segment: Segment) -> TranslatedSegment:
-    """Words in upper case, except placeholders, in the same order."""
+    """TextItem in upper case, except placeholders, in the same order."""
     return _translate_words(segment, list(re.finditer(r"\{\w*\}|\w+|\s+|.", segment.text)), "")
 
 

@@ -1,0 +1,135 @@
+"""Marks follow the words that they are on, stay nested, and are never lost."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.documents.marks import Edge, Mark, interleave, place_marks
+from dragoman.documents.segment import TranslatedSegment
+from dragoman.text.link import Link
+
+SOURCE = "Der rote Hund läuft schnell."
+
+
+def translation(text: str, **pairs: str) -> TranslatedSegment:
+    """A translation with links between words, `source_word="target words"`."""
+    links = [
+        Link(SOURCE.index(ours), SOURCE.index(ours) + len(ours), text.index(word), text.index(word) + len(word))
+        for ours, theirs in pairs.items()
+        for word in theirs.split()
+    ]
+    return TranslatedSegment(text, tuple(links))
+
+
+def marked(text: str, number: int = 0, parent: int | None = None) -> Mark:
+    start = SOURCE.index(text)
+    return Mark(start, start + len(text), number, parent)
+
+
+def written(text: str, marks: list[Mark]) -> str:
+    return "".join(
+        f"{'<' if each.opens else '>'}" if isinstance(each, Edge) else each for each in interleave(text, marks)
+    )
+
+
+ENGLISH = translation("Quickly runs the red dog.", schnell="Quickly", läuft="runs", Der="the", rote="red", Hund="dog")
+
+
+def place(*marks: Mark, into: TranslatedSegment = ENGLISH) -> str:
+    return written(into.text, place_marks(marks, SOURCE, into))
+
+
+def test_a_mark_follows_its_words() -> None:
+    assert place(marked("rote")) == "Quickly runs the <red> dog."
+    assert place(marked("rote Hund")) == "Quickly runs the <red dog>."
+    assert place(marked("Der rote Hund läuft")) == "Quickly <runs the red dog>."
+    assert place(marked("schnell")) == "<Quickly> runs the red dog."
+
+
+def test_words_between_the_translations_of_marked_words_are_marked_if_most_words_are() -> None:
+    text = translation("red a dog runs fast", rote="red", Hund="dog", läuft="a runs", schnell="fast")
+    assert place(marked("rote Hund"), into=text) == "<red a dog> runs fast"
+    assert place(marked("läuft"), into=text) == "red a dog <runs> fast"
+
+
+def test_a_mark_around_everything_stays_around_everything() -> None:
+    assert place(Mark(0, len(SOURCE), 0)) == "<Quickly runs the red dog.>"
+    assert place(Mark(0, len(SOURCE), 0), Mark(0, len(SOURCE), 1, 0)) == "<<Quickly runs the red dog.>>"
+
+
+def test_nested_marks_stay_nested_and_siblings_apart() -> None:
+    assert place(marked("rote Hund", 0), marked("Hund", 1, 0)) == "Quickly runs the <red <dog>>."
+    assert place(marked("rote", 0), marked("Hund", 1), marked("läuft", 2)) == "Quickly <runs> the <red> <dog>."
+
+
+def test_points_stay_in_order_and_in_their_parents() -> None:
+    end = len(SOURCE)
+    assert place(Mark(0, 0, 0), Mark(end, end, 1)) == "<>Quickly runs the red dog.<>"
+    placed = place_marks([marked("rote Hund", 0), Mark(9, 9, 1, 0), Mark(14, 14, 2)], SOURCE, ENGLISH)
+    first, inner = (next(each for each in placed if each.number == number) for number in (0, 1))
+    assert first.start <= inner.start == inner.end <= first.end
+    assert ENGLISH.text[inner.start :].startswith("dog")
+
+
+def test_a_word_without_translation_keeps_its_mark() -> None:
+    text = translation("Runs the dog.", läuft="Runs", Der="the", Hund="dog")
+    assert place(marked("rote"), into=text).count("<") == 1
+
+
+def test_part_of_a_copied_word_keeps_its_mark() -> None:
+    copied = TranslatedSegment("the H2O here", (Link(0, 4, 9, 13), Link(5, 8, 4, 7)))
+    assert written(copied.text, place_marks([Mark(6, 7, 0)], "hier H2O", copied)) == "the H<2>O here"
+
+
+def test_without_links_places_are_estimated() -> None:
+    assert place(marked("Der"), into=TranslatedSegment("The red dog runs.")) == "<The> red dog runs."
+    assert place(marked("schnell."), into=TranslatedSegment("The red dog runs.")) == "The red dog <runs.>"
+    assert place(marked("rote"), into=TranslatedSegment("")) == "<>"
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> list[Mark]:
+    """Nested marks on SOURCE, some of them points."""
+    marks: list[Mark] = []
+
+    def grow(start: int, end: int, parent: int | None, depth: int) -> None:
+        while start <= end and draw(st.booleans()) and len(marks) < 12:
+            first = draw(st.integers(start, end))
+            last = draw(st.integers(first, end))
+            marks.append(Mark(first, last, len(marks), parent))
+            if depth:
+                grow(first, last, len(marks) - 1, depth - 1)
+            start = last
+
+    grow(0, len(SOURCE), None, 3)
+    return marks
+
+
+@given(trees(), st.permutations([match.span() for match in re.finditer(r"\w+|\.", SOURCE)]), st.integers(0, 5))
+def test_any_marks_stay_a_tree(marks: list[Mark], order: list[tuple[int, int]], dropped: int) -> None:
+    text, links = "", []
+    for start, end in order[dropped:]:
+        links.append(Link(start, end, len(text), len(text) + end - start))
+        text += SOURCE[start:end].upper() + " "
+    placed = place_marks(marks, SOURCE, TranslatedSegment(text, tuple(links)))
+    assert sorted((each.number, each.parent) for each in placed) == sorted((each.number, each.parent) for each in marks)
+    parents = {each.number: each for each in placed} | {None: Mark(0, len(text), -1)}
+    last: dict[int | None, int] = {}
+    for each in placed:
+        parent = parents[each.parent]
+        assert parent.start <= each.start <= each.end <= parent.end
+        assert each.start >= last.get(each.parent, 0), "siblings do not overlap"
+        last[each.parent] = each.end
+    assert written(text, placed).replace("<", "").replace(">", "") == text
+
+
+@given(trees())
+def test_identical_text_keeps_marks_between_the_same_words(marks: list[Mark]) -> None:
+    same = TranslatedSegment(
+        SOURCE, tuple(Link(*match.span(), *match.span()) for match in re.finditer(r"\w+|\.", SOURCE))
+    )
+    before = re.sub(" ", "", written(SOURCE, marks))
+    assert re.sub(" ", "", written(SOURCE, place_marks(marks, SOURCE, same))) == before

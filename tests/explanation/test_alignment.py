@@ -1,0 +1,143 @@
+"""Alignments: words and their tokens, and links that do not depend on batches, threads or recordings."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from dragoman.bundle import Bundle
+from dragoman.corpus.pair import Pair
+from dragoman.corpus.synthetic.captions import captions
+from dragoman.errors import UserError
+from dragoman.explanation.alignment import AttentionRows, align, attention_between_words, read_words, stored_rows
+from dragoman.explanation.alignment_choice import choose_rows, known_links
+from dragoman.explanation.word_tokens import word_tokens
+from dragoman.text.masked_text import mask_texts
+from dragoman.translator import Translator
+
+PAIRS = [Pair(*pair) for pair in islice(captions("test"), 12)]
+SOURCES, TARGETS = [pair.source for pair in PAIRS], [pair.target for pair in PAIRS]
+ROWS = AttentionRows(0, shifted=False)
+TEXTS = [
+    "Ein Hund läuft.",
+    "  Zwei\u00a0Männer,\tdrei Ümläute — „Haus-Boot“ (42 %)…",
+    "\U0001f600 中文字 ﷽ x\u0301 ß don't",
+    "a",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_words_are_those_of_the_text_and_tokens_belong_to_words(translator: Translator, text: str) -> None:
+    tokenizer = translator.bundle.source
+    (mask,) = mask_texts(tokenizer, [text])
+    read = word_tokens(tokenizer, mask, 1000)
+    assert "".join(text[start:end] for start, end in read.words) == "".join(text.split())
+    assert read.shares.shape == (len(read.words), len(read.ids))
+    np.testing.assert_allclose(read.shares.sum(axis=0), 1, rtol=1e-5)
+    assert (read.shares.sum(axis=1) > 0).all()
+
+
+def test_known_words_have_one_share_per_token(translator: Translator) -> None:
+    tokenizer = translator.bundle.source
+    (ids,) = tokenizer.encode(["Ein Hund läuft."])
+    read = word_tokens(tokenizer, mask_texts(tokenizer, ["Ein Hund läuft."])[0], 1000)
+    assert read.ids == ids
+    assert read.spellings == ["Ein", "Hund", "läuft", "."]
+    assert set(np.unique(read.shares.round(3))) <= {0.0, 1.0} or len(ids) < 4
+
+
+def test_links_are_within_both_texts_and_cover_all_words(translator: Translator) -> None:
+    for source, target, links in zip(SOURCES, TARGETS, align(translator.bundle, SOURCES, TARGETS, ROWS), strict=True):
+        for link in links:
+            for text, start, end in ((source, *link[:2]), (target, *link[2:])):
+                assert start < end
+                assert not any(map(str.isspace, text[start:end]))
+        assert list(links) == sorted(links, key=lambda link: (link.target_start, link.source_start))
+        covered = {place for link in links for place in range(link.source_start, link.source_end)}
+        assert covered == {place for place, character in enumerate(source) if not character.isspace()}
+
+
+def test_pairs_together_have_the_attention_of_each_alone(translator: Translator) -> None:
+    bundle = translator.bundle
+    together = attention_between_words(bundle, read_words(bundle, SOURCES, TARGETS))
+    for source, target, weights in zip(SOURCES, TARGETS, together, strict=True):
+        (alone,) = attention_between_words(bundle, read_words(bundle, [source], [target]))
+        np.testing.assert_allclose(weights, alone, atol=1e-5)
+
+
+def test_rows_are_those_of_the_attention_map(translator: Translator) -> None:
+    text = SOURCES[0]
+    explained = translator.explain(text)
+    words = read_words(translator.bundle, [text], [explained.translation.text])
+    (source, target), (weights,) = words[0], attention_between_words(translator.bundle, words)
+    tokens = explained.attention.mean("cross")[:, : len(target.ids), : len(source.ids)]
+    sizes = target.shares.sum(axis=1)[:, None]
+    np.testing.assert_allclose(weights[:, 0], target.shares / sizes @ tokens @ source.shares.T, atol=1e-5)
+    shifted = explained.attention.mean("cross")[:, 1:, : len(source.ids)]
+    np.testing.assert_allclose(weights[:, 1], target.shares / sizes @ shifted @ source.shares.T, atol=1e-5)
+
+
+def test_aligning_in_threads_gives_the_same_links(translator: Translator) -> None:
+    expected = align(translator.bundle, SOURCES, TARGETS, ROWS)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: align(translator.bundle, SOURCES, TARGETS, ROWS), range(8)))
+    assert found == [expected] * 8
+
+
+def test_copied_words_are_linked(translator: Translator) -> None:
+    source, target = "Ein XQZ17 läuft zu Wolfsburg.", "To Wolfsburg an XQZ17 runs."
+    (links,) = align(translator.bundle, [source], [target], ROWS)
+    pairs = {(source[link[0] : link[1]], target[link[2] : link[3]]) for link in links}
+    assert {("XQZ17", "XQZ17"), ("Wolfsburg", "Wolfsburg"), (".", ".")} <= pairs
+
+
+def test_empty_and_very_long_texts_are_aligned_as_far_as_possible(translator: Translator) -> None:
+    long = "Ein Hund läuft. " * 100
+    empty, _, cut = align(translator.bundle, ["", "Ein Hund.", long], ["", "", long], ROWS)
+    assert empty == ()
+    assert cut
+
+
+def test_the_layer_is_stored_in_the_bundle(translator: Translator) -> None:
+    assert stored_rows(translator.bundle) == AttentionRows(**translator.bundle.alignment)
+    assert translator.bundle.alignment, "the run measured it"
+    old = replace(translator.bundle, alignment={})
+    assert stored_rows(old) == AttentionRows(old.recipe.model.decoder_layers - 1, shifted=False)
+    for damaged in ({"layer": 7, "shifted": False}, {"layer": 0}, {"layer": "0", "shifted": True}):
+        with pytest.raises(UserError, match="damaged"):
+            stored_rows(replace(translator.bundle, alignment=damaged))
+
+
+def test_the_chosen_rows_agree_best_with_known_words(translator: Translator) -> None:
+    bundle, dictionary = translator.bundle, [("Hund", "dog"), ("Mann", "man"), ("Frau", "woman"), ("rot", "red")]
+    rows = choose_rows(bundle, PAIRS, dictionary)
+    assert rows is not None
+    lower = {(source.lower(), target.lower()) for source, target in dictionary}
+    words = read_words(bundle, SOURCES, TARGETS)
+    attention = attention_between_words(bundle, words)
+
+    def score(chosen: AttentionRows) -> int:
+        return sum(
+            int(weights[chosen.layer, int(chosen.shifted), target].argmax() == source)
+            for each, weights in zip(words, attention, strict=True)
+            for source, target in known_links(*each, lower)
+        )
+
+    layers = range(bundle.recipe.model.decoder_layers)
+    assert score(rows) == max(score(AttentionRows(layer, shifted)) for layer in layers for shifted in (False, True))
+
+
+def test_without_known_words_nothing_is_chosen(translator: Translator) -> None:
+    assert choose_rows(translator.bundle, [Pair("Hund", "dog")], []) is None
+    assert choose_rows(translator.bundle, [], []) is None
+
+
+def test_saving_keeps_the_choice(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("bundle") / "copy"
+    replace(translator.bundle, alignment={"layer": 0, "shifted": True}).save(path)
+    assert stored_rows(Bundle.load(path)) == AttentionRows(0, shifted=True)
