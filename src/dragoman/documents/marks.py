@@ -11,6 +11,12 @@ from typing import NamedTuple
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.text.link import Link
 
+COST = 0.3
+"""What a character that translates no marked text costs if it is between those that do, which gain 1 - COST each.
+
+It is below 0.5, so that a group of words stays together around a word from elsewhere.
+"""
+
 _WORD = re.compile(r"\S+")
 
 
@@ -151,7 +157,7 @@ class _Placement:
                 gain, start = 0.0, index
             if self._owners[index] == mark.parent:
                 part = self._parts[index]
-                gain += (_share(mark, part) - 0.5) * (part.end - part.start)
+                gain += (_share(mark, part) - COST) * (part.end - part.start)
                 if gain > best_gain:
                     first, last, best_gain = start, index, gain
         return self._parts[first].start, self._parts[last].end
