@@ -76,9 +76,7 @@ class LanguageClassifier:
     def _is_foreign(self, grams: Counter[str]) -> bool:
         """Whether every profile lacks most n-grams; single letters do not count."""
         longer = {gram: times for gram, times in grams.items() if len(gram) > 1}
-        known = (
-            sum(times for gram, times in longer.items() if gram in profile) for profile in self._profiles.values()
-        )
+        known = (sum(times for gram, times in longer.items() if gram in profile) for profile in self._profiles.values())
         return max(known) < _MIN_KNOWN * sum(longer.values())
 
 
