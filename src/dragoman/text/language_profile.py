@@ -45,7 +45,7 @@ def read_profile(line: str) -> dict[str, int]:
     return {gram: int(count) for gram, count in zip(parts[::2], parts[1::2], strict=True)}
 
 
-class LanguageClassifier:
+class NgramClassifier:
     """Finds the language of a text among a few.
 
     Args:
