@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.text.language_profile import LanguageClassifier, count_ngrams, read_profile, write_profile
+from dragoman.text.language_profile import NgramClassifier, count_ngrams, read_profile, write_profile
 
 HINDI = ["एक आदमी सड़क पर चल रहा है", "एक औरत किताब पढ़ रही है", "दो कुत्ते घास पर दौड़ रहे हैं"]
 
 
 @pytest.fixture(scope="module")
-def classifier() -> LanguageClassifier:
+def classifier() -> NgramClassifier:
     german, english = zip(*captions("train")[:2000], strict=True)
     profiles = {"de": count_ngrams(german), "en": count_ngrams(english), "hi": count_ngrams(HINDI)}
-    return LanguageClassifier({code: read_profile(write_profile(counts)) for code, counts in profiles.items()})
+    return NgramClassifier({code: read_profile(write_profile(counts)) for code, counts in profiles.items()})
 
 
-def test_lines_of_the_languages_are_recognized(classifier: LanguageClassifier) -> None:
+def test_lines_of_the_languages_are_recognized(classifier: NgramClassifier) -> None:
     pairs = captions("test")[:200]
     for german, english in pairs:
         assert next(iter(classifier.probabilities(german))) == "de"
@@ -25,7 +25,7 @@ def test_lines_of_the_languages_are_recognized(classifier: LanguageClassifier) -
     assert next(iter(classifier.probabilities(HINDI[0]))) == "hi"
 
 
-def test_probabilities_add_up_and_begin_with_the_best(classifier: LanguageClassifier) -> None:
+def test_probabilities_add_up_and_begin_with_the_best(classifier: NgramClassifier) -> None:
     found = list(classifier.probabilities("Eine Frau reads ein book.").values())
     assert sum(found) == pytest.approx(1)
     assert found == sorted(found, reverse=True)
@@ -34,10 +34,10 @@ def test_probabilities_add_up_and_begin_with_the_best(classifier: LanguageClassi
 @pytest.mark.parametrize(
     "text", ["", "123 :-)", "😀", "Собака бежит по лугу", "Pes běží přes zelenou louku a skáče přes větve"]
 )
-def test_other_texts_are_in_no_language(classifier: LanguageClassifier, text: str) -> None:
+def test_other_texts_are_in_no_language(classifier: NgramClassifier, text: str) -> None:
     assert classifier.probabilities(text) == {}
 
 
-def test_only_the_beginning_of_a_long_text_is_read(classifier: LanguageClassifier) -> None:
+def test_only_the_beginning_of_a_long_text_is_read(classifier: NgramClassifier) -> None:
     beginning = "Ein Hund läuft über die Wiese. " * 100
     assert classifier.probabilities(beginning + "x" * 10_000_000) == classifier.probabilities(beginning)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from dragoman.doctor.input.training_text import TrainingText, read_training_text, words_of
 from dragoman.serving.models import ModelTable
-from dragoman.text.language_profile import LanguageClassifier, read_profile
+from dragoman.text.language_profile import NgramClassifier, read_profile
 
 UNKNOWN = "unknown"
 
@@ -22,7 +22,7 @@ class LanguageDetector:
     """
 
     def __init__(
-        self, classifier: LanguageClassifier | None, evidence: Sequence[tuple[str, str, Mapping[str, float]]] = ()
+        self, classifier: NgramClassifier | None, evidence: Sequence[tuple[str, str, Mapping[str, float]]] = ()
     ) -> None:
         self._classifier, self._evidence = classifier, evidence
 
@@ -38,7 +38,7 @@ class LanguageDetector:
                 for language, profile in _profiles(stored).items():
                     counts[language].update(profile)
         complete = counts.keys() >= set(models.languages)
-        return cls(LanguageClassifier(counts) if complete else None, evidence)
+        return cls(NgramClassifier(counts) if complete else None, evidence)
 
     def detect(self, text: str) -> list[tuple[str, float]]:
         """Languages with confidences from 0 to 1, the best first; never empty, as it may be `UNKNOWN`."""

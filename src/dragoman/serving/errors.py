@@ -19,4 +19,5 @@ class RequestError(Exception):
     @property
     def headers(self) -> dict[str, str]:
         """The headers of the reply."""
-        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        return headers | ({"Connection": "close"} if self.status == 408 else {})  # the request never arrived whole

@@ -29,11 +29,11 @@ def serve_bundles(bundles: Sequence[Path], options: ModelOptions, settings: Serv
     Raises:
         UserError: A bundle cannot be loaded.
     """
-    configure_logging()
     torch.set_num_threads(settings.threads)
     workers = settings.workers or max(1, usable_cores() // settings.threads)
     scheduler = Scheduler(settings, workers, lambda: torch.set_num_threads(settings.threads))
     service = Service(settings, load_models(bundles, options), scheduler)
+    configure_logging()
     run_server(build_app(service, BundleReloader(service, bundles, options).listen), settings, host, port)
 
 

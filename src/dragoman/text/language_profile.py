@@ -45,7 +45,7 @@ def read_profile(line: str) -> dict[str, int]:
     return {gram: int(count) for gram, count in zip(parts[::2], parts[1::2], strict=True)}
 
 
-class LanguageClassifier:
+class NgramClassifier:
     """Finds the language of a text among a few.
 
     Args:
@@ -76,9 +76,7 @@ class LanguageClassifier:
     def _is_foreign(self, grams: Counter[str]) -> bool:
         """Whether every profile lacks most n-grams; single letters do not count."""
         longer = {gram: times for gram, times in grams.items() if len(gram) > 1}
-        known = (
-            sum(times for gram, times in longer.items() if gram in profile) for profile in self._profiles.values()
-        )
+        known = (sum(times for gram, times in longer.items() if gram in profile) for profile in self._profiles.values())
         return max(known) < _MIN_KNOWN * sum(longer.values())
 
 
