@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dragoman.errors import counted
 from dragoman.planning.text_facts import TextFacts
 
 MIN_SUBWORDS, MAX_SUBWORDS = 1000, 32_000
 MANY_PAIRS = 300_000  # pairs from which a larger model is better, if there is time to train it
 SMALL_BATCH, LARGE_BATCH = 1024, 4096  # target tokens
-EPOCHS_OF_DROPOUT = 10.0  # with 7 epochs of Multi30k, a dropout of 0.2 costs 2 BLEU
+NO_DROPOUT_EPOCHS, LITTLE_DROPOUT_EPOCHS = 5.0, 10.0  # with 7 epochs of Multi30k, a dropout of 0.2 costs 2 BLEU
 EPOCHS_OF_AUGMENTATION = 20.0  # shorter trainings change fewer pairs
 MANY_STEPS = 10_000  # more of them help less than larger batches
 
@@ -135,12 +136,14 @@ def choose_model(facts: TextFacts, size: ModelSize) -> Iterator[ChosenSetting]:
 def _choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
     """The less text, and the more often it is read, the more a model has to be kept from learning it by heart."""
     epochs = budget.epochs(facts)
-    if epochs < EPOCHS_OF_DROPOUT:
-        probability, reason = 0.1, f"low, because the text is read only about {epochs:.0f} times."
-    elif facts.pairs < 100_000:
-        probability, reason = 0.3 if facts.pairs < 10_000 else 0.2, f"high, because {facts.pairs:,} pairs are few."
-    else:
+    if facts.pairs >= 100_000:
         probability, reason = 0.1, "low, because there is much text."
+    elif epochs < LITTLE_DROPOUT_EPOCHS:
+        probability = 0.0 if epochs < NO_DROPOUT_EPOCHS else 0.1
+        reason = f"low, because the text is read only about {counted(max(1, round(epochs)), 'time')}."
+    else:
+        probability = 0.3 if facts.pairs < 10_000 else 0.2
+        reason = f"high, because {counted(facts.pairs, 'pair')} are few."
     yield ChosenSetting("model", "dropout", probability, f"Dropout probability: {reason}")
 
 
