@@ -209,5 +209,7 @@ def _choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[Ch
 
 def _choose_decoding() -> Iterator[ChosenSetting]:
     yield ChosenSetting("decoding", "beam_size", 5, "Beam size: 1 is greedy search and fastest.")
-    yield ChosenSetting("decoding", "length_penalty", 1.0, "Raise it if translations are too short.")
+    yield ChosenSetting(
+        "decoding", "length_penalty", 1.4, "Larger values give longer translations; small models tend to short ones."
+    )
     yield ChosenSetting("decoding", "max_length", 256, "Maximum length of a translation in tokens.")
