@@ -20,13 +20,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from _load import Load, Measurement, distinct
+from _servers import BEAM, Server, libretranslate, our_server, prepare_libretranslate
 from dragoman.bundle import Bundle
 from dragoman.cli.options import EngineOptions, open_translator
 from dragoman.corpus.corpus import read_corpus
 from dragoman.translator import Translator
-
-from _load import Load, Measurement, distinct
-from _servers import BEAM, Server, libretranslate, our_server, prepare_libretranslate
 
 OURS, TUNED, DEFAULTS, ENGINE = "dragoman", "LibreTranslate, tuned", "LibreTranslate, defaults", "engine, all at once"
 MANY, SOME, ONE, LIST = Load(32, 1), Load(8, 1), Load(1, 1), Load(1, 100)
