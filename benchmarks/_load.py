@@ -69,7 +69,7 @@ class Load:
         return f"{self.clients} clients, {self.size} sentences per request"
 
     def run(self, url: str, sentences: Iterator[str], languages: tuple[str, str], seconds: float) -> Measurement:
-        """Send requests for some seconds; those that have begun are finished."""
+        """Send requests for some seconds, and wait for the last replies."""
         lock, found = threading.Lock(), Measurement()
         begin = time.perf_counter()
 
