@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench bench-decoding bench-serving bench-training crash-test robustness mutation docs browser clean
+.PHONY: quickstart test check bench bench-decoding bench-serving bench-training soak crash-test robustness mutation docs browser clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -22,7 +22,7 @@ check: .venv/extras
 
 bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
-	@for benchmark in $(filter-out benchmarks/own_text.py benchmarks/serving.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
+	@for benchmark in $(filter-out benchmarks/own_text.py benchmarks/serving.py benchmarks/soak.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
 
 # Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of three kinds.
 crash-test: .venv/installed
@@ -47,9 +47,16 @@ bench-decoding: .venv/extras
 	$(BIN)/python benchmarks/decoding.py $(BUNDLE) --corpus $(CORPUS)
 
 # Measures the server: make bench-serving BUNDLE=runs/mine CORPUS=multi30k:val
+# LIBRETRANSLATE=DIR, an environment of Python with the package libretranslate, also compares it with LibreTranslate.
 bench-serving: .venv/extras
 	test -e $(BUNDLE) || $(MAKE) quickstart
-	$(BIN)/python benchmarks/serving.py $(BUNDLE) --corpus $(CORPUS)
+	$(BIN)/python benchmarks/serving.py $(BUNDLE) --corpus $(CORPUS) $(if $(LIBRETRANSLATE),--libretranslate $(LIBRETRANSLATE))
+
+# Keeps the server busy for ten minutes; its memory must not grow: make soak BUNDLE=runs/mine CORPUS=multi30k:val
+MINUTES ?= 10
+soak: .venv/extras
+	test -e $(BUNDLE) || $(MAKE) quickstart
+	$(BIN)/python benchmarks/soak.py $(BUNDLE) --corpus $(CORPUS) --minutes $(MINUTES)
 
 # Compares training with other programs, each in a separate environment.
 bench-training: .venv/extras .venv-peers/installed

@@ -1,134 +1,121 @@
-"""Measures the server: sentences per second and waiting times of clients, on one bundle.
+"""Measures the server on one bundle: sentences per second and waiting times of clients.
 
     python benchmarks/serving.py runs/mine --corpus multi30k:val
+    python benchmarks/serving.py runs/mine --corpus multi30k:val --libretranslate DIRECTORY
 
-Every client is a thread that sends one request after another. All sentences of a measurement are distinct, so nothing
-is translated twice. Another server with LibreTranslate's protocol is measured in the same way with --url.
+With --libretranslate, an environment of Python with the package libretranslate, LibreTranslate serves the same weights
+(our export for Argos, int8) in two ways: tuned for this load, and with its defaults. All servers run at the same time,
+and are measured in turns, because the speed of machines changes.
+
+Every client is a thread that sends one request after another. The sentences of a measurement are distinct, so nothing
+is translated twice; every server gets the same ones.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import http.client
-import itertools
-import json
 import os
-import statistics
-import subprocess
-import sys
-import threading
+import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from _load import Load, Measurement, distinct
+from _servers import BEAM, Server, libretranslate, our_server, prepare_libretranslate
 from dragoman.bundle import Bundle
 from dragoman.cli.options import EngineOptions, open_translator
 from dragoman.corpus.corpus import read_corpus
+from dragoman.translator import Translator
 
-LIST = 100
-UNLIMITED = ("serving.requests_per_minute=100000000", "decoding.beam_size=4")
+OURS, TUNED, DEFAULTS, ENGINE = "dragoman", "LibreTranslate, tuned", "LibreTranslate, defaults", "engine, all at once"
+MANY, SOME, ONE, LIST = Load(32, 1), Load(8, 1), Load(1, 1), Load(1, 100)
+SPEED_BARS = ((MANY, TUNED, 1.5), (MANY, DEFAULTS, 5.0), (MANY, ENGINE, 0.65), (LIST, TUNED, 2.5))
+P95_BARS = ((SOME, TUNED, 0.6), (ONE, TUNED, 1.0))
+
+Results = dict[tuple[Load, str], Measurement]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", type=Path)
     parser.add_argument("--corpus", default="multi30k:val")
-    parser.add_argument("--url", help="measure this server instead of starting ours")
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--libretranslate", type=Path, metavar="DIRECTORY", help="compare with LibreTranslate")
+    parser.add_argument("--seconds", type=float, default=60, help="for each server and kind of load")
+    parser.add_argument("--rounds", type=int, default=4, help="number of turns into which the seconds are divided")
     parser.add_argument("--compute-type", default="int8", choices=["int8", "float32"])
     parser.add_argument("--engine", default="ctranslate2")
-    parser.add_argument("--port", type=int, default=5071)
+    parser.add_argument("--port", type=int, default=5071, help="and the two after it")
     options = parser.parse_args()
     data = Bundle.load(options.bundle).recipe.data
-    pairs = read_corpus(options.corpus, source_language=data.source_language, target_language=data.target_language)
-    sentences = [pair.source for pair in pairs]
     languages = data.source_language, data.target_language
-    if options.url is None:
-        print(f"engine, all sentences at once: {engine_speed(options, sentences):.1f} sentences/s")
-    with contextlib.nullcontext(options.url) if options.url else our_server(options) as url:
-        for clients, size in ((32, 1), (8, 1), (1, 1), (1, LIST)):
-            measure(url, distinct(sentences), languages, clients, size, options.seconds)
-
-
-def engine_speed(options: argparse.Namespace, sentences: list[str]) -> float:
-    """Sentences per second of the engine without a server."""
+    pairs = read_corpus(options.corpus, source_language=languages[0], target_language=languages[1])
+    sentences = [pair.source for pair in pairs]
     engine = EngineOptions(options.engine, compute_type=options.compute_type, token_scores=False)
-    translator = open_translator(options.bundle, [UNLIMITED[1]], engine)
+    translator = open_translator(options.bundle, [BEAM], engine)
     translator(sentences[:64])
-    begin = time.perf_counter()
-    translator(sentences)
-    return len(sentences) / (time.perf_counter() - begin)
+    with contextlib.ExitStack() as stack:
+        servers = start_servers(stack, options, languages)
+        show_ratios(measure(servers, translator, sentences, options))
 
 
-@contextlib.contextmanager
-def our_server(options: argparse.Namespace) -> Iterator[str]:
-    """The address of a server that is stopped afterwards."""
-    settings = [part for setting in UNLIMITED for part in ("--set", setting)]
-    choice = ["--engine", options.engine, "--compute-type", options.compute_type, "--port", str(options.port)]
-    command = [sys.executable, "-m", "dragoman", "serve", str(options.bundle), *choice, *settings]
-    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    try:
-        wait_for(options.port)
-        yield f"http://127.0.0.1:{options.port}"
-    finally:
-        server.terminate()
-        server.wait(30)
-
-
-def wait_for(port: int) -> None:
-    while True:
-        with contextlib.suppress(OSError):
-            http.client.HTTPConnection("127.0.0.1", port, timeout=5).request("GET", "/health")
-            return
-        time.sleep(0.1)
-
-
-def distinct(sentences: list[str]) -> Iterator[str]:
-    """Sentences without end, none twice: from the second round on, each is half of one and half of another."""
-    yield from sentences
-    for distance in itertools.count(1):
-        for index, sentence in enumerate(sentences):
-            words, others = sentence.split(), sentences[(index + distance) % len(sentences)].split()
-            yield " ".join(words[: len(words) // 2] + others[len(others) // 2 :])
+def start_servers(
+    stack: contextlib.ExitStack, options: argparse.Namespace, languages: tuple[str, str]
+) -> dict[str, Server]:
+    """The servers by name; the stack stops them."""
+    ours = our_server(options.bundle, options.engine, options.compute_type, options.port)
+    servers = {OURS: stack.enter_context(ours)}
+    if options.libretranslate:
+        python = options.libretranslate.absolute()
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        prepare_libretranslate(options.bundle, languages, directory)
+        for port, (name, tuned) in enumerate(((TUNED, True), (DEFAULTS, False)), options.port + 1):
+            servers[name] = stack.enter_context(libretranslate(python, directory, tuned, port))
+    return servers
 
 
 def measure(
-    url: str, sentences: Iterator[str], languages: tuple[str, str], clients: int, size: int, seconds: float
-) -> None:
-    """Print sentences per second and waiting times of some clients that send lists of a size."""
-    lock, times, errors = threading.Lock(), [], []
-    end = time.perf_counter() + seconds
+    servers: dict[str, Server], translator: Translator, sentences: list[str], options: argparse.Namespace
+) -> Results:
+    """Measure each load on each server, in turns, and print it."""
+    data = translator.bundle.recipe.data
+    results: Results = {}
+    seconds = options.seconds / options.rounds
+    for load in (MANY, SOME, ONE, LIST):
+        streams = {name: distinct(sentences) for name in servers}
+        before = {name: server.cpu_seconds for name, server in servers.items()}
+        for _ in range(options.rounds):
+            for name, server in servers.items():
+                languages = data.source_language, data.target_language
+                found = load.run(server.url, streams[name], languages, seconds)
+                results[load, name] = results.get((load, name), Measurement()) + found
+            if load == MANY:
+                found = translate_at_once(translator, sentences)
+                results[load, ENGINE] = results.get((load, ENGINE), Measurement()) + found
+        for name, server in servers.items():
+            found = results[load, name]
+            cpu = 1000 * (server.cpu_seconds - before[name]) / found.sentences
+            print(f"{load}, {name}: {found}, {cpu:.1f} ms of CPU per sentence", flush=True)
+    print(f"{ENGINE}: {results[MANY, ENGINE].speed:.1f} sentences/s")
+    return results
 
-    def run_client() -> None:
-        parts = urlsplit(url)
-        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=120)
-        while time.perf_counter() < end:
-            with lock:
-                texts = list(itertools.islice(sentences, size))
-            body = {"q": texts if size > 1 else texts[0], "source": languages[0], "target": languages[1]}
-            begin = time.perf_counter()
-            connection.request("POST", "/translate", json.dumps(body), {"Content-Type": "application/json"})
-            reply = connection.getresponse()
-            content = reply.read()
-            times.append(time.perf_counter() - begin)
-            if reply.status != 200 or not json.loads(content)["translatedText"]:
-                errors.append(reply.status)
 
+def translate_at_once(translator: Translator, sentences: list[str]) -> Measurement:
+    """The engine without a server."""
     begin = time.perf_counter()
-    threads = [threading.Thread(target=run_client) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    speed = size * len(times) / (time.perf_counter() - begin)
-    p50, p95 = statistics.median(times), sorted(times)[int(0.95 * (len(times) - 1))]
-    print(
-        f"{clients} clients, {size} sentences per request: {speed:.1f} sentences/s, "
-        f"median {1000 * p50:.0f} ms, p95 {1000 * p95:.0f} ms, {len(errors)} errors",
-        flush=True,
-    )
+    translator(sentences)
+    return Measurement(len(sentences), time.perf_counter() - begin)
+
+
+def show_ratios(results: Results) -> None:
+    """Print what our server is compared with the others, next to what it should be."""
+    for load, other, bar in SPEED_BARS:
+        if (load, other) in results:
+            ratio = results[load, OURS].speed / results[load, other].speed
+            print(f"{load}: {ratio:.2f} x the speed of {other} (at least {bar})")
+    for load, other, bar in P95_BARS:
+        if (load, other) in results:
+            ratio = results[load, OURS].p95 / results[load, other].p95
+            print(f"{load}: {ratio:.2f} x the p95 of {other} (at most {bar})")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,13 @@ import httpx
 import pytest
 from running_server import Running, StartServer
 
-from dragoman.serving.models import ModelOptions, load_models
+from dragoman.bundle import Bundle
+from dragoman.documents.translate import TextTranslator
+from dragoman.evaluation.confidence import Confidence
+from dragoman.evaluation.scoring import score
+from dragoman.serving.models import ModelOptions, ModelTable, ServedModel, load_models
+from dragoman.serving.page.words import WordTranslator
+from dragoman.translator import Translator
 
 TEXT = "Ein kleiner Junge spielt im Park.\n\n– Zwei Hunde laufen 😀 am Strand. Eine Frau liest."
 
@@ -90,6 +97,24 @@ def test_words_and_links_are_places_in_the_text_and_in_its_translation(real_serv
         places = {tuple(word[:2]) for word in segment["words"]}
         assert {tuple(link[2:]) for link in segment["links"]} == places
         assert all(segment["source"][0] <= a < b <= segment["source"][1] for a, b, _, _ in segment["links"])
+
+
+def test_segments_have_the_confidence_of_their_tokens(start_server: StartServer, finished_run: Path) -> None:
+    confidence = Confidence(constant=1.0, mean=0.5, minimum=0.1, length=-0.5)
+    bundle = replace(Bundle.load(finished_run / "bundle"), confidence=confidence.model_dump())
+    translator = Translator(bundle, bundle.recipe.decoding)
+    texts = TextTranslator(translator)
+    model = ServedModel("de", "en", texts.translate_segments, bundle, words=WordTranslator(texts))
+    running = start_server(characters=500)
+    running.service.serve(ModelTable([model]))
+    reply = ask(running, "page/translate", q=TEXT)
+    pairs = [
+        (TEXT[slice(*segment["source"])], reply["translatedText"][slice(*segment["target"])])
+        for segment in reply["segments"]
+    ]
+    expected = [confidence.estimate(scored.log_probabilities) for scored in score(translator, pairs)]
+    assert [segment["confidence"] for segment in reply["segments"]] == pytest.approx(expected, rel=1e-3)
+    assert len(set(expected)) == 3
 
 
 def test_alternatives_continue_the_prefix(real_server: Running) -> None:

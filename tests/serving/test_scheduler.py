@@ -196,6 +196,19 @@ def test_idle_workers_share_a_long_list(fake: FakeTranslator) -> None:
     run(check())
 
 
+def test_a_worker_leaves_a_share_of_a_long_list_to_those_that_are_busy(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake, workers=2)
+        await queue.occupy_workers()
+        task = queue.ask(*(f"text {number:03}" for number in range(240)))
+        await asyncio.sleep(0)
+        queue.open()
+        await task
+        assert max(map(len, fake.batches)) == 120
+
+    run(check())
+
+
 def test_batches_have_one_translator_and_similar_lengths() -> None:
     one, other = FakeTranslator("en"), FakeTranslator("es")
     queue = FairQueue(Priority.INTERACTIVE)

@@ -16,6 +16,8 @@ from dragoman.settings.serving import Serving
 
 _LOG = logging.getLogger(__name__)
 _SLOWEST_RETRY = 60
+_EFFICIENT_CHARACTERS = 500
+"""Smaller batches need more time per sentence, larger ones hardly less."""
 
 
 @dataclass(eq=False)
@@ -186,9 +188,13 @@ class Scheduler:
                 self._idle -= 1
 
     def _batch_size(self, waiting: int) -> int:
-        """Maximum number of characters of a batch, with padding: idle workers share what waits."""
-        limit = self._settings.batch_characters
-        return limit if self._idle == 1 else min(limit, -(-waiting // self._idle))
+        """Maximum number of characters of a batch, with padding.
+
+        Idle workers share what waits. A single one leaves the others a share of it, so that all finish a long text at
+        the same time.
+        """
+        share = -(-waiting // self._idle) if self._idle > 1 else max(_EFFICIENT_CHARACTERS, -(-waiting // self.workers))
+        return min(self._settings.batch_characters, share)
 
     def _translate(self, batch: list[Job]) -> None:
         begin = time.perf_counter()
