@@ -51,7 +51,9 @@ def test_translations_contain_the_terms(
 
 def test_terms_that_a_translation_contains_change_nothing(texts: TextTranslator, sentences: list[str]) -> None:
     plain = texts.translate_segments(list(map(Segment, sentences)))
-    terms = [(Term(text.split()[-1].strip("."), each.text.split()[1]),) for text, each in zip(sentences, plain, strict=True)]
+    terms = [
+        (Term(text.split()[-1].strip("."), each.text.split()[1]),) for text, each in zip(sentences, plain, strict=True)
+    ]
     again = texts.translate_segments([Segment(text, terms=each) for text, each in zip(sentences, terms, strict=True)])
     assert [each.terms for each in again] == terms
     assert again == [replace(each, terms=own) for each, own in zip(plain, terms, strict=True)]

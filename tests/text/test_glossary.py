@@ -32,7 +32,9 @@ def test_the_longest_terms_are_found_as_whole_words(text: str, targets: list[str
         assert text[each.start : each.end].casefold().split() == each.term.source.casefold().split()
 
 
-@given(st.lists(st.sampled_from(["hund", "Kleiner", "und", "E", "-", "mail", "犬", " ", "."]), max_size=12).map("".join))
+@given(
+    st.lists(st.sampled_from(["hund", "Kleiner", "und", "E", "-", "mail", "犬", " ", "."]), max_size=12).map("".join)
+)
 def test_fewer_terms_find_the_same_in_the_texts_that_contain_them(text: str) -> None:
     assert list(Glossary(GLOSSARY.terms_in(text)).find(text)) == list(GLOSSARY.find(text))
 
@@ -44,7 +46,7 @@ def test_contradictions_and_damaged_lines_are_reported() -> None:
     with pytest.raises(UserError, match=r"terms\.tsv:2: expected"):
         Glossary.parse(["Hund\tdog", "Katze = cat"], "terms.tsv")
     for empty in ("\tdog", "Hund\t", " \t "):
-        with pytest.raises(UserError, match="empty term|expected"):
+        with pytest.raises(UserError, match=r"empty term|expected"):
             Glossary.parse([empty, "a"])
 
 

@@ -83,9 +83,9 @@ class TextTranslator:
         """Translate any number of lines in constant memory, in order; `window` lines are batched together.
 
         The translation of a line with several sentences joins those of its sentences: `text`, `tokens`,
-        `log_probabilities`, `problems` and `terms` follow each other, `score` is the sum of their scores, `confidence` is the
-        lowest, and the first alternative joins the first alternatives of all sentences. A line without a letter or a
-        number is its own translation.
+        `log_probabilities`, `problems` and `terms` follow each other, `score` is the sum of their scores, `confidence`
+        is the lowest, and the first alternative joins the first alternatives of all sentences. A line without a letter
+        or a number is its own translation.
 
         Raises:
             UserError: A line is not a string, or `window` is below 1.
