@@ -11,6 +11,7 @@ from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.documents import DocumentTranslator, UploadedDocument
 from dragoman.serving.downloads import Downloads
 from dragoman.serving.errors import RequestError
+from dragoman.serving.glossaries import GLOSSARIES_FILE, GlossaryStore
 from dragoman.serving.keys import KEYS_FILE, KeyFile, state_directory
 from dragoman.serving.languages import language_name, match_language
 from dragoman.serving.limits import RateLimiter, while_connected
@@ -19,6 +20,7 @@ from dragoman.serving.models import ModelTable, Route
 from dragoman.serving.scheduler import Scheduler
 from dragoman.serving.texts import Client, TranslatedText, translate_texts
 from dragoman.settings.serving import Serving
+from dragoman.text.glossary import Glossary
 
 MISSING_KEY = "Please contact the server operator to get an API key"
 
@@ -38,6 +40,7 @@ class Service:
     scheduler: Scheduler
     detector: LanguageDetector = field(init=False)
     keys: KeyFile = field(init=False)
+    glossaries: GlossaryStore = field(init=False)
     rates: RateLimiter = field(init=False)
     metrics: Metrics = field(init=False)
     documents: DocumentTranslator = field(init=False)
@@ -46,7 +49,9 @@ class Service:
 
     def __post_init__(self) -> None:
         self.serve(self.models)
-        self.keys = KeyFile(state_directory(self.settings) / KEYS_FILE)
+        state = state_directory(self.settings)
+        self.keys = KeyFile(state / KEYS_FILE)
+        self.glossaries = GlossaryStore(state / GLOSSARIES_FILE, self.settings.glossaries)
         self.rates = RateLimiter(self.settings.requests_per_minute)
         self.metrics = Metrics(self.scheduler)
         self.documents = DocumentTranslator(self.scheduler, self.settings.documents, self.settings.document_seconds)
@@ -121,14 +126,20 @@ class Service:
         return self.detector.detect("\n".join(texts))[0]
 
     async def translate(
-        self, request: Request, route: Route, texts: Sequence[str], text_format: str, client: Client
+        self,
+        request: Request,
+        route: Route,
+        texts: Sequence[str],
+        text_format: str,
+        client: Client,
+        glossary: Glossary | None = None,
     ) -> list[TranslatedText]:
-        """The translations of texts.
+        """The translations of texts; with a glossary, one model must translate them.
 
         Raises:
             RequestError: The queue is full, the time is over, or the client has disconnected.
         """
-        work = translate_texts(self.scheduler, route, texts, text_format, client)
+        work = translate_texts(self.scheduler, route, texts, text_format, client, glossary)
         return await while_connected(request, work, self.settings.seconds)
 
 
