@@ -35,6 +35,11 @@ def used_terms(text: str, terms: Sequence[Term], translation: str) -> tuple[list
     return used, [term for term in found if term not in used]
 
 
+def missing_term(term: Term) -> str:
+    """The problem of a translation that does not use a term."""
+    return f"missing term: {term.target}"
+
+
 class TermSearch:
     """Translates segments so that the translations contain their terms.
 

@@ -16,7 +16,7 @@ from dragoman.documents.joining import join_translations
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import has_words, split_sentences
-from dragoman.documents.terms import TermSearch, used_terms, with_terms
+from dragoman.documents.terms import TermSearch, missing_term, used_terms, with_terms
 from dragoman.evaluation.confidence import read_confidence
 from dragoman.explanation.alignment import align
 from dragoman.text.glossary import Glossary
@@ -131,8 +131,7 @@ class TextTranslator:
         text = segment.text
         problems = translation.problems if self._masks else check_spans(text, translation.text)
         used, unused = used_terms(text, segment.terms, translation.text)
-        missing = [f"missing term: {term.target}" for term in unused]
-        problems = [*problems, *missing, *check_sentence(text, translation.text, self._trained)]
+        problems = [*problems, *map(missing_term, unused), *check_sentence(text, translation.text, self._trained)]
         confidence = self._confidence.estimate(translation.log_probabilities) if self._confidence else None
         return replace(translation, problems=problems, confidence=confidence, terms=used)
 

@@ -61,17 +61,18 @@ class Glossary:
         self._longest = max(map(len, self._terms), default=0)
 
     @classmethod
-    def parse(cls, lines: Iterable[str], name: str = "glossary") -> Glossary:
-        """The glossary in lines with a term, a tab and its translation; empty lines are skipped.
+    def parse(cls, lines: Iterable[str], name: str = "glossary", separator: str = "\t") -> Glossary:
+        """The glossary in lines with a term, a separator and its translation; empty lines are skipped.
 
         Raises:
             UserError: A line has another number of columns, or the terms are not a glossary.
         """
         terms = []
         for number, line in enumerate(lines, start=1):
-            columns = [column.strip() for column in line.split("\t")]
+            columns = [column.strip() for column in line.split(separator)]
             if len(columns) != 2 and line.strip():
-                raise UserError(f"{name}:{number}: expected a term, a tab and its translation, not {line[:40]!r}")
+                sign = "a tab" if separator == "\t" else separator
+                raise UserError(f"{name}:{number}: expected a term, {sign} and its translation, not {line[:40]!r}")
             if line.strip():
                 terms.append(Term(*columns))
         try:
