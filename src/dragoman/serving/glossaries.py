@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import secrets
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
+from dragoman.serving.database import Database
 from dragoman.serving.errors import RequestError
 from dragoman.text.glossary import Glossary
 
@@ -20,7 +19,6 @@ _TABLE = """CREATE TABLE IF NOT EXISTS glossaries (
     number TEXT PRIMARY KEY, owner TEXT, name TEXT, source TEXT, target TEXT, created TEXT, terms INTEGER, lines TEXT
 )"""
 _READ = "SELECT number, name, source, target, created, terms, lines FROM glossaries WHERE owner = ?"
-_SECONDS = 5.0  # how long to wait while another process writes
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class StoredGlossary:
 
 
 class GlossaryStore:
-    """An SQLite database of glossaries; the threads of several processes may use it at once.
+    """The glossaries of all clients.
 
     Args:
         path: The file, which is created for the first glossary.
@@ -59,7 +57,7 @@ class GlossaryStore:
     """
 
     def __init__(self, path: Path, most: int) -> None:
-        self._path, self._most = path, most
+        self._database, self._most = Database(path, _TABLE), most
 
     def add(self, owner: str, name: str, languages: tuple[str, str], glossary: Glossary) -> StoredGlossary:
         """Store a glossary.
@@ -72,10 +70,7 @@ class GlossaryStore:
             "\n".join(f"{one.source}\t{one.target}" for one in glossary.terms),
         )
         stored = StoredGlossary(secrets.token_hex(16), name, *languages, created, len(glossary.terms), lines)
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._path.touch(mode=0o600)
-        with self._open() as database:
-            database.execute(_TABLE)
+        with self._database.open() as database:
             (count,) = database.execute("SELECT count(*) FROM glossaries").fetchone()
             if count >= self._most:
                 raise RequestError(400, f"There are too many glossaries (at most {self._most}); delete one.")
@@ -105,24 +100,14 @@ class GlossaryStore:
             RequestError: The owner has no such glossary, or it cannot be deleted.
         """
         self.find(owner, number)
-        with self._open() as database:
+        with self._database.open() as database:
             database.execute("DELETE FROM glossaries WHERE owner = ? AND number = ?", (owner, number))
 
     def _read(self, query: str, values: Sequence[str]) -> list[StoredGlossary]:
-        if not self._path.exists():
+        if not self._database.exists:
             return []
-        with self._open() as database:
-            database.execute(_TABLE)
+        with self._database.open() as database:
             return [StoredGlossary(*row) for row in database.execute(query, values)]
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """A transaction."""
-        try:
-            with closing(sqlite3.connect(self._path, timeout=_SECONDS)) as database, database:
-                yield database
-        except sqlite3.Error as error:
-            raise RequestError(503, "The glossaries cannot be read or written.", 10) from error
 
 
 @lru_cache(maxsize=32)

@@ -16,7 +16,7 @@ KEYS_FILE = "keys.json"
 
 
 def state_directory(settings: Serving) -> Path:
-    """The directory for API keys and glossaries."""
+    """The directory for API keys, glossaries and corrections."""
     if settings.state_directory is not None:
         return Path(settings.state_directory)
     home = os.environ.get("XDG_DATA_HOME")

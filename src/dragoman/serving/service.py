@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
+from dragoman.serving.corrections import CORRECTIONS_FILE, CorrectionStore
 from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.documents import DocumentTranslator, UploadedDocument
 from dragoman.serving.downloads import Downloads
@@ -41,6 +43,7 @@ class Service:
     detector: LanguageDetector = field(init=False)
     keys: KeyFile = field(init=False)
     glossaries: GlossaryStore = field(init=False)
+    corrections: CorrectionStore = field(init=False)
     rates: RateLimiter = field(init=False)
     metrics: Metrics = field(init=False)
     documents: DocumentTranslator = field(init=False)
@@ -51,6 +54,7 @@ class Service:
         self.serve(self.models)
         state = state_directory(self.settings)
         self.keys = KeyFile(state / KEYS_FILE)
+        self.corrections = CorrectionStore(state / CORRECTIONS_FILE, self.settings.corrections)
         self.glossaries = GlossaryStore(state / GLOSSARIES_FILE, self.settings.glossaries)
         self.rates = RateLimiter(self.settings.requests_per_minute)
         self.metrics = Metrics(self.scheduler)
@@ -134,13 +138,21 @@ class Service:
         client: Client,
         glossary: Glossary | None = None,
     ) -> list[TranslatedText]:
-        """The translations of texts; with a glossary, one model must translate them.
+        """The translations of texts: those that the operator approved, or of the models.
+
+        With a glossary, one model must translate all texts.
 
         Raises:
             RequestError: The queue is full, the time is over, or the client has disconnected.
         """
-        work = translate_texts(self.scheduler, route, texts, text_format, client, glossary)
-        return await while_connected(request, work, self.settings.seconds)
+        corrected: dict[str, str] = {}
+        if route and glossary is None and text_format == "text" and self.corrections.exist:
+            languages = route[0].source, route[-1].target
+            corrected = await asyncio.to_thread(self.corrections.find, languages, texts)
+        others = [text for text in texts if text not in corrected]
+        work = translate_texts(self.scheduler, route, others, text_format, client, glossary)
+        found = iter(await while_connected(request, work, self.settings.seconds))
+        return [TranslatedText(corrected[text]) if text in corrected else next(found) for text in texts]
 
 
 def service_of(request: Request) -> Service:
