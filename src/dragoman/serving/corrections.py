@@ -29,7 +29,7 @@ class Correction:
         target: The language of the translation.
         text: The text.
         translation: How it should be translated.
-        approved: Whether the operator approved it.
+        approved: 1 if the operator approved it, otherwise 0.
     """
 
     number: int
@@ -37,7 +37,7 @@ class Correction:
     target: str
     text: str
     translation: str
-    approved: bool
+    approved: int
 
 
 class CorrectionStore:
@@ -82,7 +82,7 @@ class CorrectionStore:
             return []
         query = "SELECT number, source, target, text, translation, approved FROM corrections ORDER BY number"
         with self._database.open() as database:
-            return [Correction(*row[:5], approved=bool(row[5])) for row in database.execute(query)]
+            return [Correction(*row) for row in database.execute(query)]
 
     def approve(self, numbers: Sequence[int]) -> None:
         """Approve corrections.
