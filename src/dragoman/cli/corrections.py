@@ -24,6 +24,8 @@ def list_corrections(config: ServingFile = None) -> None:
     """List the corrections that clients of the server suggested.
 
     Prints the number of each, whether it is approved, the languages, the text and its translation, separated by tabs.
+
+    Example: dragoman data list-corrections
     """
     with _open_store(config) as store:
         for each in store.all():
@@ -42,7 +44,10 @@ def approve_corrections(numbers: Numbers, config: ServingFile = None) -> None:
 
 
 def remove_corrections(numbers: Numbers, config: ServingFile = None) -> None:
-    """Delete corrections."""
+    """Delete corrections.
+
+    Example: dragoman data remove-corrections 3
+    """
     with _open_store(config) as store:
         store.remove(numbers)
 
