@@ -8,11 +8,13 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dragoman.documents.translate import TextTranslator as TextTranslator
+    from dragoman.text.glossary import Glossary as Glossary
     from dragoman.text.translation import Translation as Translation
     from dragoman.translator import Translator as Translator
     from dragoman.translator import load as load
 
 _LAZY = {
+    "Glossary": "dragoman.text.glossary",
     "TextTranslator": "dragoman.documents.translate",
     "Translation": "dragoman.text.translation",
     "Translator": "dragoman.translator",

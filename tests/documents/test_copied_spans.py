@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from dragoman.translator import Translator
 
 
-def upper_without_spans(texts: Sequence[str]) -> list[Translation]:
+def upper_without_spans(segments: Sequence[Segment]) -> list[Translation]:
     """A model that loses every span."""
     lost = []
-    for text in texts:
+    for text in (segment.text for segment in segments):
         for span in reversed(list(find_spans(text))):
             text = text[: span.start] + text[span.end :]
         lost.append(Translation(" ".join(text.upper().split())))
@@ -36,7 +36,7 @@ def no_links(sources: Sequence[str], targets: Sequence[str]) -> list[tuple[Link,
 
 
 def restore(text: str) -> Translation:
-    (restored,) = restore_spans([text], upper_without_spans([text]), upper_without_spans, no_links)
+    (restored,) = restore_spans([Segment(text)], upper_without_spans([Segment(text)]), upper_without_spans, no_links)
     return restored
 
 
@@ -86,7 +86,7 @@ def test_no_span_stays_lost(text: str) -> None:
 def test_translations_with_their_spans_are_not_changed() -> None:
     texts = ["Siehe %s.", "Zwei Hunde", "Zahle 1.500 Euro", "12 Hunde"]
     found = [Translation(text) for text in ("See %s.", "2 dogs", "Pay 1,500 euros", "Twelve dogs")]
-    assert restore_spans(texts, found, lambda texts: [], lambda sources, targets: []) == found
+    assert restore_spans(list(map(Segment, texts)), found, lambda texts: [], lambda sources, targets: []) == found
 
 
 def test_models_without_masks_keep_or_report_spans(translator: Translator) -> None:

@@ -19,6 +19,7 @@ from dragoman.serving.scheduler import Scheduler
 from dragoman.serving.server import server_config
 from dragoman.serving.service import Service
 from dragoman.settings.serving import Serving
+from dragoman.text.glossary import Term
 
 
 @dataclass
@@ -47,12 +48,18 @@ class FakeTranslator:
         if any("EXIT" in text for text in texts):
             raise SystemExit
         return [
-            TranslatedSegment(self.answer(text), alternatives=(f"{self.target}2[{text}]", f"{self.target}3[{text}]"))
-            for text in texts
+            TranslatedSegment(
+                self.answer(segment.text, segment.terms),
+                alternatives=(f"{self.target}2[{segment.text}]", f"{self.target}3[{segment.text}]"),
+                terms=segment.terms,
+            )
+            for segment in segments
         ]
 
-    def answer(self, text: str) -> str:
-        """The translation of a text."""
+    def answer(self, text: str, terms: Sequence[Term] = ()) -> str:
+        """The translation of a text, in which terms are replaced."""
+        for term in terms:
+            text = text.replace(term.source, term.target)
         return f"{self.target}[{text}]"
 
 

@@ -90,13 +90,3 @@ def test_a_document_that_cannot_be_translated_has_an_error(server: Running) -> N
     assert state["status"] == "error"
     assert "not supported" in state["message"]
     assert httpx.post(f"{url}/result", data=key).status_code == 404
-
-
-def test_glossaries_are_refused_clearly(server: Running) -> None:
-    assert httpx.get(f"{server.url}/v2/glossaries").json() == {"glossaries": []}
-    assert httpx.get(f"{server.url}/v2/glossary-language-pairs").json() == {"supported_languages": []}
-    body = {"text": ["Ein Hund."], "source_lang": "DE", "target_lang": "EN", "glossary_id": "x"}
-    for path in ("/v2/translate", "/v2/glossaries"):
-        reply = httpx.post(f"{server.url}{path}", json=body)
-        assert reply.status_code == 400
-        assert "glossaries" in reply.json()["message"]

@@ -142,6 +142,18 @@ def test_two_models_translate_without_words(start_server: StartServer) -> None:
     assert (reply["translatedText"], reply["segments"]) == ("es[en[Hallo]]", [])
 
 
+def test_terms_are_used_and_reported(real_server: Running, start_server: StartServer) -> None:
+    reply = ask(real_server, "page/translate", q=TEXT, glossary="Frau = water spaniel\nKatze = cat")
+    plain = ask(real_server, "page/translate", q=TEXT, glossary="")
+    assert "water spaniel" in reply["translatedText"].lower()
+    assert [each["terms"] for each in reply["segments"]] == [[], [], [{"source": "Frau", "target": "water spaniel"}]]
+    assert reply["segments"][:2] == plain["segments"][:2]
+    pivot = ask(start_server(), "page/translate", q="Hallo Frau", target="es", glossary="Frau = mujer")
+    assert pivot["problems"] == ["missing term: mujer"]
+    damaged = {"q": "Hallo", "source": "de", "target": "en", "glossary": "Frau"}
+    assert "glossary:1: expected" in httpx.post(f"{real_server.url}/page/translate", json=damaged).json()["error"]
+
+
 def test_the_policy_allows_only_own_files(real_server: Running) -> None:
     index = httpx.get(real_server.url)
     names = re.findall(r'(?:src|href)="([^"]+)"', index.text)
@@ -206,6 +218,18 @@ def test_a_chosen_word_changes_the_rest_of_its_sentence(page: Any) -> None:
     with page.expect_response("**/page/translate"):
         page.locator("#reset").click()
     assert translated(page) == before
+
+
+def test_the_glossary_is_used_and_kept(page: Any) -> None:
+    type_text(page)
+    page.get_by_text("Glossary", exact=True).click()
+    with page.expect_response("**/page/translate"):
+        page.get_by_label("Glossary").fill("Frau = water spaniel")
+        page.locator("#source").focus()
+    assert "water spaniel" in translated(page).lower()
+    page.reload()
+    assert page.get_by_label("Glossary").input_value() == "Frau = water spaniel"
+    assert "water spaniel" in type_text(page).lower()
 
 
 def test_the_inspector_explains_a_sentence(page: Any) -> None:

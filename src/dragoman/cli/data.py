@@ -1,4 +1,4 @@
-"""Commands for the corpora in the catalog."""
+"""Commands for the corpora in the catalog, and for corrections."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from typing import Annotated
 
 import typer
 
+from dragoman.cli.corrections import (
+    approve_corrections,
+    export_corrections,
+    list_corrections,
+    remove_corrections,
+)
 from dragoman.cli.options import DataDirectory
 from dragoman.cli.text_files import LanguagesOption, parse_languages
 from dragoman.errors import UserError, counted
 
-data_app = typer.Typer(help="List, download and show corpora.", no_args_is_help=True)
+data_app = typer.Typer(help="List, download and show corpora, and corrections of translations.", no_args_is_help=True)
+for command in (list_corrections, approve_corrections, remove_corrections, export_corrections):
+    data_app.command()(command)
 
 
 @data_app.command("list")

@@ -26,14 +26,20 @@ def add_key(name: KeyName, config: ServingFile = None) -> None:
 
 @serve_key_app.command("list")
 def list_keys(config: ServingFile = None) -> None:
-    """Print the names of the API keys."""
+    """Print the names of the API keys.
+
+    Example: dragoman serve-key list
+    """
     for name in _key_file(config).names():
         print(name)
 
 
 @serve_key_app.command("remove")
 def remove_key(name: KeyName, config: ServingFile = None) -> None:
-    """Delete an API key; running servers refuse it at once."""
+    """Delete an API key; running servers refuse it at once.
+
+    Example: dragoman serve-key remove alice
+    """
     _key_file(config).remove(name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -26,6 +26,9 @@ from dragoman.cli.translate_document import check_files, translate_document
 from dragoman.cli.translate_html import write_html
 from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError, counted
+
+if TYPE_CHECKING:
+    from dragoman.text.glossary import Glossary
 
 
 def translate(
@@ -67,6 +70,12 @@ def translate(
         Literal["text", "html"],
         typer.Option("--format", help="With html, tags are kept, and a file is one document instead of lines."),
     ] = "text",
+    glossary: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Terms that translations must use; each line has a term, a tab, and its translation."
+        ),
+    ] = None,
 ) -> None:
     """Translate texts, a file, standard input, or what you type.
 
@@ -86,18 +95,22 @@ def translate(
             raise UserError("--document cannot be combined with texts, --input, --prefixes, --json or --format")
         path = check_files(document, output)
         options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
-        translate_document(open_translator(bundle, overrides, options, ensemble or []), document, path, columns)
+        translator = open_translator(bundle, overrides, options, ensemble or [])
+        translate_document(TextTranslator(translator, _read_glossary(glossary)), document, path, columns)
         return
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source)
     if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
         raise UserError(f"{output}: is also the input")  # also with a loop of links
     if text_format == "html" and (as_json or prefixes):
         raise UserError("--format html supports neither --json nor --prefixes")
+    if glossary and prefixes:
+        raise UserError("--glossary cannot be combined with --prefixes")
+    terms = _read_glossary(glossary)
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
     translator = open_translator(bundle, overrides, options, ensemble or [])
     if text_format == "html":
         with open_output(output) as file:
-            faulty = write_html(translator, chosen, file)
+            faulty = write_html(TextTranslator(translator, terms), chosen, file)
         _warn(0, faulty, translator.source_limit)
         return
     lines, window = chosen.read(translator.bundle, divided=not prefixes), 1 if chosen.typed else WINDOW
@@ -106,7 +119,7 @@ def translate(
         if prefixes:
             translations = translator.stream(lines, read_lines(prefixes), window)
         else:
-            translations = TextTranslator(translator).stream(lines, window)
+            translations = TextTranslator(translator, terms).stream(lines, window)
         shown = sys.stderr.isatty() and not (texts or chosen.typed or file.isatty())
         for translation in with_progress(translations, shown):
             truncated += translation.truncated
@@ -115,6 +128,18 @@ def translate(
             if chosen.typed:
                 file.flush()
     _warn(truncated, faulty, translator.source_limit)
+
+
+def _read_glossary(path: Path | None) -> Glossary | None:
+    """The glossary in a file, if there is one.
+
+    Raises:
+        UserError: The file cannot be read, or is not a glossary.
+    """
+    from dragoman.corpus.lines import read_lines
+    from dragoman.text.glossary import Glossary
+
+    return Glossary.parse(read_lines(path), str(path)) if path else None
 
 
 def _warn(truncated: int, faulty: int, limit: int) -> None:
@@ -128,6 +153,6 @@ def _warn(truncated: int, faulty: int, limit: int) -> None:
     if faulty:
         print(
             f"dragoman: warning: {counted(faulty, 'translation')} with missing, repeated or invented placeholders, "
-            "URLs or numbers; --json prints them as problems",
+            "URLs, numbers or terms; --json prints them as problems",
             file=sys.stderr,
         )

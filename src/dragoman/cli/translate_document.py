@@ -14,7 +14,6 @@ from dragoman.errors import UserError, counted
 if TYPE_CHECKING:
     from dragoman.documents.segment import Segment, TranslatedSegment
     from dragoman.documents.translate import TextTranslator
-    from dragoman.translator import Translator
 
 _BATCH = 256  # segments that are translated together, between two updates of the progress line
 
@@ -39,11 +38,11 @@ def check_files(document: Path, output: Path | None) -> Path:
     return output
 
 
-def translate_document(translator: Translator, document: Path, output: Path, columns: str | None) -> None:
+def translate_document(texts: TextTranslator, document: Path, output: Path, columns: str | None) -> None:
     """Write the translation of a document; the file only appears once it is complete.
 
     Args:
-        translator: The translator of sentences.
+        texts: The translator.
         document: The file to translate.
         output: The file to write.
         columns: The columns of a table to translate, separated by commas.
@@ -52,11 +51,9 @@ def translate_document(translator: Translator, document: Path, output: Path, col
         UserError: The document cannot be read, or the output cannot be written.
     """
     from dragoman.documents.formats import open_document
-    from dragoman.documents.translate import TextTranslator
     from dragoman.system.files import atomic_file
 
-    texts = TextTranslator(translator)
-    data = translator.bundle.recipe.data
+    data = texts.translator.bundle.recipe.data
     opened = open_document(
         read_document(document),
         str(document),

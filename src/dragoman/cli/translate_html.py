@@ -7,18 +7,17 @@ from typing import IO, TYPE_CHECKING
 from dragoman.cli.translate_input import TranslateInput
 
 if TYPE_CHECKING:
-    from dragoman.translator import Translator
+    from dragoman.documents.translate import TextTranslator
 
 
-def write_html(translator: Translator, chosen: TranslateInput, file: IO[str]) -> int:
+def write_html(texts: TextTranslator, chosen: TranslateInput, file: IO[str]) -> int:
     """Write the translations of HTML documents, and return the number of translations with problems.
 
     Each text on the command line is a document, and so is all of a file. A text is written with a line break.
     """
     from dragoman.documents.html.html_text import HtmlText
-    from dragoman.documents.translate import TextTranslator
 
-    texts, faulty = TextTranslator(translator), 0
+    faulty = 0
     for html in chosen.read_documents():
         document = HtmlText(html, texts.source_language)
         translations = texts.translate_segments(document.segments)

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dragoman.documents.marks import Mark, place_marks
-from dragoman.documents.segment import TranslatedSegment
+from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.sentences import has_words
 from dragoman.text.link import Link
 from dragoman.text.placeholders import find_spans
 from dragoman.text.translation import Translation
 
-Translate = Callable[[Sequence[str]], Sequence[Translation]]
+Translate = Callable[[Sequence[Segment]], Sequence[Translation]]
 Align = Callable[[Sequence[str], Sequence[str]], Sequence[tuple[Link, ...]]]
 
 MIN_DIGITS = 3
@@ -34,16 +34,16 @@ def check_spans(source: str, translation: str) -> list[str]:
 
 
 def restore_spans(
-    texts: Sequence[str], translations: Sequence[Translation], translate: Translate, align: Align
+    segments: Sequence[Segment], translations: Sequence[Translation], translate: Translate, align: Align
 ) -> list[Translation]:
     """The translations with the spans of their sources; only those that lack some, or repeat them, are changed.
 
     Their sources are translated again without the spans, which are put where the alignment of words suggests.
     """
-    results = list(translations)
+    results, texts = list(translations), [segment.text for segment in segments]
     faulty = [index for index, text in enumerate(texts) if _lost_spans(text, results[index].text)]
     shortened = [_without_spans(texts[index]) for index in faulty]
-    again = translate([text for text, _ in shortened])
+    again = translate([replace(segments[index], text=text) for index, (text, _) in zip(faulty, shortened, strict=True)])
     links = align([text for text, _ in shortened], [each.text for each in again])
     for index, (text, places), found, linked in zip(faulty, shortened, again, links, strict=True):
         inserted = _insert(text, places, TranslatedSegment(found.text, linked)) if has_words(text) else texts[index]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from dragoman.text.glossary import Term
 from dragoman.text.link import Link
 
 Content = TypeVar("Content", str, bytes, covariant=True)
@@ -15,11 +16,13 @@ Content = TypeVar("Content", str, bytes, covariant=True)
 class Segment:
     """A text to translate at once: a sentence, or a part of a long one, without markup.
 
-    `aligned` says that the document needs the links of the translation, for example to place tags.
+    `aligned` says that the document needs the links of the translation, for example to place tags. `terms` are those of
+    a glossary that the translation must use.
     """
 
     text: str
     aligned: bool = False
+    terms: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class TranslatedSegment:
         problems: What is probably wrong with the translation, such as "missing: %s".
         confidence: The estimated probability that the translation is good, from 0 to 1; None if it is unknown.
         alternatives: Other translations of the segment, best first, if the settings of the search ask for them.
+        terms: The terms of the segment that the translation uses.
     """
 
     text: str
@@ -40,6 +44,7 @@ class TranslatedSegment:
     problems: tuple[str, ...] = ()
     confidence: float | None = None
     alternatives: tuple[str, ...] = ()
+    terms: tuple[Term, ...] = ()
 
 
 TranslateSegments = Callable[[Sequence[Segment]], Sequence[TranslatedSegment]]

@@ -16,8 +16,10 @@ from dragoman.documents.joining import join_translations
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import has_words, split_sentences
+from dragoman.documents.terms import TermSearch, missing_term, used_terms, with_terms
 from dragoman.evaluation.confidence import read_confidence
 from dragoman.explanation.alignment import align
+from dragoman.text.glossary import Glossary
 from dragoman.text.masked_text import mask_texts, masking_of
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator, windows
@@ -34,13 +36,15 @@ class TextTranslator:
 
     Args:
         translator: The translator of sentences.
+        glossary: Terms that the translations must use.
 
     Raises:
         UserError: The bundle is damaged.
     """
 
-    def __init__(self, translator: Translator) -> None:
-        self.translator = translator
+    def __init__(self, translator: Translator, glossary: Glossary | None = None) -> None:
+        self.translator, self.glossary = translator, glossary
+        self._search = TermSearch(translator)
         self.source_language = translator.bundle.recipe.data.source_language
         self._trained = trained = read_training_text(translator.bundle.training_text)
         self._confidence = read_confidence(translator.bundle.confidence)
@@ -58,8 +62,8 @@ class TextTranslator:
         return document.assemble(self.translate_segments(document.segments))
 
     def translate_segments(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
-        """The translation of each segment, in order. Equal texts are translated once."""
-        translations = self._translate([segment.text for segment in segments])
+        """The translation of each segment, in order. Equal segments are translated once."""
+        translations = self._translate(segments)
         aligned = [index for index, segment in enumerate(segments) if segment.aligned]
         sources, targets = [segments[index].text for index in aligned], [translations[index].text for index in aligned]
         links = dict(zip(aligned, align(self.translator.bundle, sources, targets), strict=True))
@@ -70,6 +74,7 @@ class TextTranslator:
                 problems=tuple(translation.problems),
                 confidence=translation.confidence,
                 alternatives=tuple(other.text for other in translation.alternatives),
+                terms=tuple(translation.terms),
             )
             for index, translation in enumerate(translations)
         ]
@@ -78,9 +83,9 @@ class TextTranslator:
         """Translate any number of lines in constant memory, in order; `window` lines are batched together.
 
         The translation of a line with several sentences joins those of its sentences: `text`, `tokens`,
-        `log_probabilities` and `problems` follow each other, `score` is the sum of their scores, `confidence` is the
-        lowest, and the first alternative joins the first alternatives of all sentences. A line without a letter or a
-        number is its own translation.
+        `log_probabilities`, `problems` and `terms` follow each other, `score` is the sum of their scores, `confidence`
+        is the lowest, and the first alternative joins the first alternatives of all sentences. A line without a letter
+        or a number is its own translation.
 
         Raises:
             UserError: A line is not a string, or `window` is below 1.
@@ -88,7 +93,8 @@ class TextTranslator:
         for group in windows(((line, "") for line in lines), window):
             texts = [line for line, _ in group]
             spans = [self._find_sentences(line) for line in texts]
-            found = iter(self._translate([line[a:b] for line, each in zip(texts, spans, strict=True) for a, b in each]))
+            sentences = [Segment(line[a:b]) for line, each in zip(texts, spans, strict=True) for a, b in each]
+            found = iter(self._translate(sentences))
             for line, each in zip(texts, spans, strict=True):
                 yield join_parts(line, each, [next(found) for _ in each])
 
@@ -98,34 +104,36 @@ class TextTranslator:
             return spans
         return [(0, len(line))] if has_words(line) else []
 
-    def _translate(self, texts: Sequence[str]) -> list[Translation]:
-        """The translation of each text; those that are too long are divided."""
-        divided = {text: self.divide(text) for text in texts}
-        parts = list(dict.fromkeys(text[start:end] for text, spans in divided.items() for start, end in spans))
+    def _translate(self, segments: Sequence[Segment]) -> list[Translation]:
+        """The translation of each segment; those that are too long are divided."""
+        plain = [Segment(segment.text, terms=segment.terms) for segment in segments]
+        if self.glossary:
+            plain = with_terms(plain, self.glossary)
+        spans = {segment: self.divide(segment.text) for segment in plain}
+        divided = {one: [replace(one, text=one.text[start:end]) for start, end in spans[one]] for one in spans}
+        parts = list(dict.fromkeys(part for each in divided.values() for part in each))
         found = dict(zip(parts, self._translate_parts(parts), strict=True))
         joined = {
-            text: self._judge(text, join_parts(text, spans, [found[text[start:end]] for start, end in spans]))
-            for text, spans in divided.items()
+            one: self._judge(one, join_parts(one.text, spans[one], [found[part] for part in each]))
+            for one, each in divided.items()
         }
-        return [joined[text] for text in texts]
+        return [joined[segment] for segment in plain]
 
-    def _translate_parts(self, parts: Sequence[str]) -> list[Translation]:
+    def _translate_parts(self, parts: Sequence[Segment]) -> list[Translation]:
         """The translation of each part; if the model does not mask spans, those that it lost are put back."""
-
-        def translate(texts: Sequence[str]) -> list[Translation]:
-            return list(self.translator.stream(texts, window=max(1, len(texts))))
-
-        found = translate(parts)
+        found = self._search.translate(parts)
         if self._masks:
             return found
-        return restore_spans(parts, found, translate, partial(align, self.translator.bundle))
+        return restore_spans(parts, found, self._search.translate, partial(align, self.translator.bundle))
 
-    def _judge(self, text: str, translation: Translation) -> Translation:
-        """The translation of a segment with its confidence and all its problems."""
+    def _judge(self, segment: Segment, translation: Translation) -> Translation:
+        """The translation of a segment with its confidence, its terms and all its problems."""
+        text = segment.text
         problems = translation.problems if self._masks else check_spans(text, translation.text)
-        problems = [*problems, *check_sentence(text, translation.text, self._trained)]
+        used, unused = used_terms(text, segment.terms, translation.text)
+        problems = [*problems, *map(missing_term, unused), *check_sentence(text, translation.text, self._trained)]
         confidence = self._confidence.estimate(translation.log_probabilities) if self._confidence else None
-        return replace(translation, problems=problems, confidence=confidence)
+        return replace(translation, problems=problems, confidence=confidence, terms=used)
 
     def divide(self, text: str) -> list[tuple[int, int]]:
         """The start and the end of the parts of a text that are translated separately; one part if it is short."""
@@ -154,5 +162,6 @@ def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequen
         truncated=any(each.truncated for each in translations),
         alternatives=[join_parts(text, spans, each) for each in ranked],
         problems=[problem for each in translations for problem in each.problems],
+        terms=[term for each in translations for term in each.terms],
         confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
     )

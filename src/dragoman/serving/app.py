@@ -15,14 +15,19 @@ from starlette.routing import BaseRoute, Route
 
 from dragoman.serving.apertium import list_pairs, translate_apertium
 from dragoman.serving.deepl import (
-    list_glossaries,
-    list_glossary_pairs,
     list_languages_deepl,
-    refuse_glossary,
     show_usage,
     translate_deepl,
 )
 from dragoman.serving.deepl_documents import document_state, download_document, upload_document
+from dragoman.serving.deepl_glossaries import (
+    create_glossary,
+    delete_glossary,
+    list_entries,
+    list_glossaries,
+    list_glossary_pairs,
+    show_glossary,
+)
 from dragoman.serving.errors import RequestError
 from dragoman.serving.libretranslate import detect_language, frontend_settings, list_languages, translate_libretranslate
 from dragoman.serving.libretranslate_files import download_file, suggest_translation, translate_file
@@ -50,7 +55,10 @@ ROUTES: Sequence[BaseRoute] = (
     Route("/v2/languages", list_languages_deepl, methods=_READ),
     Route("/v2/usage", show_usage, methods=_READ),
     Route("/v2/glossaries", list_glossaries),
-    Route("/v2/glossaries", refuse_glossary, methods=["POST"]),
+    Route("/v2/glossaries", create_glossary, methods=["POST"]),
+    Route("/v2/glossaries/{number}", show_glossary),
+    Route("/v2/glossaries/{number}", delete_glossary, methods=["DELETE"]),
+    Route("/v2/glossaries/{number}/entries", list_entries),
     Route("/v2/glossary-language-pairs", list_glossary_pairs),
     Route("/v2/document", upload_document, methods=["POST"]),
     Route("/v2/document/{number}", document_state, methods=_READ),

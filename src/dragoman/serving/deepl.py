@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from starlette.requests import Request
@@ -9,13 +12,14 @@ from starlette.responses import JSONResponse
 
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
+from dragoman.serving.keys import hash_key
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import Service, service_of
 from dragoman.serving.texts import Client
+from dragoman.text.glossary import Glossary
 
 _SCHEME = "DeepL-Auth-Key "
-_NO_GLOSSARIES = "This server does not support glossaries."
 _NO_LIMIT = 10**12  # characters; clients stop if they have used as many as are allowed
 
 
@@ -23,8 +27,6 @@ async def translate_deepl(request: Request) -> JSONResponse:
     """POST /v2/translate."""
     service, parameters = service_of(request), await read_parameters(request)
     client = admit_deepl(service, request, parameters)
-    if parameters["glossary_id"] is not None:
-        raise RequestError(400, _NO_GLOSSARIES)
     texts = parameters.all("text")
     if not texts or not all(isinstance(text, str) for text in texts):
         raise RequestError(400, "Parameter 'text' not specified.")
@@ -33,10 +35,12 @@ async def translate_deepl(request: Request) -> JSONResponse:
     source = parameters.text("source_lang")
     detected = [service.language(source) if source else service.detect([text])[0] for text in texts]
     routes = [deepl_route(service, language, parameters) for language in detected]
+    glossary = await find_glossary(request, parameters, routes)
     replies: dict[int, dict[str, Any]] = {}
     for route in dict.fromkeys(routes):
         places = [place for place, each in enumerate(routes) if each == route]
-        translated = await service.translate(request, route, [texts[place] for place in places], text_format, client)
+        chosen = [texts[place] for place in places]
+        translated = await service.translate(request, route, chosen, text_format, client, glossary)
         for place, result in zip(places, translated, strict=True):
             replies[place] = {
                 "detected_source_language": detected[place].upper(),
@@ -45,6 +49,8 @@ async def translate_deepl(request: Request) -> JSONResponse:
             }
             if result.problems:
                 replies[place]["problems"] = list(result.problems)
+            if result.terms:
+                replies[place]["terms"] = [asdict(term) for term in result.terms]
             if len(route) > 1:
                 replies[place]["pivot"] = route[0].target
     return JSONResponse({"translations": [replies[place] for place in range(len(texts))]})
@@ -67,35 +73,52 @@ async def show_usage(request: Request) -> JSONResponse:
     return JSONResponse({"character_count": 0, "character_limit": _NO_LIMIT})
 
 
-async def list_glossaries(request: Request) -> JSONResponse:
-    """GET /v2/glossaries: there are none."""
-    admit_deepl(service_of(request), request, await read_parameters(request))
-    return JSONResponse({"glossaries": []})
-
-
-async def list_glossary_pairs(request: Request) -> JSONResponse:
-    """GET /v2/glossary-language-pairs: there are none."""
-    admit_deepl(service_of(request), request, await read_parameters(request))
-    return JSONResponse({"supported_languages": []})
-
-
-async def refuse_glossary(request: Request) -> JSONResponse:
-    """POST /v2/glossaries."""
-    raise RequestError(400, _NO_GLOSSARIES)
-
-
 def admit_deepl(service: Service, request: Request, parameters: Parameters) -> Client:
     """Check the key in the header or in the parameters; DeepL answers missing keys as wrong ones.
 
     Raises:
         RequestError: The key is missing or wrong, or there are too many requests.
     """
-    header = request.headers.get("authorization", "")
-    key = header.removeprefix(_SCHEME) if header.startswith(_SCHEME) else parameters.text("auth_key")
     try:
-        return service.admit(request, key.strip())
+        return service.admit(request, _read_key(request, parameters))
     except RequestError as error:
         raise RequestError(403, error.message) if error.status == 400 else error from None
+
+
+def _read_key(request: Request, parameters: Parameters) -> str:
+    header = request.headers.get("authorization", "")
+    key = header.removeprefix(_SCHEME) if header.startswith(_SCHEME) else parameters.text("auth_key")
+    return key.strip()
+
+
+def glossary_owner(request: Request, parameters: Parameters) -> str:
+    """Whose glossaries a request means: those of its key, also if the server requires no keys.
+
+    Raises:
+        RequestError: There is no key.
+    """
+    if not (key := _read_key(request, parameters)):
+        raise RequestError(403, "Glossaries belong to a key; send any key with your requests.")
+    return hash_key(key)
+
+
+async def find_glossary(request: Request, parameters: Parameters, routes: Sequence[Route]) -> Glossary | None:
+    """The glossary that a request asks for.
+
+    Raises:
+        RequestError: There is no such glossary, or it is for other languages than those of the models.
+    """
+    number = parameters["glossary_id"]
+    if number is None:
+        return None
+    owner = glossary_owner(request, parameters)
+    stored = await asyncio.to_thread(service_of(request).glossaries.find, owner, str(number))
+    for route in routes:
+        if [(model.source, model.target) for model in route] != [(stored.source, stored.target)]:
+            raise RequestError(
+                400, f"The glossary needs texts from {stored.source} to {stored.target}, and one model for them."
+            )
+    return await asyncio.to_thread(stored.glossary)
 
 
 def deepl_route(service: Service, source: str, parameters: Parameters) -> Route:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
+from collections.abc import Awaitable
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from dragoman.serving.deepl import admit_deepl
+from dragoman.serving.deepl import admit_deepl, find_glossary
 from dragoman.serving.documents import UploadedDocument
 from dragoman.serving.downloads import LIFETIME, translated_name
 from dragoman.serving.errors import RequestError
-from dragoman.serving.models import Route
 from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import Service, service_of
 
@@ -32,8 +32,10 @@ async def upload_document(request: Request) -> JSONResponse:
         raise RequestError(400, "Parameter 'target_lang' not specified.")
     source = parameters.text("source_lang") or service.detect([file.data[:_DETECTED_BYTES].decode(errors="ignore")])[0]
     route = service.route(source, target)
+    glossary = await find_glossary(request, parameters, [route])
     name = parameters.text("filename") or file.name
-    translation = _translate(service, route, file.data, name, client.name)
+    work = service.documents.translate(route, file.data, name, client.name, glossary)
+    translation = _store(service, work, translated_name(name, route[-1].target if route else ""))
     document = UploadedDocument(secrets.token_urlsafe(24), asyncio.create_task(translation))
     number = secrets.token_hex(16).upper()
     service.uploads[number] = document
@@ -58,10 +60,8 @@ async def download_document(request: Request) -> Response:
     return FileResponse(download.path, filename=download.name)
 
 
-async def _translate(service: Service, route: Route, data: bytes, name: str, client: str) -> str:
-    translated = await service.documents.translate(route, data, name, client)
-    language = route[-1].target if route else ""
-    return await service.downloads.add(translated, translated_name(name, language))
+async def _store(service: Service, work: Awaitable[bytes], name: str) -> str:
+    return await service.downloads.add(await work, name)
 
 
 async def _find(request: Request) -> UploadedDocument:

@@ -6,11 +6,13 @@ import asyncio
 from dataclasses import dataclass
 
 from dragoman.documents.formats import open_document
+from dragoman.documents.terms import with_terms
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route
 from dragoman.serving.scheduler import Scheduler
+from dragoman.text.glossary import Glossary
 
 _CHUNK = 1000  # segments in the queue
 
@@ -28,8 +30,10 @@ class DocumentTranslator:
         self._scheduler, self._most, self._seconds = scheduler, most, seconds
         self._active = 0
 
-    async def translate(self, route: Route, data: bytes, name: str, client: str) -> bytes:
-        """The translation of a file.
+    async def translate(
+        self, route: Route, data: bytes, name: str, client: str, glossary: Glossary | None = None
+    ) -> bytes:
+        """The translation of a file; with a glossary, one model must translate it.
 
         Raises:
             RequestError: The file cannot be read, there are too many files, or it takes too long.
@@ -42,7 +46,7 @@ class DocumentTranslator:
                 for model in route:
                     languages = model.source, model.target
                     document = await asyncio.to_thread(open_document, data, name, languages, (), model.whole_lines)
-                    segments, found = document.segments, []
+                    segments, found = with_terms(document.segments, glossary), []
                     for begin in range(0, len(segments), _CHUNK):
                         chunk = segments[begin : begin + _CHUNK]
                         found += await self._scheduler.translate(model.translate, chunk, client, Priority.DOCUMENT)

@@ -16,7 +16,7 @@ KEYS_FILE = "keys.json"
 
 
 def state_directory(settings: Serving) -> Path:
-    """The directory for API keys."""
+    """The directory for API keys, glossaries and corrections."""
     if settings.state_directory is not None:
         return Path(settings.state_directory)
     home = os.environ.get("XDG_DATA_HOME")
@@ -48,7 +48,7 @@ class KeyFile:
         if name in self._hashes:
             raise UserError(f"there is a key named {name!r}; remove it first: dragoman serve-key remove {name}")
         key = secrets.token_urlsafe(32)
-        self._write({**self._hashes, name: _hash(key)})
+        self._write({**self._hashes, name: hash_key(key)})
         return key
 
     def remove(self, name: str) -> None:
@@ -65,7 +65,7 @@ class KeyFile:
     def owner(self, key: str) -> str | None:
         """The name of a key, or None; it takes the same time for every wrong key."""
         self._read()
-        digest, found = _hash(key), None
+        digest, found = hash_key(key), None
         for name, stored in self._hashes.items():
             if hmac.compare_digest(stored, digest):
                 found = name
@@ -90,5 +90,6 @@ class KeyFile:
         self._path.chmod(0o600)
 
 
-def _hash(key: str) -> str:
+def hash_key(key: str) -> str:
+    """What is stored instead of a key."""
     return hashlib.sha256(key.encode()).hexdigest()

@@ -71,7 +71,7 @@ async def frontend_settings(request: Request) -> JSONResponse:
             "frontendTimeout": 500,
             "apiKeys": settings.require_keys,
             "keyRequired": settings.require_keys,
-            "suggestions": False,
+            "suggestions": settings.corrections > 0,
             "filesTranslation": True,
             "supportedFilesFormat": list(DOCUMENT_FORMATS),
             "language": {

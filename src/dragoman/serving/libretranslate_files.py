@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
@@ -43,4 +45,10 @@ async def suggest_translation(request: Request) -> JSONResponse:
     """POST /suggest."""
     service, parameters = service_of(request), await read_parameters(request)
     service.admit(request, parameters.text("api_key"))
-    raise RequestError(403, "Suggestions are disabled on this server.")
+    if not service.settings.corrections:
+        raise RequestError(403, "Suggestions are disabled on this server.")
+    text, translation, source, target = (require_parameter(parameters, name) for name in ("q", "s", "source", "target"))
+    service.require_size([text, translation])
+    languages = service.language(source), service.language(target)
+    await asyncio.to_thread(service.corrections.add, languages, text, translation)
+    return JSONResponse({"success": True})

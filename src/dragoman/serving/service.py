@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
+from dragoman.serving.corrections import CORRECTIONS_FILE, CorrectionStore
 from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.documents import DocumentTranslator, UploadedDocument
 from dragoman.serving.downloads import Downloads
 from dragoman.serving.errors import RequestError
+from dragoman.serving.glossaries import GLOSSARIES_FILE, GlossaryStore
 from dragoman.serving.keys import KEYS_FILE, KeyFile, state_directory
 from dragoman.serving.languages import language_name, match_language
 from dragoman.serving.limits import RateLimiter, while_connected
@@ -19,6 +22,7 @@ from dragoman.serving.models import ModelTable, Route
 from dragoman.serving.scheduler import Scheduler
 from dragoman.serving.texts import Client, TranslatedText, translate_texts
 from dragoman.settings.serving import Serving
+from dragoman.text.glossary import Glossary
 
 MISSING_KEY = "Please contact the server operator to get an API key"
 
@@ -38,6 +42,8 @@ class Service:
     scheduler: Scheduler
     detector: LanguageDetector = field(init=False)
     keys: KeyFile = field(init=False)
+    glossaries: GlossaryStore = field(init=False)
+    corrections: CorrectionStore = field(init=False)
     rates: RateLimiter = field(init=False)
     metrics: Metrics = field(init=False)
     documents: DocumentTranslator = field(init=False)
@@ -46,7 +52,10 @@ class Service:
 
     def __post_init__(self) -> None:
         self.serve(self.models)
-        self.keys = KeyFile(state_directory(self.settings) / KEYS_FILE)
+        state = state_directory(self.settings)
+        self.keys = KeyFile(state / KEYS_FILE)
+        self.corrections = CorrectionStore(state / CORRECTIONS_FILE, self.settings.corrections)
+        self.glossaries = GlossaryStore(state / GLOSSARIES_FILE, self.settings.glossaries)
         self.rates = RateLimiter(self.settings.requests_per_minute)
         self.metrics = Metrics(self.scheduler)
         self.documents = DocumentTranslator(self.scheduler, self.settings.documents, self.settings.document_seconds)
@@ -121,15 +130,29 @@ class Service:
         return self.detector.detect("\n".join(texts))[0]
 
     async def translate(
-        self, request: Request, route: Route, texts: Sequence[str], text_format: str, client: Client
+        self,
+        request: Request,
+        route: Route,
+        texts: Sequence[str],
+        text_format: str,
+        client: Client,
+        glossary: Glossary | None = None,
     ) -> list[TranslatedText]:
-        """The translations of texts.
+        """The translations of texts: those that the operator approved, or of the models.
+
+        With a glossary, one model must translate all texts.
 
         Raises:
             RequestError: The queue is full, the time is over, or the client has disconnected.
         """
-        work = translate_texts(self.scheduler, route, texts, text_format, client)
-        return await while_connected(request, work, self.settings.seconds)
+        corrected: dict[str, str] = {}
+        if route and glossary is None and text_format == "text" and self.corrections.exist:
+            languages = route[0].source, route[-1].target
+            corrected = await asyncio.to_thread(self.corrections.find, languages, texts)
+        others = [text for text in texts if text not in corrected]
+        work = translate_texts(self.scheduler, route, others, text_format, client, glossary)
+        found = iter(await while_connected(request, work, self.settings.seconds))
+        return [TranslatedText(corrected[text]) if text in corrected else next(found) for text in texts]
 
 
 def service_of(request: Request) -> Service:

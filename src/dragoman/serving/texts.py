@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
+from dragoman.documents.terms import with_terms
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.scheduler import Scheduler
+from dragoman.text.glossary import Glossary, Term
 
 OpenText = Callable[[str, ServedModel], SegmentedDocument[str]]
 
@@ -50,23 +52,36 @@ class TranslatedText:
         text: The translation.
         alternatives: Other translations, best first.
         problems: What is probably wrong with it.
+        terms: The terms of a glossary that it uses.
         segments: The translations of its segments, from the last model of the route.
     """
 
     text: str
     alternatives: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    terms: tuple[Term, ...] = ()
     segments: tuple[TranslatedSegment, ...] = ()
 
 
 async def translate_texts(
-    scheduler: Scheduler, route: Route, texts: Sequence[str], text_format: str, client: Client
+    scheduler: Scheduler,
+    route: Route,
+    texts: Sequence[str],
+    text_format: str,
+    client: Client,
+    glossary: Glossary | None = None,
 ) -> list[TranslatedText]:
-    """The translations of texts, in order; without a route, the texts themselves."""
+    """The translations of texts, in order; without a route, the texts themselves.
+
+    A glossary is for a route of one model.
+    """
+    assert glossary is None or len(route) == 1, "terms of a pivot language are not in the glossary"
     translated = [TranslatedText(text) for text in texts]
     for model in route:
         before = translated
-        translated = await _translate_once(scheduler, model, [each.text for each in before], text_format, client)
+        translated = await _translate_once(
+            scheduler, model, [each.text for each in before], text_format, client, glossary
+        )
         translated = [
             replace(after, problems=(*first.problems, *after.problems))
             for first, after in zip(before, translated, strict=True)
@@ -75,10 +90,15 @@ async def translate_texts(
 
 
 async def _translate_once(
-    scheduler: Scheduler, model: ServedModel, texts: Sequence[str], text_format: str, client: Client
+    scheduler: Scheduler,
+    model: ServedModel,
+    texts: Sequence[str],
+    text_format: str,
+    client: Client,
+    glossary: Glossary | None,
 ) -> list[TranslatedText]:
     documents = [TEXT_FORMATS[text_format](text, model) for text in texts]
-    segments = [segment for document in documents for segment in document.segments]
+    segments = with_terms([segment for document in documents for segment in document.segments], glossary)
     found = iter(await scheduler.translate(model.translate, segments, client.name, client.priority))
     return [_assemble(document, [next(found) for _ in document.segments]) for document in documents]
 
@@ -94,4 +114,5 @@ def _assemble(document: SegmentedDocument[str], segments: Sequence[TranslatedSeg
         alternatives.append(document.assemble(others))
     problems = tuple(problem for segment in segments for problem in segment.problems)
     distinct = tuple(dict.fromkeys(text for text in alternatives if text != best))
-    return TranslatedText(best, distinct, problems, tuple(segments))
+    terms = tuple(dict.fromkeys(term for segment in segments for term in segment.terms))
+    return TranslatedText(best, distinct, problems, terms, tuple(segments))

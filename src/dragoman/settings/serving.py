@@ -41,11 +41,20 @@ class Serving(Settings):
     require_keys: bool = Field(
         False, description="Answer only requests with an API key; `dragoman serve-key add` creates keys."
     )
+    glossaries: int = Field(
+        1000, ge=0, le=1_000_000, description="Maximum number of glossaries that are stored for all clients together."
+    )
+    corrections: int = Field(
+        0,
+        ge=0,
+        le=10_000_000,
+        description="Maximum number of suggested corrections that wait for approval; 0 refuses all.",
+    )
     state_directory: str | None = Field(
         None,
         min_length=1,
         max_length=4096,
-        description="Directory for API keys; by default dragoman in the user's data directory.",
+        description="Directory for API keys, glossaries and corrections; the default is in the user's data directory.",
     )
     workers: int | None = advanced(
         None, ge=1, le=1024, description="Number of batches that are translated at once; by default one for each core."

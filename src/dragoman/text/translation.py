@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dragoman.text.glossary import Term
 from dragoman.text.translation_html import translation_html
 
 
@@ -23,10 +24,13 @@ class Translation:
     problems: list[str] = field(default_factory=list)
     """Placeholders, URLs and other spans that the translation lacks, repeats or adds, such as "missing: %s".
 
-    `dragoman.TextTranslator` also reports "empty", "loop", "copied", "too short" and "too long".
+    `dragoman.TextTranslator` also reports "empty", "loop", "copied", "too short" and "too long", and terms that
+    it does not use, such as "missing term: hound".
     """
     confidence: float | None = None
     """The estimated probability that the translation is good; only of `dragoman.TextTranslator`, if it is known."""
+    terms: list[Term] = field(default_factory=list)
+    """The terms of a glossary that the translation uses; only of `dragoman.TextTranslator`."""
 
     def __str__(self) -> str:
         return self.text

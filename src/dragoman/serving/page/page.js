@@ -1,6 +1,7 @@
 // Translates while the user types.
 
 import { startFiles } from "./files.js";
+import { glossary, onGlossaryChange } from "./glossary.js";
 import { startMenu } from "./menu.js";
 import { get, post } from "./server.js";
 import { focusWord, showPlain, showSource, showWords, slice } from "./words.js";
@@ -85,7 +86,7 @@ async function translate(focused = -1) {
   const own = (request = new AbortController());
   output.ariaBusy = "true";
   try {
-    const parameters = { q: text, source: from.value, target: to.value, prefixes };
+    const parameters = { q: text, source: from.value, target: to.value, prefixes, glossary: glossary() };
     const reply = await post("page/translate", parameters, own.signal);
     if (!own.signal.aborted) show(text, reply);
     if (focused >= 0) focusWord(focused);
@@ -127,6 +128,11 @@ function showNotes(text, reply) {
     item.append(quote, ` ${problem}`);
     return item;
   });
+  for (const problem of reply?.problems ?? []) {
+    const item = document.createElement("li");
+    item.textContent = problem;
+    items.unshift(item);
+  }
   if (reply && from.value === AUTO && !detected) {
     const item = document.createElement("li");
     item.textContent = "The language was not recognized. Choose it above.";
@@ -169,6 +175,7 @@ element["key-form"].addEventListener("submit", (event) => event.preventDefault()
 element.swap.addEventListener("click", swap);
 copy.addEventListener("click", copyTranslation);
 clear.addEventListener("click", clearText);
+onGlossaryChange(() => translate());
 
 const KEYS = { "/": () => source.focus(), s: swap, c: copyTranslation, f: () => element.chosen.click() };
 document.addEventListener("keydown", (event) => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from starlette.requests import Request
@@ -11,6 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 from dragoman.documents.joining import join_translations
 from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
+from dragoman.documents.terms import missing_term, used_terms, with_terms
 from dragoman.errors import UserError
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
@@ -21,6 +23,7 @@ from dragoman.serving.page.words import PrefixedSegment, SegmentInWords, WordTra
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import service_of
 from dragoman.serving.texts import Client
+from dragoman.text.glossary import Glossary
 
 INSPECTOR_POLICY = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """The inspector's page contains its scripts and styles; the sandbox keeps it away from the page of the server."""
@@ -59,9 +62,10 @@ class _PageRequest:
         except UserError as error:
             raise RequestError(400, str(error)) from error
 
-    async def translate_plainly(self, route: Route) -> str:
-        """The translation without words."""
-        return (await self._service.translate(self._request, route, [self.text], "text", self._client))[0].text
+    async def translate_plainly(self, route: Route, glossary: Glossary) -> str:
+        """The translation without words; a pivot language has other terms."""
+        terms = glossary if len(route) == 1 else None
+        return (await self._service.translate(self._request, route, [self.text], "text", self._client, terms))[0].text
 
 
 async def translate_words(request: Request) -> JSONResponse:
@@ -71,18 +75,19 @@ async def translate_words(request: Request) -> JSONResponse:
     prefixes = parameters["prefixes"] or {}
     if not (isinstance(prefixes, dict) and all(isinstance(prefix, str) for prefix in prefixes.values())):
         raise RequestError(400, "Invalid request: prefixes must be strings by sentence")
+    glossary = _read_glossary(parameters.text("glossary"))
     route, language, confidence = asked.route()
     reply: dict[str, Any] = {"detectedLanguage": {"language": language, "confidence": round(100 * confidence, 1)}}
     if words := _single(route):
         spans = list(find_text_spans(asked.text, route[0].source, route[0].whole_lines))
         sentences = [asked.text[start:end] for start, end in spans]
-        found = await asked.run(
-            words.translate, [PrefixedSegment(sentence, prefix=prefixes.get(sentence, "")) for sentence in sentences]
-        )
+        segments = [PrefixedSegment(sentence, prefix=prefixes.get(sentence, "")) for sentence in sentences]
+        found = await asked.run(words.translate, with_terms(segments, glossary))
         text = join_translations(asked.text, spans, [each.text for each in found])
-        segments = list(_describe(text, spans, found))
-        return JSONResponse({**reply, "translatedText": text, "segments": segments})
-    return JSONResponse({**reply, "translatedText": await asked.translate_plainly(route), "segments": []})
+        return JSONResponse({**reply, "translatedText": text, "segments": list(_describe(text, spans, found))})
+    text = await asked.translate_plainly(route, glossary)
+    _, unused = used_terms(asked.text, glossary.terms, text)
+    return JSONResponse({**reply, "translatedText": text, "segments": [], "problems": list(map(missing_term, unused))})
 
 
 async def replace_word(request: Request) -> JSONResponse:
@@ -107,6 +112,13 @@ async def inspect_sentence(request: Request) -> HTMLResponse:
     return HTMLResponse(page.text, headers={"Content-Security-Policy": INSPECTOR_POLICY, "Cache-Control": "no-store"})
 
 
+def _read_glossary(text: str) -> Glossary:
+    try:
+        return Glossary.parse(text.splitlines(), separator="=")
+    except UserError as error:
+        raise RequestError(400, str(error)) from None
+
+
 def _single(route: Route) -> WordTranslator | None:
     return route[0].words if len(route) == 1 else None
 
@@ -124,5 +136,6 @@ def _describe(text: str, spans: Sequence[tuple[int, int]], found: Sequence[Trans
             "links": [[start + a, start + b, begin + c, begin + d] for a, b, c, d in segment.links],
             "problems": list(segment.problems),
             "confidence": segment.confidence,
+            "terms": [asdict(term) for term in segment.terms],
         }
         begin, last = begin + len(segment.text), end

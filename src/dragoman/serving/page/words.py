@@ -10,6 +10,7 @@ from functools import cached_property
 import torch
 
 from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.terms import missing_term, used_terms
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import Engine, EngineRequest, open_engine
 from dragoman.engines.scoring import score_targets
@@ -65,15 +66,19 @@ class WordTranslator:
 
     def translate(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """The translations of segments with their words and links."""
-        found = list(self._texts.translate_segments([Segment(segment.text) for segment in segments]))
+        found = list(
+            self._texts.translate_segments([Segment(segment.text, terms=segment.terms) for segment in segments])
+        )
         for index, (segment, prefix) in enumerate(_with_prefixes(segments)):
             if prefix and self._is_undivided(segment.text):
                 (translation,) = self._translator.stream([segment.text], [prefix])
-                found[index] = TranslatedSegment(translation.text, problems=tuple(translation.problems))
+                used, unused = used_terms(segment.text, segment.terms, translation.text)
+                problems = (*translation.problems, *map(missing_term, unused))
+                found[index] = TranslatedSegment(translation.text, problems=problems, terms=tuple(used))
         sources, targets = [segment.text for segment in segments], [each.text for each in found]
         links, words = align(self._bundle, sources, targets), self._words(sources, targets)
         return [
-            SegmentInWords(each.text, own_links, each.problems, confidence, words=own_words)
+            SegmentInWords(each.text, own_links, each.problems, confidence, terms=each.terms, words=own_words)
             for each, own_links, (own_words, confidence) in zip(found, links, words, strict=True)
         ]
 

@@ -1,0 +1,133 @@
+"""Translations with the terms of a glossary: a search whose hypotheses must begin with a part that has the term.
+
+Where the term belongs is known from a first translation: in place of the words that translate it (Chatterjee et al.
+2017, section 3). What is before this place is kept, and the search continues after the term. If it continues the term
+itself, for example with an ending, these words are replaced instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from dragoman.documents.marks import Mark, place_marks
+from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.explanation.alignment import align
+from dragoman.text.glossary import FoundTerm, Glossary, Term, capitalize, contains_term
+from dragoman.text.link import Link
+from dragoman.text.masked_text import encode_masked
+from dragoman.text.translation import Translation
+from dragoman.translator import Translator
+
+
+def with_terms(segments: Iterable[Segment], glossary: Glossary | None) -> list[Segment]:
+    """Segments with the terms of a glossary that they contain."""
+    if glossary is None:
+        return list(segments)
+    return [replace(segment, terms=glossary.terms_in(segment.text)) for segment in segments]
+
+
+def used_terms(text: str, terms: Sequence[Term], translation: str) -> tuple[list[Term], list[Term]]:
+    """Which of these terms a text contains: those that its translation uses, and those that it does not."""
+    found = Glossary(terms).terms_in(text) if terms else ()
+    used = [term for term in found if contains_term(translation, term.target)]
+    return used, [term for term in found if term not in used]
+
+
+def missing_term(term: Term) -> str:
+    """The problem of a translation that does not use a term."""
+    return f"missing term: {term.target}"
+
+
+class TermSearch:
+    """Translates segments so that the translations contain their terms.
+
+    Args:
+        translator: The translator.
+    """
+
+    def __init__(self, translator: Translator) -> None:
+        self._translator = translator
+
+    def translate(self, segments: Sequence[Segment]) -> list[Translation]:
+        """The translation of each segment; only those that lack a term are searched again."""
+        texts = [segment.text for segment in segments]
+        translations = self._translator.stream(texts, window=max(1, len(texts)))
+        drafts = [_Draft(segment, translation) for segment, translation in zip(segments, translations, strict=True)]
+        while waiting := [draft for draft in drafts if draft.missing]:
+            self._improve(waiting)
+        return [draft.translation for draft in drafts]
+
+    def _improve(self, drafts: Sequence[_Draft]) -> None:
+        """Put one more term into each translation."""
+        texts = [draft.segment.text for draft in drafts]
+        links = align(self._translator.bundle, texts, [draft.translation.text for draft in drafts])
+        places = [draft.place_term(own_links) for draft, own_links in zip(drafts, links, strict=True)]
+        free = [index for index, place in enumerate(places) if self._can_search(drafts[index], place)]
+        sources, prefixes = [texts[index] for index in free], [places[index].prefix for index in free]
+        found = dict(zip(free, self._translator.stream(sources, prefixes, max(1, len(free))), strict=True))
+        for index, (draft, place) in enumerate(zip(drafts, places, strict=True)):
+            draft.use(place, found.get(index))
+
+    def _can_search(self, draft: _Draft, place: _Place) -> bool:
+        (ids,) = encode_masked(self._translator.bundle.target, [place.prefix])
+        return place.start >= draft.fixed and len(ids) < self._translator.source_limit
+
+
+class _Place(NamedTuple):
+    """Where a translation gets a term: how it begins up to and with the term, and what comes after it now."""
+
+    term: Term
+    start: int
+    prefix: str
+    rest: str
+
+
+@dataclass
+class _Draft:
+    """A translation that may lack terms."""
+
+    segment: Segment
+    translation: Translation
+    fixed: int = 0  # number of characters at the beginning that must not change, because they contain terms
+    tried: set[Term] = field(default_factory=set)
+
+    @property
+    def missing(self) -> list[FoundTerm]:
+        """The first place of each term that the translation lacks and that was not tried."""
+        if not self.segment.terms:
+            return []
+        found = reversed(list(Glossary(self.segment.terms).find(self.segment.text)))
+        first = {each.term: each for each in found if each.term not in self.tried}
+        return [each for each in first.values() if not contains_term(self.translation.text, each.term.target)]
+
+    def place_term(self, links: tuple[Link, ...]) -> _Place:
+        """The first place in the translation that gets a term: that of the words that translate it."""
+        text, missing = self.translation.text, self.missing
+        marks = [Mark(each.start, each.end, number) for number, each in enumerate(missing)]
+        mark = place_marks(marks, self.segment.text, TranslatedSegment(text, links))[0]
+        place = self._place(missing[mark.number].term, mark.start, mark.end)
+        if mark.start < self.fixed and self._loses_term(place):
+            return self._place(place.term, self.fixed, self.fixed)
+        return place
+
+    def _place(self, term: Term, start: int, end: int) -> _Place:
+        before, after = self.translation.text[:start], self.translation.text[end:]
+        begins = not before.strip() and self.translation.text[start : start + 1].isupper()
+        space = " " * (start == end and before[-1:].isalnum())
+        return _Place(term, start, before + space + (capitalize(term.target) if begins else term.target), after)
+
+    def _loses_term(self, place: _Place) -> bool:
+        used, _ = used_terms(self.segment.text, self.segment.terms, self.translation.text)
+        return not all(contains_term(place.prefix + place.rest, term.target) for term in used)
+
+    def use(self, place: _Place, searched: Translation | None) -> None:
+        """Use the translation that a search found, or only replace the words if it did not keep the term."""
+        self.tried.add(place.term)
+        if searched and contains_term(searched.text, place.term.target):
+            self.translation, self.fixed = searched, len(place.prefix)
+            return
+        change = len(place.prefix + place.rest) - len(self.translation.text)
+        self.translation = replace(self.translation, text=place.prefix + place.rest)
+        self.fixed = max(len(place.prefix), self.fixed + change)

@@ -1,0 +1,47 @@
+"""dragoman translate --glossary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+
+
+@pytest.fixture
+def terms(tmp_path: Path) -> Path:
+    path = tmp_path / "terms.tsv"
+    path.write_text("Hund\twater spaniel\n", encoding="utf-8")
+    return path
+
+
+def test_every_kind_of_input_uses_the_glossary(
+    command: Command, finished_run: Path, terms: Path, tmp_path: Path
+) -> None:
+    options = ("translate", finished_run, "--glossary", terms)
+    line = command(*options, "Ein Hund läuft.", "--json").out
+    assert json.loads(line)["terms"] == [{"source": "Hund", "target": "water spaniel"}]
+    html = command(*options, "--format", "html", "<p>Ein <b>Hund</b> läuft.</p>").out
+    document, output = tmp_path / "a.txt", tmp_path / "b.txt"
+    document.write_text("Ein Hund läuft.\n", encoding="utf-8")
+    assert command(*options, "--document", document, "--output", output).code == 0
+    assert command(*options, "Ein Hund läuft.").out == output.read_text("utf-8")
+    for text in (json.loads(line)["text"], html.replace("<b>", "").replace("</b>", ""), output.read_text("utf-8")):
+        assert "water spaniel" in text.lower()
+
+
+def test_a_glossary_of_other_terms_changes_nothing(command: Command, finished_run: Path, terms: Path) -> None:
+    arguments = ("translate", finished_run, "Eine Frau liest.", "--json")
+    assert command(*arguments, "--glossary", terms).out == command(*arguments).out
+
+
+def test_errors_name_the_file(command: Command, finished_run: Path, terms: Path, tmp_path: Path) -> None:
+    outcome = command("translate", finished_run, "a", "--glossary", tmp_path / "missing.tsv")
+    assert (outcome.code, "missing.tsv" in outcome.error) == (2, True)
+    terms.write_text("Hund\tdog\nhund\thound\n", encoding="utf-8")
+    outcome = command("translate", finished_run, "a", "--glossary", terms)
+    assert (outcome.code, "Hund: dog, hound" in outcome.error) == (2, True)
+    outcome = command("translate", finished_run, "a", "--glossary", terms, "--prefixes", terms)
+    assert (outcome.code, "--prefixes" in outcome.error) == (2, True)

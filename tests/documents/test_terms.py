@@ -1,0 +1,95 @@
+"""Terms of a glossary are in the translations, and change nothing where they are already."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import dragoman
+from dragoman.documents.segment import Segment
+from dragoman.documents.terms import TermSearch, used_terms, with_terms
+from dragoman.documents.translate import TextTranslator
+from dragoman.text.glossary import Glossary, Term, contains_term
+from dragoman.translator import Translator
+
+GLOSSARY = Glossary([Term("Hund", "water spaniel"), Term("Hunde", "water spaniels"), Term("Frau", "tall lady")])
+
+
+@pytest.fixture(scope="module")
+def texts(translator: Translator) -> TextTranslator:
+    return TextTranslator(translator)
+
+
+@pytest.fixture(scope="module")
+def sentences(corpus: Path) -> list[str]:
+    return (corpus / "test.de").read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def segments(sentences: list[str]) -> list[Segment]:
+    made = with_terms(map(Segment, [*sentences, "Ein Hund und eine Frau.", "Hund", "Hund Frau Hunde"]), GLOSSARY)
+    assert sum(bool(segment.terms) for segment in made) >= 5
+    return made
+
+
+@pytest.mark.parametrize("engine", ["torch", "cpu", "ctranslate2"])
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_translations_contain_the_terms(
+    finished_run: Path, segments: list[Segment], engine: str, beam_size: int
+) -> None:
+    made = TextTranslator(dragoman.load(finished_run, device="cpu", engine=engine, beam_size=beam_size))
+    plain = made.translate_segments([Segment(segment.text) for segment in segments])
+    for segment, before, after in zip(segments, plain, made.translate_segments(segments), strict=True):
+        assert after.terms == segment.terms
+        assert not any("term" in problem for problem in after.problems)
+        assert all(contains_term(after.text, term.target) for term in segment.terms)
+        if not segment.terms:
+            assert after == before
+
+
+def test_terms_that_a_translation_contains_change_nothing(texts: TextTranslator, sentences: list[str]) -> None:
+    plain = texts.translate_segments(list(map(Segment, sentences)))
+    terms = [
+        (Term(text.split()[-1].strip("."), each.text.split()[1]),) for text, each in zip(sentences, plain, strict=True)
+    ]
+    again = texts.translate_segments([Segment(text, terms=each) for text, each in zip(sentences, terms, strict=True)])
+    assert [each.terms for each in again] == terms
+    assert again == [replace(each, terms=own) for each, own in zip(plain, terms, strict=True)]
+
+
+def test_batches_do_not_matter(texts: TextTranslator, segments: list[Segment]) -> None:
+    together = texts.translate_segments(segments)
+    assert [each.text for each in together] == [texts.translate_segments([one])[0].text for one in segments]
+
+
+def test_terms_that_are_too_long_for_the_search_are_used_too(texts: TextTranslator) -> None:
+    long = Term("Hund", " ".join(["water"] * 200))
+    (found,) = texts.translate_segments([Segment("Ein Hund.", terms=(long,))])
+    assert found.terms == (long,)
+
+
+def test_a_term_that_is_not_used_is_a_problem() -> None:
+    terms = [Term("Hund", "hound"), Term("Frau", "lady"), Term("Katze", "cat")]
+    assert used_terms("Hund und Frau", terms, "A hound and a woman") == (terms[:1], terms[1:2])
+
+
+def test_texts_and_lines_use_the_glossary(translator: Translator, sentences: list[str]) -> None:
+    made = TextTranslator(translator, GLOSSARY)
+    line = "Ein Hund läuft. Eine Frau läuft."
+    (translation,) = made.stream([line])
+    assert made(line) == translation.text
+    assert translation.terms == [Term("Hund", "water spaniel"), Term("Frau", "tall lady")]
+    long = ", ".join([sentence.rstrip(".") for sentence in sentences[:12]] + ["ein Hund."])
+    assert contains_term(made(long), "water spaniel")
+
+
+def test_a_lost_placeholder_is_put_back_with_the_term(translator: Translator) -> None:
+    (found,) = TextTranslator(translator, GLOSSARY).stream(["Ein Hund läuft {name}."])
+    assert "{name}" in found.text
+    assert contains_term(found.text, "water spaniel")
+
+
+def test_without_terms_the_search_is_the_plain_one(translator: Translator, sentences: list[str]) -> None:
+    assert TermSearch(translator).translate(list(map(Segment, sentences))) == list(translator.stream(sentences))

@@ -1,0 +1,119 @@
+"""Glossaries of DeepL's protocol: by the official client, each for its own key, and with a real translator."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import deepl
+import httpx
+import pytest
+from running_server import Running, StartServer
+
+from dragoman.serving.errors import RequestError
+from dragoman.serving.glossaries import GlossaryStore
+from dragoman.serving.models import ModelOptions, load_models
+from dragoman.text.glossary import Glossary, contains_term
+
+ENTRIES = {"Hund": "hound", "kleine Frau": "short lady"}
+
+
+@pytest.fixture
+def client(server: Running) -> Iterator[deepl.DeepLClient]:
+    yield deepl.DeepLClient("any key", server_url=server.url, send_platform_info=False)
+    logging.getLogger("deepl").handlers.clear()
+
+
+def test_the_official_client(client: deepl.DeepLClient, server: Running, tmp_path: Path) -> None:
+    made = client.create_glossary("animals", "DE", "EN-US", ENTRIES)
+    assert (made.name, made.ready, made.entry_count) == ("animals", True, 2)
+    assert (made.source_lang, made.target_lang) == ("DE", "EN")
+    assert client.get_glossary(made.glossary_id).creation_time == made.creation_time
+    assert made.glossary_id in [each.glossary_id for each in client.list_glossaries()]
+    assert client.get_glossary_entries(made) == ENTRIES
+    assert ("de", "en") in [(pair.source_lang, pair.target_lang) for pair in client.get_glossary_languages()]
+
+    texts = ["Ein Hund.", "Eine Katze."]
+    results = client.translate_text(texts, source_lang="DE", target_lang="EN-US", glossary=made)
+    assert isinstance(results, list)
+    assert [each.text for each in results] == ["en[Ein hound.]", "en[Eine Katze.]"]
+    letter, translated = tmp_path / "brief.txt", tmp_path / "letter.txt"
+    letter.write_text("Ein Hund.\n")
+    client.translate_document_from_filepath(letter, translated, source_lang="DE", target_lang="EN-US", glossary=made)
+    assert translated.read_text() == "en[Ein hound.]\n"
+
+    client.delete_glossary(made)
+    with pytest.raises(deepl.GlossaryNotFoundException):
+        client.get_glossary(made.glossary_id)
+    with pytest.raises(deepl.DeepLException, match="Glossary not found"):
+        client.translate_text("Ein Hund.", source_lang="DE", target_lang="EN-US", glossary=made.glossary_id)
+    (plain,) = client.translate_text(["Ein Hund."], source_lang="DE", target_lang="EN-US")  # type: ignore[misc]
+    assert plain.text == "en[Ein Hund.]"
+
+
+def test_csv_and_errors(client: deepl.DeepLClient) -> None:
+    made = client.create_glossary_from_csv("animals", "DE", "EN", 'Hund,"hound, big",de,en\nKatze,cat\n')
+    assert client.get_glossary_entries(made) == {"Hund": "hound, big", "Katze": "cat"}
+    with pytest.raises(deepl.DeepLException, match="Hund: dog, hound"):
+        client.create_glossary("contradiction", "DE", "EN", {"Hund": "dog", "hund": "hound"})
+    with pytest.raises(deepl.DeepLException, match="FR is not supported"):
+        client.create_glossary("French", "FR", "EN", ENTRIES)
+    with pytest.raises(deepl.DeepLException, match="from de to en, and one model"):
+        client.translate_text("Ein Hund.", source_lang="DE", target_lang="ES", glossary=made.glossary_id)
+
+
+def test_the_reply_names_the_used_terms(server: Running) -> None:
+    headers = {"Authorization": "DeepL-Auth-Key k"}
+    body = {"name": "n", "source_lang": "de", "target_lang": "en", "entries_format": "tsv", "entries": "Hund\thound"}
+    made = httpx.post(f"{server.url}/v2/glossaries", json=body, headers=headers)
+    assert made.status_code == 201
+    request = {"text": ["Ein Hund.", "Eine Katze."], "source_lang": "DE", "target_lang": "EN"}
+    chosen = request | {"glossary_id": made.json()["glossary_id"]}
+    first, second = httpx.post(f"{server.url}/v2/translate", json=chosen, headers=headers).json()["translations"]
+    assert first["terms"] == [{"source": "Hund", "target": "hound"}]
+    assert "terms" not in second
+    for path, sent in (("/v2/translate", chosen), ("/v2/glossaries", body)):
+        assert httpx.post(f"{server.url}{path}", json=sent).status_code == 403
+
+
+def test_keys_see_only_their_own_glossaries(start_server: StartServer) -> None:
+    server = start_server(require_keys=True, glossaries=2)
+    alice, bob = (
+        deepl.DeepLClient(server.service.keys.add(name), server_url=server.url, send_platform_info=False)
+        for name in ("alice", "bob")
+    )
+    made = alice.create_glossary("animals", "DE", "EN", ENTRIES)
+    assert bob.list_glossaries() == []
+    for use in (bob.get_glossary, bob.get_glossary_entries, bob.delete_glossary):
+        with pytest.raises(deepl.GlossaryNotFoundException):
+            use(made.glossary_id)
+    bob.create_glossary("animals", "DE", "EN", ENTRIES)
+    with pytest.raises(deepl.DeepLException, match="too many glossaries"):
+        bob.create_glossary("more animals", "DE", "EN", ENTRIES)
+    with pytest.raises(deepl.AuthorizationException):
+        deepl.DeepLClient("wrong", server_url=server.url).list_glossaries()
+    logging.getLogger("deepl").handlers.clear()
+
+
+def test_glossaries_survive_a_restart_and_damage_is_reported(tmp_path: Path) -> None:
+    path, glossary = tmp_path / "state" / "glossaries.sqlite3", Glossary.parse(["Hund\thound"])
+    made = GlossaryStore(path, 10).add("alice", "animals", ("de", "en"), glossary)
+    again = GlossaryStore(path, 10)
+    assert again.all("alice") == [made]
+    assert again.find("alice", made.number).glossary().terms == glossary.terms
+    assert path.stat().st_mode & 0o077 == 0
+    path.write_bytes(b"damaged" * 1000)
+    with pytest.raises(RequestError, match="cannot read"):
+        again.all("alice")
+
+
+def test_a_real_translator_uses_the_terms(finished_run: Path) -> None:
+    from dragoman.documents.segment import Segment
+    from dragoman.documents.terms import with_terms
+
+    (model,) = load_models([finished_run], ModelOptions(engine="ctranslate2", compute_type="int8")).models
+    segments = with_terms([Segment("Ein Hund läuft."), Segment("Ein Mann.")], Glossary.parse(["Hund\twater spaniel"]))
+    with_term, without = model.translate(segments)
+    assert contains_term(with_term.text, "water spaniel")
+    assert [each.terms for each in (with_term, without)] == [segments[0].terms, ()]
