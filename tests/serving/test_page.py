@@ -95,7 +95,8 @@ def test_words_and_links_are_places_in_the_text_and_in_its_translation(real_serv
             assert probability == pytest.approx(expected, abs=1e-3)
             assert 0 <= probability <= 1
         places = {tuple(word[:2]) for word in segment["words"]}
-        assert {tuple(link[2:]) for link in segment["links"]} == places
+        links = {tuple(link[2:]) for link in segment["links"]}
+        assert links and links <= places  # a word without a counterpart has no link
         assert all(segment["source"][0] <= a < b <= segment["source"][1] for a, b, _, _ in segment["links"])
 
 
