@@ -8,7 +8,7 @@ import regex
 
 from dragoman.documents.joining import join_translations
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import has_words, split_sentences
+from dragoman.documents.sentences import has_words, split_paragraph
 
 _MARKER = r"(?:[-*+•‣◦▪–—·>]|\#{1,6}|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)|(?:\d{1,3}\.)+|[a-z]\.)"
 _LINE_START = regex.compile(rf"\s*(?:{_MARKER}\s+(?=\S))*")
@@ -44,11 +44,6 @@ def find_text_spans(text: str, language: str, whole_lines: bool) -> Iterator[tup
         content = match.end() if match else 0
         if not has_words(line[content:]):  # such as "1. 😀": the number is all that the line contains
             content = 0
-        sentences = _whole(line[content:]) if whole_lines else split_sentences(line[content:], language)
-        for start, end in sentences:
+        for start, end in split_paragraph(line[content:], language, whole_lines):
             yield line_start + content + start, line_start + content + end
         line_start += len(line)
-
-
-def _whole(line: str) -> list[tuple[int, int]]:
-    return [(len(line) - len(line.lstrip()), len(line.rstrip()))] if has_words(line) else []

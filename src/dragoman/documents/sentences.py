@@ -14,6 +14,13 @@ ORDINAL_POINTS = {"bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lv", "n
 """Languages that write a point after an ordinal number: no sentence ends in "der 2. Weltkrieg"."""
 
 
+def split_paragraph(text: str, language: str, whole: bool) -> list[tuple[int, int]]:
+    """The start and the end of each text in a paragraph that is translated at once: each sentence, or all of it."""
+    if not whole:
+        return split_sentences(text, language)
+    return [(len(text) - len(text.lstrip()), len(text.rstrip()))] if has_words(text) else []
+
+
 def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
     """The start and the end of each sentence of a paragraph, without the spaces around it.
 
