@@ -114,7 +114,7 @@ class TextTranslator:
         parts = list(dict.fromkeys(part for each in divided.values() for part in each))
         found = dict(zip(parts, self._translate_parts(parts), strict=True))
         joined = {
-            one: self._judge(one, join_parts(one.text, spans[one], [found[part] for part in each]))
+            one: self.judge(one, join_parts(one.text, spans[one], [found[part] for part in each]))
             for one, each in divided.items()
         }
         return [joined[segment] for segment in plain]
@@ -126,7 +126,7 @@ class TextTranslator:
             return found
         return restore_spans(parts, found, self._search.translate, partial(align, self.translator.bundle))
 
-    def _judge(self, segment: Segment, translation: Translation) -> Translation:
+    def judge(self, segment: Segment, translation: Translation) -> Translation:
         """The translation of a segment with its confidence, its terms and all its problems."""
         text = segment.text
         problems = translation.problems if self._masks else check_spans(text, translation.text)

@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
@@ -37,9 +37,9 @@ from dragoman.serving.operations import health, health_live, health_ready, show_
 from dragoman.serving.page.files import show_page
 from dragoman.serving.page.requests import inspect_sentence, replace_word, translate_words
 from dragoman.serving.service import Service
-from dragoman.serving.specification import show_specification
+from dragoman.serving.specification import redirect_to_specification, show_specification
 
-_READ = ["GET", "POST"]
+_GET_OR_POST = ["GET", "POST"]
 ROUTES: Sequence[BaseRoute] = (
     Route("/translate", translate_libretranslate, methods=["POST"]),
     Route("/translate", translate_apertium, methods=["GET"]),
@@ -49,11 +49,11 @@ ROUTES: Sequence[BaseRoute] = (
     Route("/suggest", suggest_translation, methods=["POST"]),
     Route("/translate_file", translate_file, methods=["POST"]),
     Route("/download_file/{token}", download_file, name="download_file"),
-    Route("/json/translate", translate_apertium, methods=_READ),
+    Route("/json/translate", translate_apertium, methods=_GET_OR_POST),
     Route("/listPairs", list_pairs),
     Route("/v2/translate", translate_deepl, methods=["POST"]),
-    Route("/v2/languages", list_languages_deepl, methods=_READ),
-    Route("/v2/usage", show_usage, methods=_READ),
+    Route("/v2/languages", list_languages_deepl, methods=_GET_OR_POST),
+    Route("/v2/usage", show_usage, methods=_GET_OR_POST),
     Route("/v2/glossaries", list_glossaries),
     Route("/v2/glossaries", create_glossary, methods=["POST"]),
     Route("/v2/glossaries/{number}", show_glossary),
@@ -61,14 +61,16 @@ ROUTES: Sequence[BaseRoute] = (
     Route("/v2/glossaries/{number}/entries", list_entries),
     Route("/v2/glossary-language-pairs", list_glossary_pairs),
     Route("/v2/document", upload_document, methods=["POST"]),
-    Route("/v2/document/{number}", document_state, methods=_READ),
-    Route("/v2/document/{number}/result", download_document, methods=_READ),
+    Route("/v2/document/{number}", document_state, methods=_GET_OR_POST),
+    Route("/v2/document/{number}/result", download_document, methods=_GET_OR_POST),
     Route("/", show_page),
+    Route("/", health, methods=["POST"]),  # with which a client in PHP tests the connection
     Route("/page/translate", translate_words, methods=["POST"]),
     Route("/page/alternatives", replace_word, methods=["POST"]),
     Route("/page/inspect", inspect_sentence, methods=["POST"]),
     Route("/page/{name}", show_page),
     Route("/spec", show_specification),
+    Route("/docs", redirect_to_specification),
     Route("/health", health),
     Route("/health/live", health_live),
     Route("/health/ready", health_ready),
@@ -91,8 +93,7 @@ def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> 
         service.scheduler.start()
         on_start()
         yield
-        service.scheduler.close()
-        service.downloads.close()
+        service.close()
 
     app = Starlette(
         routes=ROUTES,
@@ -101,7 +102,12 @@ def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> 
             Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"]),
             Middleware(LimitBodies, settings=service.settings, uploads=UPLOADS),
         ],
-        exception_handlers={RequestError: _refuse, HTTPException: _refuse_by_route, Exception: _fail},
+        exception_handlers={
+            RequestError: _refuse,
+            HTTPException: _refuse_by_route,
+            ClientDisconnect: _leave,
+            Exception: _fail,
+        },
         lifespan=lifespan,
     )
     app.state.service = service
@@ -116,6 +122,11 @@ async def _refuse(request: Request, error: Exception) -> Response:
 async def _refuse_by_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return JSONResponse(_body(request, error.detail), error.status_code, error.headers)
+
+
+async def _leave(request: Request, error: Exception) -> Response:
+    """The client has disconnected while it sent the request: nobody reads this, but it is counted."""
+    return Response(status_code=499)
 
 
 async def _fail(request: Request, error: Exception) -> Response:

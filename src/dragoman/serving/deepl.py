@@ -10,16 +10,18 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.html.tokens import BLOCKS
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.keys import hash_key
+from dragoman.serving.languages import language_name
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
-from dragoman.serving.service import Service, service_of
-from dragoman.serving.texts import Client
+from dragoman.serving.service import Service, service_of, stated_key
+from dragoman.serving.texts import Client, OpenText, open_plain_text
 from dragoman.text.glossary import Glossary
 
-_SCHEME = "DeepL-Auth-Key "
 _NO_LIMIT = 10**12  # characters; clients stop if they have used as many as are allowed
 
 
@@ -32,15 +34,18 @@ async def translate_deepl(request: Request) -> JSONResponse:
         raise RequestError(400, "Parameter 'text' not specified.")
     service.require_size(texts)
     text_format = "html" if parameters.text("tag_handling") else "text"
+    open_text = _open_markup(parameters) if text_format == "html" else open_plain_text
     source = parameters.text("source_lang")
-    detected = [service.language(source) if source else service.detect([text])[0] for text in texts]
+    detected = [
+        service.language(source) if source else (await service.detect([text], text_format))[0] for text in texts
+    ]
     routes = [deepl_route(service, language, parameters) for language in detected]
     glossary = await find_glossary(request, parameters, routes)
     replies: dict[int, dict[str, Any]] = {}
     for route in dict.fromkeys(routes):
         places = [place for place, each in enumerate(routes) if each == route]
         chosen = [texts[place] for place in places]
-        translated = await service.translate(request, route, chosen, text_format, client, glossary)
+        translated = await service.translate(request, route, chosen, open_text, client, glossary)
         for place, result in zip(places, translated, strict=True):
             replies[place] = {
                 "detected_source_language": detected[place].upper(),
@@ -56,6 +61,21 @@ async def translate_deepl(request: Request) -> JSONResponse:
     return JSONResponse({"translations": [replies[place] for place in range(len(texts))]})
 
 
+def _open_markup(parameters: Parameters) -> OpenText:
+    """What splits HTML or XML, with the tags that a client names.
+
+    Raises:
+        RequestError: A tag is named that cannot be kept in a sentence.
+    """
+    ignored, splitting, joining = (
+        frozenset(tag for value in parameters.all(name) for tag in str(value).lower().replace(",", " ").split())
+        for name in ("ignore_tags", "splitting_tags", "non_splitting_tags")
+    )
+    if kept := sorted(joining & BLOCKS):
+        raise RequestError(400, f"Parameter 'non_splitting_tags': {kept[0]} always splits sentences.")
+    return lambda html, model: HtmlText(html, model.source, model.whole_lines, ignored, splitting - joining)
+
+
 async def list_languages_deepl(request: Request) -> JSONResponse:
     """GET or POST /v2/languages."""
     service, parameters = service_of(request), await read_parameters(request)
@@ -63,8 +83,8 @@ async def list_languages_deepl(request: Request) -> JSONResponse:
     models = service.models
     targets = [language for language in models.languages if any(language in models.targets(s) for s in models.sources)]
     if parameters.text("type", "source") == "target":
-        return JSONResponse([{**_named(service, code), "supports_formality": False} for code in targets])
-    return JSONResponse([_named(service, code) for code in models.sources])
+        return JSONResponse([{**_named(code), "supports_formality": False} for code in targets])
+    return JSONResponse([_named(code) for code in models.sources])
 
 
 async def show_usage(request: Request) -> JSONResponse:
@@ -86,9 +106,7 @@ def admit_deepl(service: Service, request: Request, parameters: Parameters) -> C
 
 
 def _read_key(request: Request, parameters: Parameters) -> str:
-    header = request.headers.get("authorization", "")
-    key = header.removeprefix(_SCHEME) if header.startswith(_SCHEME) else parameters.text("auth_key")
-    return key.strip()
+    return stated_key(request) or parameters.text("auth_key").strip()
 
 
 def glossary_owner(request: Request, parameters: Parameters) -> str:
@@ -136,5 +154,5 @@ def deepl_route(service: Service, source: str, parameters: Parameters) -> Route:
     return service.route(source, target)
 
 
-def _named(service: Service, code: str) -> dict[str, Any]:
-    return {"language": code.upper(), "name": service.name(code)}
+def _named(code: str) -> dict[str, Any]:
+    return {"language": code.upper(), "name": language_name(code)}

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import secrets
-from collections.abc import Awaitable
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from dragoman.serving.deepl import admit_deepl, find_glossary
-from dragoman.serving.documents import UploadedDocument
-from dragoman.serving.downloads import LIFETIME, translated_name
+from dragoman.serving.documents import DocumentSlot, Upload, UploadedDocument
+from dragoman.serving.downloads import LIFETIME
 from dragoman.serving.errors import RequestError
 from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import Service, service_of
+from dragoman.serving.uploads import FileRequest, take_slot, translate_upload
 
-_DETECTED_BYTES = 10_000
+_MOST_DOCUMENTS = 10_000  # whose state is remembered
+_LOG = logging.getLogger(__name__)
 
 
 async def upload_document(request: Request) -> JSONResponse:
@@ -30,15 +32,20 @@ async def upload_document(request: Request) -> JSONResponse:
     target = parameters.text("target_lang")
     if not target:
         raise RequestError(400, "Parameter 'target_lang' not specified.")
-    source = parameters.text("source_lang") or service.detect([file.data[:_DETECTED_BYTES].decode(errors="ignore")])[0]
-    route = service.route(source, target)
-    glossary = await find_glossary(request, parameters, [route])
-    name = parameters.text("filename") or file.name
-    work = service.documents.translate(route, file.data, name, client.name, glossary)
-    translation = _store(service, work, translated_name(name, route[-1].target if route else ""))
-    document = UploadedDocument(secrets.token_urlsafe(24), asyncio.create_task(translation))
-    number = secrets.token_hex(16).upper()
+    if len(service.uploads) >= _MOST_DOCUMENTS:
+        raise RequestError(503, "The server stores too many documents; try again later.", 60)
+    named = Upload(parameters.text("filename") or file.name, file.data)
+    source = parameters.text("source_lang")
+    if parameters["glossary_id"] is not None and not source:
+        raise RequestError(400, "A glossary needs the parameter 'source_lang'.")
+    routes = [service.route(source, target)] if source else []
+    asked = FileRequest(named, source, target, client, await find_glossary(request, parameters, routes))
+    slot = take_slot(service, asked)
+    number, document = secrets.token_hex(16).upper(), UploadedDocument(secrets.token_urlsafe(24))
     service.uploads[number] = document
+    task = asyncio.create_task(_translate(service, slot, asked, document))
+    service.tasks.add(task)
+    task.add_done_callback(service.tasks.discard)
     asyncio.get_running_loop().call_later(LIFETIME, service.uploads.pop, number, None)
     return JSONResponse({"document_id": number, "document_key": document.key})
 
@@ -52,16 +59,24 @@ async def document_state(request: Request) -> JSONResponse:
 async def download_document(request: Request) -> Response:
     """GET or POST /v2/document/ID/result."""
     document, service = await _find(request), service_of(request)
-    if not document.task.done():
-        raise RequestError(503, "The document is not translated yet.", 1)
-    if document.task.exception():
+    if document.message:
         raise RequestError(404, "The document could not be translated.")
-    download = service.downloads.get(document.task.result())
+    if not document.token:
+        raise RequestError(503, "The document is not translated yet.", 1)
+    download = service.downloads.get(document.token)
+    document.fetched = True
     return FileResponse(download.path, filename=download.name)
 
 
-async def _store(service: Service, work: Awaitable[bytes], name: str) -> str:
-    return await service.downloads.add(await work, name)
+async def _translate(service: Service, slot: DocumentSlot, asked: FileRequest, document: UploadedDocument) -> None:
+    """Translate, and note only the result: an exception would keep the file in memory."""
+    try:
+        document.token = await translate_upload(service, slot, asked)
+    except RequestError as error:
+        document.message = error.message
+    except Exception:
+        _LOG.exception("a document could not be translated")
+        document.message = "The document could not be translated."
 
 
 async def _find(request: Request) -> UploadedDocument:

@@ -10,7 +10,6 @@ from functools import cached_property
 import torch
 
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.terms import missing_term, used_terms
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import Engine, EngineRequest, open_engine
 from dragoman.engines.scoring import score_targets
@@ -24,6 +23,7 @@ from dragoman.text.masked_text import reserved_ids
 from dragoman.translator import Translator
 
 _ALTERNATIVES = 8
+_TOO_LONG = "is too long for other words: it was translated in parts"
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,12 @@ class WordTranslator:
         for index, (segment, prefix) in enumerate(_with_prefixes(segments)):
             if prefix and self._is_undivided(segment.text):
                 (translation,) = self._translator.stream([segment.text], [prefix])
-                used, unused = used_terms(segment.text, segment.terms, translation.text)
-                problems = (*translation.problems, *map(missing_term, unused))
-                found[index] = TranslatedSegment(translation.text, problems=problems, terms=tuple(used))
+                judged = self._texts.judge(segment, translation)
+                found[index] = TranslatedSegment(
+                    judged.text, (), tuple(judged.problems), judged.confidence, terms=tuple(judged.terms)
+                )
+            elif prefix:
+                found[index] = replace(found[index], problems=(*found[index].problems, _TOO_LONG))
         sources, targets = [segment.text for segment in segments], [each.text for each in found]
         links, words = align(self._bundle, sources, targets), self._words(sources, targets)
         return [
