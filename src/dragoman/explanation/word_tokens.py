@@ -81,7 +81,7 @@ def _token_spans(tokenizer: Tokenizer, chunk: str, ids: Sequence[int]) -> list[S
         if end is not None and end > start:
             spans += [(start, end)] * together
             start, together = end, 0
-    return spans
+    return spans + spans[-1:] * together  # the last tokens may have no characters
 
 
 def _restored(mask: Mask, character: str) -> str:
