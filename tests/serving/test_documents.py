@@ -15,6 +15,7 @@ import pytest
 from detectors import german_or_english
 from running_server import Running, StartServer
 
+from dragoman.documents.formats import open_document
 from dragoman.serving import documents
 
 GERMAN = "Eine Frau liest ein Buch im Park. Ein Hund läuft über die Wiese."
@@ -108,7 +109,6 @@ def test_no_more_files_than_allowed_are_translated_at_once(start_server: StartSe
 
 def test_a_file_whose_thread_still_runs_counts(start_server: StartServer, monkeypatch: pytest.MonkeyPatch) -> None:
     running, gate = start_server(documents=1, document_seconds=0.2), threading.Event()
-    open_document = documents.open_document
 
     def open_slowly(*arguments: Any) -> Any:
         gate.wait(30)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 class CodeEdge(NamedTuple):
     """Where something opens or closes in a sequence; both edges of a pair have the same key."""
 
-    index: int
+    place: int
     key: str
     opens: bool
 

@@ -71,14 +71,14 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
         starts.append(start)
     listed = {line for pair in pairwise(numbered) if _is_list(*pair) for line in pair}
     for each in numbered if primary_language(language) not in ORDINAL_POINTS else listed:
-        starts[each.index] = each.end
+        starts[each.line] = each.end
     return starts
 
 
 class _NumberedLine(NamedTuple):
     """A line that begins with a number; `rank` counts the lines that are not empty, and `end` is after the number."""
 
-    index: int
+    line: int
     rank: int
     number: int
     end: int
