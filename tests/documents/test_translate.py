@@ -77,9 +77,15 @@ def test_long_sentences_are_translated_completely(texts: TextTranslator, sentenc
 def test_lines_of_one_sentence_are_translated_as_before(
     translator: Translator, texts: TextTranslator, sentences: list[str]
 ) -> None:
-    lines = [*sentences, f"  {sentences[0]} ", f"- {sentences[1]}", "Hund", "1. Hund"]
+    lines = [*sentences, "Hund", "1. Hund"]
     assert [each.text for each in texts.stream(lines)] == [each.text for each in translator(lines)]
     assert [each.tokens for each in texts.stream(lines, window=3)] == [each.tokens for each in translator(lines)]
+
+
+def test_bullets_and_spaces_of_a_line_are_kept(texts: TextTranslator, sentences: list[str]) -> None:
+    plain, *others = texts.stream([sentences[0], f"  {sentences[0]} ", f"\t- {sentences[0]}", f"a) {sentences[0]}"])
+    assert [each.text for each in others] == [f"  {plain.text} ", f"\t- {plain.text}", f"a) {plain.text}"]
+    assert [each.tokens for each in others] == [plain.tokens] * 3
 
 
 def test_lines_of_several_sentences_join_their_translations(finished_run: Path, sentences: list[str]) -> None:

@@ -42,6 +42,15 @@ class PlainText:
 def find_text_spans(text: str, language: str, whole_lines: bool) -> Iterator[tuple[int, int]]:
     """The start and the end of each segment of a text; see `PlainText`."""
     lines = text.splitlines(keepends=True)
+    return _find_line_spans(lines, language, whole_lines)
+
+
+def find_spans_of_line(line: str, language: str, whole_lines: bool) -> Iterator[tuple[int, int]]:
+    """The start and the end of each segment of a single line, whose line breaks, if any, are only spaces."""
+    return _find_line_spans([line], language, whole_lines)
+
+
+def _find_line_spans(lines: Sequence[str], language: str, whole_lines: bool) -> Iterator[tuple[int, int]]:
     line_start = 0
     for line, content in zip(lines, _content_starts(lines, language), strict=True):
         if not has_words(line[content:]):  # such as "1. 😀": the number is all that the line contains

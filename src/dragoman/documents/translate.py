@@ -13,9 +13,8 @@ from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_translations
-from dragoman.documents.plain_text import PlainText
+from dragoman.documents.plain_text import PlainText, find_spans_of_line
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
-from dragoman.documents.sentences import has_words, split_sentences
 from dragoman.documents.terms import TermSearch, missing_term, used_terms, with_terms
 from dragoman.evaluation.confidence import read_confidence
 from dragoman.explanation.alignment import align
@@ -92,17 +91,11 @@ class TextTranslator:
         """
         for group in windows(((line, "") for line in lines), window):
             texts = [line for line, _ in group]
-            spans = [self._find_sentences(line) for line in texts]
+            spans = [list(find_spans_of_line(line, self.source_language, self.whole_lines)) for line in texts]
             sentences = [Segment(line[a:b]) for line, each in zip(texts, spans, strict=True) for a, b in each]
             found = iter(self._translate(sentences))
             for line, each in zip(texts, spans, strict=True):
                 yield join_parts(line, each, [next(found) for _ in each])
-
-    def _find_sentences(self, line: str) -> list[tuple[int, int]]:
-        """The start and the end of each sentence of a line; a single one includes the spaces around it."""
-        if not self.whole_lines and len(spans := split_sentences(line, self.source_language)) > 1:
-            return spans
-        return [(0, len(line))] if has_words(line) else []
 
     def _translate(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment; those that are too long are divided."""
