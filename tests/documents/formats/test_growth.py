@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 
 import pytest
-from html_samples import in_capitals
 from office_files import HEAD, W, docx
 from segment_translators import assemble, translate_upper
 
@@ -41,7 +40,7 @@ def write_docx(paragraph: str) -> bytes:
 
 def run_html(html: str) -> None:
     document = HtmlText(html, "de")
-    document.assemble([in_capitals(segment) for segment in document.segments])
+    document.assemble([translate_upper(segment) for segment in document.segments])
 
 
 def run_plain(text: str) -> None:
