@@ -78,7 +78,7 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
         elif label := _LABEL.match(line, start):
             start = label.end()
         starts.append(start)
-    listed = {line for pair in pairwise(numbered) if _is_list(*pair) for line in pair}
+    listed = {each for pair in pairwise(numbered) if _is_list(*pair) for each in pair}
     for each in numbered if primary_language(language) not in ORDINAL_POINTS else listed:
         starts[each.line] = each.end
     return starts
