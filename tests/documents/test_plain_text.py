@@ -45,6 +45,23 @@ def test_layout_is_not_translated() -> None:
     assert upper == text.upper().replace("A)", "a)")
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("de", "z. B. ein Hund läuft.", ["z. B. ein Hund läuft."]),
+        ("de-AT", "d. h. er kommt.", ["d. h. er kommt."]),
+        ("de", "2. Weltkrieg und Folgen", ["2. Weltkrieg und Folgen"]),
+        ("de", "- 1. Mai ist Feiertag.", ["1. Mai ist Feiertag."]),
+        ("de", "1. Auf\n\n1. Ab", ["Auf", "Ab"]),
+        ("de", "1. Auf\nmit Hund\n2. Ab\n\nAm\n1. Mai", ["Auf", "mit Hund", "Ab", "Am", "1. Mai"]),
+        ("de", "a) Auf\n(ii) Ab\n3) Zu", ["Auf", "Ab", "Zu"]),
+        ("en", "2. Open it\ne. g. now", ["Open it", "e. g. now"]),
+    ],
+)
+def test_words_are_no_markers_of_lists(language: str, text: str, expected: list[str]) -> None:
+    assert segments(text, language) == expected
+
+
 @pytest.mark.parametrize("text", ["", " \n\t", "😀🎉", "…!?", "- \n* "])
 def test_texts_without_words_have_no_segment(text: str) -> None:
     document = PlainText(text, "de")

@@ -20,6 +20,7 @@ def split(text: str, language: str) -> list[str]:
         ("de", ["Das ist z. B. Dr. Müller.", "Er kam am 3. Mai, ca. um 5.30 Uhr.", "„Ja.“", "Sie ging!"]),
         ("de", ["Der 2. Weltkrieg endete 1945.", "Das 20. Jahrhundert auch, vgl. Abb. 3."]),
         ("de-AT", ["Prof. Dr. h.c. Meier zahlt 1.500,50 Euro.", "Version 1.2.3 ist da."]),
+        ("de_CH", ["Nr. 3 bzw. Prof. Meier kommt.", "Ja."]),
         ("en", ["Dr. J. K. Smith went to Washington, D.C. on Jan. 5, 2020.", "He paid $3.50.", "Really?"]),
         (
             "en",

@@ -20,7 +20,7 @@ def write_html(translator: Translator, chosen: TranslateInput, file: IO[str]) ->
 
     texts, faulty = TextTranslator(translator), 0
     for html in chosen.read_documents():
-        document = HtmlText(html, texts.source_language)
+        document = HtmlText(html, texts.source_language, texts.whole_lines)
         translations = texts.translate_segments(document.segments)
         faulty += sum(bool(each.problems) for each in translations)
         file.write(document.assemble(translations) + "\n" * bool(chosen.texts))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import regex
 
@@ -39,18 +40,21 @@ def _divide(text: str, start: int, end: int, fits: Callable[[str], bool]) -> Ite
 def _best_cut(text: str) -> Cut | None:
     """The cut nearest to the middle among those of the best kind; None for a single character."""
     spans = [(span.start, span.end) for span in find_spans(text)]
-    characters = [(match.end(), match.end()) for match in _CHARACTER.finditer(text)][:-1]
+    for pattern, share in ((_AFTER_SENTENCE, MIN_SHARE), (_AFTER_CLAUSE, MIN_SHARE), (_SPACE, 0)):
+        cuts = (match.span() for match in pattern.finditer(text))
+        if cut := _nearest_cut(text, cuts, spans, share):
+            return cut
+    characters = [(match.end(), match.end()) for match in _CHARACTER.finditer(text)]
+    return _nearest_cut(text, characters, spans) or _nearest_cut(text, characters, ())
 
-    def outside(cuts: list[Cut]) -> list[Cut]:
-        return [cut for cut in cuts if cut[0] > 0 and not any(a < cut[1] and cut[0] < b for a, b in spans)]
 
-    def at(pattern: regex.Pattern[str], central: bool = False) -> list[Cut]:
-        margin = MIN_SHARE * len(text) if central else 0
-        found = [match.span() for match in pattern.finditer(text)]
-        return outside([cut for cut in found if margin <= cut[0] <= len(text) - margin])
+def _nearest_cut(text: str, cuts: Iterable[Cut], spans: Sequence[tuple[int, int]], share: float = 0) -> Cut | None:
+    """The cut outside of spans that is nearest to the middle, if both parts have a share of the text."""
 
-    kinds = at(_AFTER_SENTENCE, central=True), at(_AFTER_CLAUSE, central=True), at(_SPACE), outside(characters)
-    for cuts in (*kinds, characters):
-        if cuts:
-            return min(cuts, key=lambda cut: abs(sum(cut) - len(text)))
-    return None
+    def is_outside(cut: Cut) -> bool:
+        index = bisect_left(spans, (cut[1],)) - 1  # the last span that begins before the end of the cut
+        return index < 0 or spans[index][1] <= cut[0]
+
+    margin = share * len(text)
+    possible = [cut for cut in cuts if margin < cut[0] < len(text) - margin and is_outside(cut)]
+    return min(possible, key=lambda cut: abs(sum(cut) - len(text)), default=None)

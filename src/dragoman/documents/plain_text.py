@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import regex
 
 from dragoman.documents.joining import join_translations
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import has_words, split_sentences
+from dragoman.documents.sentences import ORDINAL_POINTS, has_words, primary_language, split_paragraph
 
-_MARKER = r"(?:[-*+•‣◦▪–—·>]|\#{1,6}|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)|(?:\d{1,3}\.)+|[a-z]\.)"
-_LINE_START = regex.compile(rf"\s*(?:{_MARKER}\s+(?=\S))*")
+_BULLETS = regex.compile(r"\s*(?:(?:[-*+•‣◦▪–—·>]|\#{1,6})\s+(?=\S))*")
+_LABEL = regex.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)\s+(?=\S)")
+_NUMBER = regex.compile(r"(?:\d{1,3}\.)*(\d{1,3})\.\s+(?=\S)")
 
 
 class PlainText:
@@ -38,17 +41,48 @@ class PlainText:
 
 def find_text_spans(text: str, language: str, whole_lines: bool) -> Iterator[tuple[int, int]]:
     """The start and the end of each segment of a text; see `PlainText`."""
+    lines = text.splitlines(keepends=True)
     line_start = 0
-    for line in text.splitlines(keepends=True):
-        match = _LINE_START.match(line)
-        content = match.end() if match else 0
+    for line, content in zip(lines, _content_starts(lines, language), strict=True):
         if not has_words(line[content:]):  # such as "1. 😀": the number is all that the line contains
             content = 0
-        sentences = _whole(line[content:]) if whole_lines else split_sentences(line[content:], language)
-        for start, end in sentences:
+        for start, end in split_paragraph(line[content:], language, whole_lines):
             yield line_start + content + start, line_start + content + end
         line_start += len(line)
 
 
-def _whole(line: str) -> list[tuple[int, int]]:
-    return [(len(line) - len(line.lstrip()), len(line.rstrip()))] if has_words(line) else []
+def _content_starts(lines: Sequence[str], language: str) -> list[int]:
+    """Where the text of each line begins, after its indentation, bullets, and number or letter.
+
+    In languages that write a point after an ordinal number, "2." may be one. It is the number of a list if it follows
+    the number of another line, or if the line before or after it has a number too.
+    """
+    starts: list[int] = []
+    numbered: list[_NumberedLine] = []
+    rank = 0
+    for index, line in enumerate(lines):
+        bullets = _BULLETS.match(line)
+        start = bullets.end() if bullets else 0
+        rank += bool(line.strip())
+        if number := _NUMBER.match(line, start):
+            numbered.append(_NumberedLine(index, rank, int(number[1]), number.end()))
+        elif label := _LABEL.match(line, start):
+            start = label.end()
+        starts.append(start)
+    listed = {line for pair in pairwise(numbered) if _is_list(*pair) for line in pair}
+    for each in numbered if primary_language(language) not in ORDINAL_POINTS else listed:
+        starts[each.index] = each.end
+    return starts
+
+
+class _NumberedLine(NamedTuple):
+    """A line that begins with a number; `rank` counts the lines that are not empty, and `end` is after the number."""
+
+    index: int
+    rank: int
+    number: int
+    end: int
+
+
+def _is_list(first: _NumberedLine, second: _NumberedLine) -> bool:
+    return second.rank == first.rank + 1 or second.number == first.number + 1

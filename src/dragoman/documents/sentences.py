@@ -9,9 +9,17 @@ import regex
 from dragoman.text.normalization import replace_surrogates
 from dragoman.text.placeholders import find_spans
 
-_ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,})\.\s*$")
+_ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
+_LONGEST_ORDINAL = 10  # with the character before it
 ORDINAL_POINTS = {"bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lv", "no", "nb", "pl", "sk", "sl", "sr", "tr"}
 """Languages that write a point after an ordinal number: no sentence ends in "der 2. Weltkrieg"."""
+
+
+def split_paragraph(text: str, language: str, whole: bool) -> list[tuple[int, int]]:
+    """The start and the end of each text in a paragraph that is translated at once: each sentence, or all of it."""
+    if not whole:
+        return split_sentences(text, language)
+    return [(len(text) - len(text.lstrip()), len(text.rstrip()))] if has_words(text) else []
 
 
 def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
@@ -28,6 +36,11 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
     return spans
 
 
+def primary_language(language: str) -> str:
+    """The code of a language without its region or script: "de" for "de-AT"."""
+    return regex.split("[-_]", language)[0].lower()
+
+
 def has_words(text: str) -> bool:
     """Whether a text contains a letter or a number, so that there is something to translate."""
     return any(map(str.isalnum, text))
@@ -37,21 +50,27 @@ def _joined_boundaries(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Start and end of each sentence; those that were split in the middle are joined again."""
     from sentencex import get_sentence_boundaries
 
-    # The library cannot read lone surrogates.
-    found = get_sentence_boundaries(language, replace_surrogates(text))
-    primary = regex.split("[-_]", language)[0].lower()
-    inside = [(span.start, span.end) for span in find_spans(text)] if len(found) > 1 else []
-    start = 0
+    # The library knows no regions such as de-AT, and cannot read lone surrogates.
+    primary = primary_language(language)
+    found = get_sentence_boundaries(primary, replace_surrogates(text))
+    spans = list(find_spans(text)) if len(found) > 1 else []
+    start = last = index = 0
+    has_upper = has_lower = False
     for end in [sentence["end_index"] for sentence in found[:-1]]:
-        ordinal = primary in ORDINAL_POINTS and _ORDINAL.search(text, start, end)
-        divided = any(first < end < last for first, last in inside)
-        if not (ordinal or divided or _continues(text, start, end)):
+        while index < len(spans) and spans[index].end <= end:
+            index += 1
+        divided = index < len(spans) and spans[index].start < end
+        piece = text[last:end]
+        has_upper, has_lower = has_upper or piece != piece.lower(), has_lower or piece != piece.upper()
+        # The next letter is in lower case, as in "“No!” she said", in a text that is not all in lower case.
+        continues = text[end : end + 1].islower() and (has_upper or not has_lower)
+        if not (divided or continues or (primary in ORDINAL_POINTS and _ends_in_ordinal(piece))):
             yield start, end
-            start = end
+            start, has_upper, has_lower = end, False, False
+        last = end
     if start < len(text):
         yield start, len(text)
 
 
-def _continues(text: str, start: int, end: int) -> bool:
-    """Whether the next letter is in lower case, as in "“No!” she said", in a text that is not all in lower case."""
-    return text[end : end + 1].islower() and not text[start:end].islower()
+def _ends_in_ordinal(text: str) -> bool:
+    return bool(_ORDINAL.search(text.rstrip()[-_LONGEST_ORDINAL:]))

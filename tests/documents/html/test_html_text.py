@@ -128,6 +128,39 @@ def test_only_segments_with_tags_inside_are_aligned() -> None:
 
 
 @pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ('Klick <i class="icon"></i> hier jetzt', 'KLICK <i class="icon"></i> HIER JETZT'),
+        ('Klick<i class="icon"></i> hier', 'KLICK<i class="icon"></i> HIER'),
+        ('Klick <a href="u"><i></i></a> hier', 'KLICK <a href="u"><i></i></a> HIER'),
+        ("Da <img><img> hier", "DA <img><img> HIER"),
+        ("Da <b><img></b> hier", "DA <b><img></b> HIER"),
+        ("Da <b> hier</b> so", "DA <b>HIER</b> SO"),
+        ("Wert &#123;1} und <code>x</code> hier", "WERT {1} UND <code>x</code> HIER"),
+        ("Wert {<b>1</b>} und <code>x</code> hier", "WERT {<b>1</b>} UND <code>x</code> HIER"),
+    ],
+)
+def test_elements_without_text_and_placeholders_stay_at_their_places(html: str, expected: str) -> None:
+    assert translate(html, in_capitals) == expected
+
+
+def test_more_elements_can_be_untouched_or_end_sentences() -> None:
+    html = 'Hallo <x id="3"></x> <Y>Ein <b>Hund</b></Y> und <x/> Welt <z>Katze</z>'
+    document = HtmlText(html, "de", untouched=frozenset({"x", "y"}), blocks=frozenset({"Z"}))
+    assert [segment.text for segment in document.segments] == ["Hallo {1} {2} und {3} Welt", "Katze"]
+    words = document.assemble([in_capitals(segment) for segment in document.segments])
+    assert words == 'HALLO <x id="3"></x> <Y>Ein <b>Hund</b></Y> UND <x/> WELT <z>KATZE</z>'
+    assert len(HtmlText(html, "de").segments) == 1
+
+
+def test_whole_paragraphs_keep_their_sentences_together() -> None:
+    html = '<p title="Eins. Zwei.">Ein <b>Hund. Er</b> bellt. </p>Ja. Nein.'
+    expected = ["Eins. Zwei.", "Ein Hund. Er bellt.", "Ja. Nein."]
+    assert [segment.text for segment in HtmlText(html, "de", whole_lines=True).segments] == expected
+    assert len(HtmlText(html, "de").segments) == 6
+
+
+@pytest.mark.parametrize(
     "part", ["<b>a ", "<code>", "</b>", "<b>a</b> ", "&amp;", "<p>a. ", "a. ", "<br>", "<", "<!--", "<a title='x'>"]
 )
 def test_time_is_proportional_to_length(part: str) -> None:

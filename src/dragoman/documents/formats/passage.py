@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from dragoman.documents.formats.items import Item, Part, is_translatable, plain_text, raw_parts
 from dragoman.documents.formats.mark_tree import MarkTree
-from dragoman.documents.formats.placeholder_names import name_words
+from dragoman.documents.formats.named_items import name_words
 from dragoman.documents.joining import join_translations
 from dragoman.documents.marks import Mark, place_marks
+from dragoman.documents.placeholder_names import find_names, outside_names
 from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment
 
@@ -68,12 +69,13 @@ class Passage:
         if all(new.text == segment.text for new, segment in zip(translations, self.segments, strict=True)):
             return nested(list(raw_parts(self._items)))
         text = join_translations(self._text, self._spans, [each.text for each in translations])
-        names = {node.mark.number: node.name for node in self._tree.nodes if node.name and node.name in text}
-        spans = [(text.index(name), text.index(name) + len(name)) for name in names.values()]
+        names = {node.name: node.mark.number for node in self._tree.nodes if node.name}
+        found = find_names(text, names)
+        kept, spans = {names[name] for name in found}, list(found.values())
         marks = {
-            number: mark._replace(start=_outside(mark.start, spans), end=_outside(mark.end, spans))
+            number: outside_names(mark, spans)
             for number, mark in self._place(text, translations).items()
-            if number not in names
+            if number not in kept
         }
         return self._writing.finish(self._tree.write(text, marks, self._writing.encode, nested), self.original)
 
@@ -124,8 +126,3 @@ def _clip(marks: Sequence[Mark], start: int, end: int) -> tuple[list[Mark], list
 def _moved(marks: Sequence[Mark], offset: int) -> Iterator[Mark]:
     for mark in marks:
         yield mark._replace(start=mark.start + offset, end=mark.end + offset)
-
-
-def _outside(position: int, spans: Sequence[tuple[int, int]]) -> int:
-    """The position, or the end of the placeholder that it is inside of."""
-    return next((end for start, end in spans if start < position < end), position)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import partial
 
 from dragoman.documents.html.runs import read_runs
 from dragoman.documents.html.segments import AttributeSegment, SentenceSegment, read_attribute, read_sentences
 from dragoman.documents.html.tokens import Attribute, HtmlToken, read_tokens
 from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.sentences import split_paragraph
 
 TRANSLATED_ATTRIBUTES = frozenset(("alt", "title", "placeholder", "aria-label"))
 
@@ -23,18 +25,29 @@ class HtmlText:
     Args:
         html: A document or a fragment.
         language: The language of the text.
+        whole_lines: Do not split paragraphs, for translators that were trained with several sentences per line.
+        untouched: Names of elements that are also copied with all of their content.
+        blocks: Names of elements that also end a sentence.
     """
 
-    def __init__(self, html: str, language: str) -> None:
+    def __init__(
+        self,
+        html: str,
+        language: str,
+        whole_lines: bool = False,
+        untouched: frozenset[str] = frozenset(),
+        blocks: frozenset[str] = frozenset(),
+    ) -> None:
         self._html = html
-        tokens = read_tokens(html)
-        sentences = [each for run in read_runs(html, tokens) for each in read_sentences(run, language)]
+        tokens = read_tokens(html, frozenset(map(str.lower, untouched)), frozenset(map(str.lower, blocks)))
+        split = partial(split_paragraph, language=language, whole=whole_lines)
+        sentences = [each for run in read_runs(html, tokens) for each in read_sentences(run, split)]
         attributes = [
             each
             for token in tokens
             for attribute in token.attributes
             if _is_translated(html, token, attribute)
-            for each in read_attribute(html, attribute, language)
+            for each in read_attribute(html, attribute, split)
         ]
         self._parts: list[SentenceSegment | AttributeSegment] = sorted(
             [*sentences, *attributes], key=lambda part: (part.start, -part.end)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import unescape
-from itertools import count, islice
 
 from dragoman.documents.html.tokens import HtmlToken
+from dragoman.documents.placeholder_names import new_names
 
 _ATOM = re.compile(
     r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)"  # as in html.unescape
     r"|(?P<space>[ \t\n\r\f]+)|[^& \t\n\r\f]"
     r"|&"
 )
-
-PLACEHOLDER = re.compile(r"\{\d+\}")
 
 
 @dataclass
@@ -31,6 +29,7 @@ class Run:
         tokens: The tags and other parts in the run.
         places: The place of each token in the text.
         placeholders: The placeholder of each untouched part, by the index of its token.
+        spaced: The indices of visible tokens, such as pictures, with a space on both sides. The text has only one.
     """
 
     parts: list[str] = field(default_factory=list)
@@ -39,6 +38,9 @@ class Run:
     tokens: list[HtmlToken] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     placeholders: dict[int, str] = field(default_factory=dict)
+    spaced: set[int] = field(default_factory=set)
+    _visible: int | None = None
+    """The index of the last visible token, if no text follows it."""
 
     @cached_property
     def text(self) -> str:
@@ -51,6 +53,9 @@ class Run:
             text = " " if match["space"] else unescape(match[0])
             if text != " " or not (self.parts and self.parts[-1] == " "):
                 self._append(text, match.start(), match.end())
+            elif self._visible is not None:
+                self.spaced.add(self._visible)
+                self._visible = None
 
     def add_token(self, token: HtmlToken) -> None:
         """Append a tag or another part that has no text."""
@@ -58,6 +63,8 @@ class Run:
         self.places.append(len(self.starts))
         if token.name == "br":
             self._append(" ", token.start, token.end)
+        elif token.kind == "void":
+            self._visible = len(self.tokens) - 1
 
     def add_placeholder(self, token: HtmlToken, name: str) -> None:
         """Append an untouched part."""
@@ -69,15 +76,16 @@ class Run:
         self.parts.append(text)
         self.starts += [start] * len(text)
         self.ends += [end] * len(text)
+        self._visible = None
 
 
 def read_runs(html: str, tokens: Sequence[HtmlToken]) -> Iterator[Run]:
     """The runs of a document, in order."""
-    used = set(PLACEHOLDER.findall(html))
-    names = (name for number in count(1) if (name := f"{{{number}}}") not in used)
+    texts = [unescape(html[token.start : token.end]) if token.kind == "text" else "" for token in tokens]
+    names, sentence_ends = new_names("".join(texts)), _find_sentence_ends(tokens, texts)
     run, preformatted = Run(), False
     for index, token in enumerate(tokens):
-        if token.kind == "block" or (token.name == "br" and not _continues(html, islice(tokens, index + 1, None))):
+        if token.kind == "block" or index in sentence_ends:
             yield run
             run = Run()
             if token.name == "pre":
@@ -97,10 +105,13 @@ def read_runs(html: str, tokens: Sequence[HtmlToken]) -> Iterator[Run]:
     yield run
 
 
-def _continues(html: str, tokens: Iterable[HtmlToken]) -> bool:
-    """Whether the text after a line break continues a sentence: whether it begins with a lower-case letter."""
-    for token in tokens:
-        text = unescape(html[token.start : token.end]).strip() if token.kind == "text" else ""
-        if text or token.kind == "block" or token.name == "br":
-            return text[:1].islower()
-    return False
+def _find_sentence_ends(tokens: Sequence[HtmlToken], texts: Sequence[str]) -> set[int]:
+    """The indices of the line breaks that end a sentence: those before text that begins with no lower-case letter."""
+    ends, continues = set(), False
+    for index in range(len(tokens) - 1, -1, -1):
+        if tokens[index].name == "br" and not continues:
+            ends.add(index)
+        text = texts[index].strip()
+        if text or tokens[index].kind == "block" or tokens[index].name == "br":
+            continues = text[:1].islower()
+    return ends

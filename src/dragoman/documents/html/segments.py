@@ -8,15 +8,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from re import Match
 
-from dragoman.documents.html.runs import PLACEHOLDER, Run
+from dragoman.documents.html.runs import Run
 from dragoman.documents.html.tokens import Attribute, HtmlToken
 from dragoman.documents.marks import Edge, Mark, interleave, place_marks
+from dragoman.documents.placeholder_names import PLACEHOLDER, find_names, outside_names
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import split_sentences
+from dragoman.documents.sentences import has_words
 
 Raw = Callable[[int, int], str]
 """The document between two places, with translated attributes."""
+
+Split = Callable[[str], list[tuple[int, int]]]
+"""The start and the end of each segment of a text."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class SentenceSegment:
         closings: The index of the closing tag of each opening tag that has one, in `tokens`.
         marks: The place of each opening or single token; its number is the index in `tokens`.
         placeholders: The untouched part of each placeholder in the text, as its index in `tokens`.
+        spaced: The indices of tokens such as pictures that are followed by a space which the text does not contain.
     """
 
     start: int
@@ -42,6 +48,7 @@ class SentenceSegment:
     closings: dict[int, int] = field(default_factory=dict)
     marks: Sequence[Mark] = ()
     placeholders: dict[str, int] = field(default_factory=dict)
+    spaced: frozenset[int] = frozenset()
 
     @property
     def segment(self) -> Segment:
@@ -52,27 +59,29 @@ class SentenceSegment:
         """The translation with the tags."""
         if translated.text == self.text:
             return raw(self.start, self.end)
-        kept = {number: name for name, number in self.placeholders.items() if name in translated.text}
+        found = find_names(translated.text, self.placeholders)
+        kept = {self.placeholders[name] for name in found}
         marks = place_marks([mark for mark in self.marks if mark.number not in kept], self.text, translated)
+        words = {name: raw(*self._span(self.placeholders[name])) for name in found}
+
+        def replace_name(match: Match[str]) -> str:
+            return words.pop(match[0], "") if match[0] in found else match[0]
+
+        spans = list(found.values())
         parts = [
-            self._tag(part, raw) if isinstance(part, Edge) else escape(part, quote=False)
-            for part in interleave(translated.text, marks)
+            self._tag(part, raw) if isinstance(part, Edge) else PLACEHOLDER.sub(replace_name, escape(part, quote=False))
+            for part in interleave(translated.text, [outside_names(mark, spans) for mark in marks])
         ]
-        text = "".join(parts)
-        for number, name in kept.items():
-            before, after = text.split(name, 1)
-            text = before + raw(self.tokens[number].start, self.tokens[number].end) + after.replace(name, "")
-        return " " * self.space_before + text + " " * self.space_after
+        return " " * self.space_before + "".join(parts) + " " * self.space_after
 
     def _tag(self, edge: Edge, raw: Raw) -> str:
         index = edge.number if edge.opens else self.closings.get(edge.number)
         if index is None:
             return ""
-        token = self.tokens[index]
-        around = raw(token.start - 1, token.start) + raw(token.end, token.end + 1)
-        is_visible = token.kind in ("void", "untouched")  # such as an icon between two words
-        spaced = is_visible and len(around) == 2 and around.isspace()
-        return raw(token.start, token.end) + " " * spaced
+        return raw(*self._span(index)) + " " * (index in self.spaced)
+
+    def _span(self, index: int) -> tuple[int, int]:
+        return self.tokens[index].start, self.tokens[index].end
 
 
 @dataclass(frozen=True)
@@ -101,32 +110,28 @@ class AttributeSegment:
         return escaped if self.quote else f'"{escaped}"'
 
 
-def read_attribute(html: str, attribute: Attribute, language: str) -> Iterator[AttributeSegment]:
+def read_attribute(html: str, attribute: Attribute, split: Split) -> Iterator[AttributeSegment]:
     """The sentences in the value of an attribute; a value without quotation marks is one segment."""
     quote = html[attribute.start] if html[attribute.start] in "\"'" else ""
     run = Run()
     run.add_text(html, attribute.start + len(quote), attribute.end - len(quote))
-    if not quote and any(map(str.isalnum, run.text)):
+    if not quote and has_words(run.text):
         yield AttributeSegment(attribute.start, attribute.end, run.text, quote)
     elif quote:
-        for start, end in split_sentences(run.text, language):
+        for start, end in split(run.text):
             yield AttributeSegment(run.starts[start], run.ends[end - 1], run.text[start:end], quote)
 
 
-def read_sentences(run: Run, language: str) -> Iterator[SentenceSegment]:
+def read_sentences(run: Run, split: Split) -> Iterator[SentenceSegment]:
     """The sentences of a run with the tags in them; tags around whole sentences are not part of them."""
     pairs = _find_pairs(run.tokens)
-    spans = [span for span in split_sentences(run.text, language) if _has_words(run.text[slice(*span)])]
+    spans = [span for span in split(run.text) if has_words(PLACEHOLDER.sub("", run.text[slice(*span)]))]
     before = 0  # the end of the last sentence in the document
     for index, (start, end) in enumerate(spans):
         after = run.starts[spans[index + 1][0]] if index + 1 < len(spans) else math.inf
         sentence = _read_sentence(run, pairs, (start, end), (before, after))
         before = sentence.end
         yield sentence
-
-
-def _has_words(text: str) -> bool:
-    return any(map(str.isalnum, PLACEHOLDER.sub("", text)))
 
 
 def _find_pairs(tokens: Sequence[HtmlToken]) -> dict[int, int]:
@@ -162,10 +167,13 @@ def _read_sentence(
     window = range(*(bisect_left(run.tokens, limit, key=lambda token: token.start) for limit in limits))
     start, end = first, last
     for opening in window:
-        a, b = run.tokens[opening].start, pairs.get(opening, -1)
-        if b in window and run.tokens[b].start > first and a < last:
-            inside = run.tokens[b].start < last
-            start, end = (min(start, a), end) if inside else (start, max(end, run.tokens[b].end) if a >= first else end)
+        if (closing := pairs.get(opening)) not in window:
+            continue
+        opens, closes = run.tokens[opening], run.tokens[closing]
+        if opens.start < last and first < closes.start < last:
+            start = min(start, opens.start)
+        elif first <= opens.start < last:
+            end = max(end, closes.end)
     chosen = [index for index in window if start <= run.tokens[index].start < end]
     numbers = {index: number for number, index in enumerate(chosen)}
     closings = {numbers[index]: numbers[pairs[index]] for index in chosen if pairs.get(index) in numbers}
@@ -180,7 +188,14 @@ def _read_sentence(
         closings=closings,
         marks=list(_read_marks(places, closings)),
         placeholders={run.placeholders[index]: numbers[index] for index in chosen if index in run.placeholders},
+        spaced=frozenset(numbers[index] for index in chosen if index in run.spaced or _is_spaced_word(run, index)),
     )
+
+
+def _is_spaced_word(run: Run, index: int) -> bool:
+    """Whether a token has a placeholder, with a space on both sides."""
+    start, end = run.places[index], run.places[index] + len(run.placeholders.get(index, ""))
+    return index in run.placeholders and f" {run.placeholders[index]} " == run.text[max(0, start - 1) : end + 1]
 
 
 def _read_marks(places: Sequence[int], closings: dict[int, int]) -> Iterator[Mark]:

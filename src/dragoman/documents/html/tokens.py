@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from typing import Literal
@@ -79,33 +79,54 @@ class HtmlToken:
     attributes: tuple[Attribute, ...] = ()
 
 
-def read_tokens(html: str) -> list[HtmlToken]:
-    """The tokens of a document; together they are the whole document, also if it is invalid or cut in the middle."""
+def read_tokens(
+    html: str, untouched: frozenset[str] = frozenset(), blocks: frozenset[str] = frozenset()
+) -> list[HtmlToken]:
+    """The tokens of a document; together they are the whole document, also if it is invalid or cut in the middle.
+
+    Args:
+        html: The document.
+        untouched: Names of elements that are copied like those in `UNTOUCHED`.
+        blocks: Names of elements that end a sentence like those in `BLOCKS`.
+    """
     cut = _CUT.search(html, html.rfind(">") + 1)
     end = cut.start() if cut else len(html)
-    tokens = list(_join_untouched(html, list(_Reader(html[:end]).tokens)))
+    tokens = _join_empty(_join_untouched(html, list(_Reader(html[:end], BLOCKS | blocks).tokens), untouched))
     return [*tokens, HtmlToken("invisible", end, len(html))] if cut else tokens
 
 
-def _join_untouched(html: str, tokens: Sequence[HtmlToken]) -> Iterator[HtmlToken]:
-    """The tokens with one token for each element that is not translated."""
+def _join_empty(tokens: Iterable[HtmlToken]) -> list[HtmlToken]:
+    """The tokens with one void token for each inline element without text, such as an icon."""
+    joined: list[HtmlToken] = []
+    for token in tokens:
+        joined.append(token)
+        inside = len(joined) > 2 and joined[-2].kind == "void" and joined[-2].name != "br"
+        element = joined[-3:] if inside else joined[-2:]
+        if token.kind == "closing" and element[0].kind == "opening" and element[0].name == token.name:
+            attributes = tuple(attribute for each in element for attribute in each.attributes)
+            joined[-len(element) :] = [HtmlToken("void", element[0].start, token.end, token.name, attributes)]
+    return joined
+
+
+def _join_untouched(html: str, tokens: Sequence[HtmlToken], names: frozenset[str]) -> Iterator[HtmlToken]:
+    """The tokens with one token for each element that is not translated, also for those with these names."""
+    names |= UNTOUCHED
     closings, index = _find_closings(html, tokens), 0
     while index < len(tokens):
         token = tokens[index]
         invisible = token.name in INVISIBLE
-        if not (token.attributes or token.name) or not (
-            invisible or token.name in UNTOUCHED or _is_excluded(html, token)
-        ):
+        if not (token.attributes or token.name) or not (invisible or token.name in names or _is_excluded(html, token)):
             yield token
         elif token.kind == "void" or token.name in VOID:
-            yield replace(token, attributes=())
+            is_word = token.kind == "void" and token.name in names
+            yield HtmlToken("untouched", token.start, token.end) if is_word else replace(token, attributes=())
         elif token.kind == "closing" or html.startswith("</", token.start):
             yield token
         else:
             last = closings.get(index)
             if last is None:
                 last = _end_of_unclosed(tokens, index)
-            kind: TokenKind = "invisible" if invisible else "block" if token.name in BLOCKS else "untouched"
+            kind: TokenKind = "invisible" if invisible else "block" if token.kind == "block" else "untouched"
             yield HtmlToken(kind, token.start, tokens[last].end)
             index = last
         index += 1
@@ -140,9 +161,9 @@ def _is_excluded(html: str, token: HtmlToken) -> bool:
 class _Reader(HTMLParser):
     """Reads tokens; what the parser passes to no method belongs to the token before it."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, html: str, blocks: frozenset[str]) -> None:
         super().__init__(convert_charrefs=False)
-        self._html = html
+        self._html, self._blocks = html, blocks
         self._lines = [0, *(match.end() for match in re.finditer("\n", html))]
         self._starts: list[tuple[int, TokenKind, str]] = [(0, "text", "")]
         self.feed(html)
@@ -161,13 +182,13 @@ class _Reader(HTMLParser):
         self._starts.append((self._lines[line - 1] + column, kind, name))
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._start("block" if tag in BLOCKS else "void" if tag in VOID else "opening", tag)
+        self._start("block" if tag in self._blocks else "void" if tag in VOID else "opening", tag)
 
     def handle_startendtag(self, tag: str, attrs: object) -> None:
-        self._start("block" if tag in BLOCKS else "void", tag)
+        self._start("block" if tag in self._blocks else "void", tag)
 
     def handle_endtag(self, tag: str) -> None:
-        self._start("block" if tag in BLOCKS else "void" if tag in VOID else "closing", tag)
+        self._start("block" if tag in self._blocks else "void" if tag in VOID else "closing", tag)
 
     def handle_data(self, data: str) -> None:
         self._start("invisible" if self.cdata_elem or _INVALID.match(data) else "text")

@@ -1,19 +1,18 @@
-"""Placeholders that stand for things in a sentence, such as code, so that a translator knows that there is a word."""
+"""Placeholders for the things in a sentence that are words by themselves, such as code."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count
 
 from dragoman.documents.formats.items import Fixed, Group, Item, plain_text
+from dragoman.documents.placeholder_names import new_names
 
 
 def name_words(items: Sequence[Item]) -> list[Item]:
     """Items in which each fixed one that is a word by itself has a placeholder, such as {1}."""
     text = plain_text(items)
-    names = (name for name in (f"{{{number}}}" for number in count(1)) if name not in text)
-    return list(_named(items, names, text, 0))
+    return list(_named(items, new_names(text), text, 0))
 
 
 def _named(items: Sequence[Item], names: Iterator[str], text: str, position: int) -> Iterator[Item]:
