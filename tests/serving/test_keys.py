@@ -39,3 +39,19 @@ def test_names_are_unique(tmp_path: Path) -> None:
         keys.remove("alic")
     with pytest.raises(UserError, match="printable"):
         keys.add(" ")
+
+
+def test_a_damaged_file_leaves_the_keys_that_were_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "keys.json"
+    keys = KeyFile(path)
+    key = keys.add("alice")
+    assert keys.owner(key) == "alice"
+    intact = path.read_bytes()
+    path.write_bytes(intact[:-5])
+    assert [keys.owner(key) for _ in range(3)] == ["alice"] * 3
+    assert len(caplog.records) == 1
+    assert key not in caplog.text
+    with pytest.raises(UserError, match="not valid JSON"):
+        keys.add("bob")
+    path.write_bytes(intact)
+    assert keys.owner(key) == "alice"

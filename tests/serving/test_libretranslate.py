@@ -211,3 +211,22 @@ def test_the_specification_lists_operations_that_exist(server: Running) -> None:
     for path, operations in specification["paths"].items():
         for method in operations:
             assert httpx.request(method, f"{server.url}{path}").status_code not in (404, 405)
+
+
+def test_languages_that_are_only_targets_are_listed(start_server: StartServer) -> None:
+    languages = httpx.get(f"{start_server(('de-en',)).url}/languages").json()
+    assert {each["code"]: each["targets"] for each in languages} == {"de": ["en"], "en": ["en"]}
+
+
+def test_a_405_names_what_is_allowed(server: Running) -> None:
+    for path in ("/translate", "/detect"):
+        assert httpx.get(f"{server.url}{path}").headers["allow"] == "POST"
+
+
+def test_the_documentation_is_the_specification(server: Running) -> None:
+    assert httpx.get(f"{server.url}/docs", follow_redirects=True).json() == httpx.get(f"{server.url}/spec").json()
+
+
+def test_a_list_that_is_nested_too_deeply_is_a_text(server: Running) -> None:
+    text = "%5B%22a%22," + "%5B" * 5000
+    assert server.translate(text).json()["translatedText"] == f"en[{text}]"

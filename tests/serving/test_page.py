@@ -21,7 +21,7 @@ TEXT = "Ein kleiner Junge spielt im Park.\n\n– Zwei Hunde laufen 😀 am Stran
 def real_server(start_server: StartServer, finished_run: Path) -> Running:
     """A server with the tiny model."""
     running = start_server(characters=500)
-    running.service.serve(load_models([finished_run], ModelOptions()))
+    running.service.use_models(load_models([finished_run], ModelOptions()))
     return running
 
 
@@ -110,6 +110,32 @@ def test_alternatives_continue_the_prefix(real_server: Running) -> None:
 def test_wrong_prefixes_are_refused(real_server: Running, prefixes: object) -> None:
     request = {"q": "Ein Hund.", "source": "de", "target": "en", "prefixes": prefixes}
     assert httpx.post(f"{real_server.url}/page/translate", json=request).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters"),
+    [
+        ("inspect", {"q": "  "}),
+        ("alternatives", {"q": "Ein Hund.", "prefix": "dog " * 300}),
+        ("translate", {"q": "Ein Hund.", "prefixes": {"Ein Hund.": "dog " * 300}}),
+    ],
+    ids=["nothing to inspect", "long prefix of a word", "long prefix"],
+)
+def test_what_cannot_be_answered_is_the_mistake_of_the_request(
+    real_server: Running, path: str, parameters: dict[str, Any]
+) -> None:
+    request = {"source": "de", "target": "en", **parameters}
+    reply = httpx.post(f"{real_server.url}/page/{path}", json=request)
+    assert reply.status_code == 400
+    assert reply.json()["error"] != "The text could not be translated."
+
+
+def test_chosen_beginnings_have_problems_and_say_if_they_are_ignored(real_server: Running) -> None:
+    short, long = "Ein Hund mit {name} und %s.", "ein mann mit einem hut " * 20
+    found = ask(real_server, "page/translate", q=short, prefixes={short: "A dog"})["segments"][0]
+    assert found["problems"], "the prefix leaves out the placeholders"
+    found = ask(real_server, "page/translate", q=long, prefixes={long.strip(): "A dog"})["segments"][0]
+    assert any("too long" in problem for problem in found["problems"])
 
 
 def test_two_models_translate_without_words(start_server: StartServer) -> None:
@@ -221,6 +247,17 @@ def test_swapped_languages(browser: Any, start_server: StartServer) -> None:
     page.get_by_text("en[ar[Hi]]", exact=True).wait_for()
     assert [page.locator(name).input_value() for name in ("#from", "#to", "#source")] == ["ar", "en", "ar[Hi]"]
     assert page.locator("#source").get_attribute("dir") == "rtl"
+    page.close()
+    assert messages == []
+
+
+def test_codes_with_underscores_and_unknown_codes(browser: Any, start_server: StartServer) -> None:
+    page, messages, _ = open_page(browser, start_server(("en-fa_IR", "en-x")).url)
+    page.locator("#from").select_option("en")
+    assert page.locator("#from option").count() == 2, "languages that are only targets cannot be translated"
+    assert type_text(page, "Hi") == "fa_IR[Hi]"
+    assert [page.locator("#output").get_attribute(name) for name in ("dir", "lang")] == ["rtl", "fa-IR"]
+    assert page.evaluate("[...document.querySelectorAll('#to option')].every((each) => each.text)")
     page.close()
     assert messages == []
 

@@ -41,3 +41,14 @@ def test_other_texts_are_in_no_language(classifier: NgramClassifier, text: str) 
 def test_only_the_beginning_of_a_long_text_is_read(classifier: NgramClassifier) -> None:
     beginning = "Ein Hund läuft über die Wiese. " * 100
     assert classifier.probabilities(beginning + "x" * 10_000_000) == classifier.probabilities(beginning)
+
+
+def test_an_empty_profile_round_trips() -> None:
+    assert read_profile(write_profile(count_ngrams([]))) == {}
+    assert NgramClassifier({"de": {}, "en": {"a": 0}}).probabilities("ein Hund") == {}
+
+
+@pytest.mark.parametrize("line", ["a", "a b", "a 0", "a -1"])
+def test_damaged_profiles_are_errors(line: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        read_profile(line)

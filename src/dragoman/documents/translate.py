@@ -104,7 +104,7 @@ class TextTranslator:
         parts = list(dict.fromkeys(text[start:end] for text, spans in divided.items() for start, end in spans))
         found = dict(zip(parts, self._translate_parts(parts), strict=True))
         joined = {
-            text: self._judge(text, join_parts(text, spans, [found[text[start:end]] for start, end in spans]))
+            text: self.judge(text, join_parts(text, spans, [found[text[start:end]] for start, end in spans]))
             for text, spans in divided.items()
         }
         return [joined[text] for text in texts]
@@ -120,7 +120,7 @@ class TextTranslator:
             return found
         return restore_spans(parts, found, translate, partial(align, self.translator.bundle))
 
-    def _judge(self, text: str, translation: Translation) -> Translation:
+    def judge(self, text: str, translation: Translation) -> Translation:
         """The translation of a segment with its confidence and all its problems."""
         problems = translation.problems if self._masks else check_spans(text, translation.text)
         problems = [*problems, *check_sentence(text, translation.text, self._trained)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
@@ -14,7 +15,7 @@ async def translate_apertium(request: Request) -> JSONResponse:
     """GET or POST /translate and /json/translate with `langpair`."""
     service, parameters = service_of(request), await read_parameters(request)
     if request.method == "GET" and parameters["langpair"] is None:
-        raise RequestError(405, "Method Not Allowed")
+        raise HTTPException(405, headers={"Allow": "POST"})
     client = service.admit(request, parameters.text("key"))
     source, separator, target = parameters.text("langpair").partition("|")
     if not separator:

@@ -32,9 +32,9 @@ from dragoman.serving.operations import health, health_live, health_ready, show_
 from dragoman.serving.page.files import show_page
 from dragoman.serving.page.requests import inspect_sentence, replace_word, translate_words
 from dragoman.serving.service import Service
-from dragoman.serving.specification import show_specification
+from dragoman.serving.specification import redirect_to_specification, show_specification
 
-_READ = ["GET", "POST"]
+_GET_OR_POST = ["GET", "POST"]
 ROUTES: Sequence[BaseRoute] = (
     Route("/translate", translate_libretranslate, methods=["POST"]),
     Route("/translate", translate_apertium, methods=["GET"]),
@@ -44,23 +44,25 @@ ROUTES: Sequence[BaseRoute] = (
     Route("/suggest", suggest_translation, methods=["POST"]),
     Route("/translate_file", translate_file, methods=["POST"]),
     Route("/download_file/{token}", download_file, name="download_file"),
-    Route("/json/translate", translate_apertium, methods=_READ),
+    Route("/json/translate", translate_apertium, methods=_GET_OR_POST),
     Route("/listPairs", list_pairs),
     Route("/v2/translate", translate_deepl, methods=["POST"]),
-    Route("/v2/languages", list_languages_deepl, methods=_READ),
-    Route("/v2/usage", show_usage, methods=_READ),
+    Route("/v2/languages", list_languages_deepl, methods=_GET_OR_POST),
+    Route("/v2/usage", show_usage, methods=_GET_OR_POST),
     Route("/v2/glossaries", list_glossaries),
     Route("/v2/glossaries", refuse_glossary, methods=["POST"]),
     Route("/v2/glossary-language-pairs", list_glossary_pairs),
     Route("/v2/document", upload_document, methods=["POST"]),
-    Route("/v2/document/{number}", document_state, methods=_READ),
-    Route("/v2/document/{number}/result", download_document, methods=_READ),
+    Route("/v2/document/{number}", document_state, methods=_GET_OR_POST),
+    Route("/v2/document/{number}/result", download_document, methods=_GET_OR_POST),
     Route("/", show_page),
+    Route("/", health, methods=["POST"]),  # with which a client in PHP tests the connection
     Route("/page/translate", translate_words, methods=["POST"]),
     Route("/page/alternatives", replace_word, methods=["POST"]),
     Route("/page/inspect", inspect_sentence, methods=["POST"]),
     Route("/page/{name}", show_page),
     Route("/spec", show_specification),
+    Route("/docs", redirect_to_specification),
     Route("/health", health),
     Route("/health/live", health_live),
     Route("/health/ready", health_ready),

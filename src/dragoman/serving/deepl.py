@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
+from dragoman.serving.languages import language_name
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import Service, service_of
@@ -57,8 +58,8 @@ async def list_languages_deepl(request: Request) -> JSONResponse:
     models = service.models
     targets = [language for language in models.languages if any(language in models.targets(s) for s in models.sources)]
     if parameters.text("type", "source") == "target":
-        return JSONResponse([{**_named(service, code), "supports_formality": False} for code in targets])
-    return JSONResponse([_named(service, code) for code in models.sources])
+        return JSONResponse([{**_named(code), "supports_formality": False} for code in targets])
+    return JSONResponse([_named(code) for code in models.sources])
 
 
 async def show_usage(request: Request) -> JSONResponse:
@@ -113,5 +114,5 @@ def deepl_route(service: Service, source: str, parameters: Parameters) -> Route:
     return service.route(source, target)
 
 
-def _named(service: Service, code: str) -> dict[str, Any]:
-    return {"language": code.upper(), "name": service.name(code)}
+def _named(code: str) -> dict[str, Any]:
+    return {"language": code.upper(), "name": language_name(code)}

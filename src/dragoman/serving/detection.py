@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from dragoman.doctor.input.training_text import TrainingText, read_training_text, words_of
 from dragoman.serving.models import ModelTable
@@ -14,10 +15,10 @@ UNKNOWN = "unknown"
 
 
 class LanguageDetector:
-    """Detects languages by the n-grams that bundles store; with older bundles, by frequent words.
+    """Detects languages by the n-grams that bundles store. Languages without them are detected by frequent words.
 
     Args:
-        classifier: Knows the n-grams of every language; None if a bundle stores none.
+        classifier: Knows n-grams of languages; None if no bundle stores any.
         evidence: Source language, target language, and the evidence of frequent words for the former.
     """
 
@@ -29,20 +30,20 @@ class LanguageDetector:
     @classmethod
     def of(cls, models: ModelTable) -> LanguageDetector:
         """The detector of all languages of some models."""
-        evidence = []
+        words = []
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for model in models.models:
             stored = read_training_text(model.bundle.training_text) if model.bundle else None
             if stored is not None:
-                evidence.append((model.source, model.target, stored.evidence))
+                words.append((model.source, model.target, stored.evidence))
                 for language, profile in _profiles(stored).items():
                     counts[language].update(profile)
-        complete = counts.keys() >= set(models.languages)
-        return cls(NgramClassifier(counts) if complete else None, evidence)
+        evidence = [each for each in words if not counts.keys() >= set(each[:2])]
+        return cls(NgramClassifier(counts) if counts else None, evidence)
 
     def detect(self, text: str) -> list[tuple[str, float]]:
         """Languages with confidences from 0 to 1, the best first; never empty, as it may be `UNKNOWN`."""
-        found = self._classifier.probabilities(text) if self._classifier else self._by_words(text)
+        found = (self._classifier.probabilities(text) if self._classifier else {}) or self._by_words(text)
         return [(language, round(confidence, 4)) for language, confidence in found.items()] or [(UNKNOWN, 0.0)]
 
     def _by_words(self, text: str) -> dict[str, float]:
@@ -64,7 +65,9 @@ class LanguageDetector:
 
 
 def _profiles(stored: TrainingText) -> dict[str, dict[str, int]]:
-    try:
-        return {language: read_profile(line) for language, line in stored.profiles.items()}
-    except ValueError:
-        return {}
+    """The n-grams of the languages of a bundle, without those that are empty or damaged."""
+    found = {}
+    for language, line in stored.profiles.items():
+        with suppress(ValueError):
+            found[language] = read_profile(line)
+    return {language: counts for language, counts in found.items() if counts}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import os
 import secrets
 from pathlib import Path
@@ -13,6 +14,7 @@ from dragoman.settings.serving import Serving
 from dragoman.system.files import read_json, write_json
 
 KEYS_FILE = "keys.json"
+_LOG = logging.getLogger(__name__)
 
 
 def state_directory(settings: Serving) -> Path:
@@ -30,6 +32,7 @@ class KeyFile:
         self._path = path
         self._modified = 0
         self._hashes: dict[str, str] = {}
+        self._is_damaged = False  # logged once
 
     def names(self) -> list[str]:
         """The names of all keys."""
@@ -63,8 +66,17 @@ class KeyFile:
         self._write({other: digest for other, digest in self._hashes.items() if other != name})
 
     def owner(self, key: str) -> str | None:
-        """The name of a key, or None; it takes the same time for every wrong key."""
-        self._read()
+        """The name of a key, or None; it takes the same time for every wrong key.
+
+        If the file is damaged, the keys that were read last stay valid.
+        """
+        try:
+            self._read()
+            self._is_damaged = False
+        except UserError as error:
+            if not self._is_damaged:
+                _LOG.error("the earlier API keys stay valid: %s", error)
+            self._is_damaged = True
         digest, found = _hash(key), None
         for name, stored in self._hashes.items():
             if hmac.compare_digest(stored, digest):
@@ -78,6 +90,8 @@ class KeyFile:
         except FileNotFoundError:
             self._hashes, self._modified = {}, 0
             return
+        except OSError as error:
+            raise UserError(f"{self._path}: {error.strerror}") from error
         if modified != self._modified:
             stored = read_json(self._path)
             if not all(isinstance(digest, str) for digest in stored.values()):

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse
 from dragoman.documents.formats import DOCUMENT_FORMATS
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
+from dragoman.serving.languages import language_name
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import Service, service_of
@@ -24,7 +25,7 @@ async def translate_libretranslate(request: Request) -> JSONResponse:
     """POST /translate."""
     service, parameters = service_of(request), await read_parameters(request)
     client = service.admit(request, parameters.text("api_key"))
-    texts, form = _read_texts(parameters["q"])
+    texts, shape = _read_texts(parameters["q"])
     source, target = (require_parameter(parameters, name) for name in ("source", "target"))
     text_format = parameters.text("format", "text")
     if text_format not in TEXT_FORMATS:
@@ -35,7 +36,7 @@ async def translate_libretranslate(request: Request) -> JSONResponse:
     route = _route(service, source, target, detected)
     translated = await service.translate(request, route, texts, text_format, client)
     shown = alternatives if text_format == "text" else 0
-    return JSONResponse(form.reply(_describe(translated, detected, route, shown)))
+    return JSONResponse(shape.reply(_describe(translated, detected, route, shown)))
 
 
 async def detect_language(request: Request) -> JSONResponse:
@@ -49,14 +50,13 @@ async def detect_language(request: Request) -> JSONResponse:
 
 
 async def list_languages(request: Request) -> JSONResponse:
-    """GET /languages."""
+    """GET /languages: also those that are only targets, because some clients read all codes from this list."""
     service = service_of(request)
     models = service.models
     return JSONResponse(
         [
-            {"code": code, "name": service.name(code), "targets": models.targets(code)}
+            {"code": code, "name": language_name(code), "targets": models.targets(code) or [code]}
             for code in models.languages
-            if models.targets(code)
         ]
     )
 
@@ -75,14 +75,14 @@ async def frontend_settings(request: Request) -> JSONResponse:
             "filesTranslation": True,
             "supportedFilesFormat": list(DOCUMENT_FORMATS),
             "language": {
-                "source": {"code": first.source, "name": service.name(first.source)},
-                "target": {"code": first.target, "name": service.name(first.target)},
+                "source": {"code": first.source, "name": language_name(first.source)},
+                "target": {"code": first.target, "name": language_name(first.target)},
             },
         }
     )
 
 
-class _Form:
+class _ReplyShape:
     """How the texts of a request were given, and therefore how their translations are returned."""
 
     def __init__(self, is_list: bool, encoded: bool = False) -> None:
@@ -98,12 +98,12 @@ class _Form:
         return reply
 
 
-def _read_texts(q: Any) -> tuple[list[str], _Form]:
+def _read_texts(q: Any) -> tuple[list[str], _ReplyShape]:
     """The texts to translate. PHP's client sends a list as JSON in one URL-encoded string, and expects the same."""
     if isinstance(q, str) and q.startswith("%5B%22"):
         try:
             q, encoded = json.loads(unquote_plus(q)), True
-        except ValueError:
+        except (ValueError, RecursionError):
             encoded = False
     else:
         encoded = False
@@ -112,7 +112,7 @@ def _read_texts(q: Any) -> tuple[list[str], _Form]:
     texts = q if isinstance(q, list) else [q]
     if not all(isinstance(text, str) for text in texts):
         raise RequestError(400, "Invalid request: q must be a string or a list of strings")
-    return texts, _Form(isinstance(q, list), encoded)
+    return texts, _ReplyShape(isinstance(q, list), encoded)
 
 
 def require_parameter(parameters: Parameters, name: str) -> str:

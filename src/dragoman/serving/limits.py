@@ -21,7 +21,7 @@ _CLIENTS = 100_000  # remembered; older ones begin again
 
 
 class RateLimiter:
-    """Allows each client a number of requests per minute; unused ones accumulate up to one minute's worth."""
+    """Limits the requests of each client per minute. Those that are not used can be sent later, up to one minute's."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_minute, self._clock = per_minute, clock

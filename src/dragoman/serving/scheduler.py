@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
+from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import FairQueue, Job, Priority
 from dragoman.settings.serving import Serving
@@ -220,7 +221,10 @@ def _translate_batch(batch: list[Job]) -> Sequence[TranslatedSegment | Exception
         results = batch[0].translate([job.segment for job in batch])
         assert len(results) == len(batch), "one translation for each segment"
         return results
-    except Exception:
-        _LOG.exception("a batch could not be translated")
-        failed = RequestError(500, "The text could not be translated.")
-        return [failed] if len(batch) == 1 else [_translate_batch([job])[0] for job in batch]
+    except Exception as error:
+        if len(batch) > 1:
+            return [_translate_batch([job])[0] for job in batch]
+        if isinstance(error, UserError):
+            return [RequestError(400, str(error))]
+        _LOG.exception("a segment could not be translated")
+        return [RequestError(500, "The text could not be translated.")]

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import socket
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
 
@@ -33,7 +34,8 @@ def run_server(app: Starlette, settings: Serving, host: str, port: int) -> None:
         raise UserError(f"--host {host} --port {port}: cannot listen there: {error.strerror or error}") from error
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # otherwise each reply waits 40 ms for an ACK
     _allow_many_files()
-    print(f"dragoman: http://{host}:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
+    shown = f"[{host}]" if family == socket.AF_INET6 else host
+    print(f"dragoman: http://{shown}:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # uvicorn raises the signal again when it has stopped
     uvicorn.Server(server_config(app, settings, host, port)).run(sockets=[listener])
 
@@ -44,7 +46,8 @@ def _allow_many_files() -> None:
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        with suppress(ValueError, OSError):  # some systems refuse what they state
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def server_config(app: Starlette, settings: Serving, host: str, port: int) -> uvicorn.Config:

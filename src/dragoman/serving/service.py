@@ -25,7 +25,7 @@ MISSING_KEY = "Please contact the server operator to get an API key"
 
 @dataclass
 class Service:
-    """Everything that answers requests. `models` and `detector` are replaced together by `serve`.
+    """Everything that answers requests. `models` and `detector` are replaced together by `use_models`.
 
     Args:
         settings: The limits.
@@ -45,15 +45,15 @@ class Service:
     uploads: dict[str, UploadedDocument] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.serve(self.models)
+        self.use_models(self.models)
         self.keys = KeyFile(state_directory(self.settings) / KEYS_FILE)
         self.rates = RateLimiter(self.settings.requests_per_minute)
         self.metrics = Metrics(self.scheduler)
         self.documents = DocumentTranslator(self.scheduler, self.settings.documents, self.settings.document_seconds)
         self.downloads = Downloads()
 
-    def serve(self, models: ModelTable) -> None:
-        """Serve these models from now on; open requests are finished by the earlier ones."""
+    def use_models(self, models: ModelTable) -> None:
+        """Translate with these models from now on; open requests are finished by the earlier ones."""
         self.models, self.detector = models, LanguageDetector.of(models)
 
     def admit(self, request: Request, key: str) -> Client:
@@ -96,8 +96,8 @@ class Service:
         if not route and from_language != to_language:
             raise RequestError(
                 400,
-                f"{self.name(to_language)} ({target}) is not available as a target language from "
-                f"{self.name(from_language)} ({source})",
+                f"{language_name(to_language)} ({target}) is not available as a target language from "
+                f"{language_name(from_language)} ({source})",
             )
         return route
 
@@ -111,10 +111,6 @@ class Service:
         if language is None:
             raise RequestError(400, f"{code} is not supported")
         return language
-
-    def name(self, language: str) -> str:
-        """The English name of a language."""
-        return language_name(language)
 
     def detect(self, texts: Sequence[str]) -> tuple[str, float]:
         """The language of texts, or "unknown", and the confidence from 0 to 1."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from dragoman import __version__
 
@@ -37,6 +37,11 @@ async def show_specification(request: Request) -> JSONResponse:
     }
     info = {"title": "dragoman", "version": __version__}
     return JSONResponse({"swagger": "2.0", "info": info, "basePath": "/", "paths": paths})
+
+
+async def redirect_to_specification(request: Request) -> Response:
+    """GET /docs."""
+    return RedirectResponse("spec")
 
 
 def _describe(summary: str, required: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:

@@ -36,7 +36,10 @@ class Serving(Settings):
         600.0, gt=0, le=86_400, description="Maximum time for translating an uploaded file, in seconds."
     )
     alternatives: int = Field(
-        3, ge=0, le=100, description="Maximum number of alternatives in a reply; the beam size limits it, too."
+        3,
+        ge=0,
+        le=100,
+        description="Maximum number of other translations in a reply; there are fewer than decoding.beam_size.",
     )
     require_keys: bool = Field(
         False, description="Answer only requests with an API key; `dragoman serve-key add` creates keys."
@@ -54,10 +57,13 @@ class Serving(Settings):
         1, ge=1, le=1024, description="Threads that each worker uses for one batch, with the engines cpu and torch."
     )
     batch_characters: int = advanced(
-        2000, ge=1, le=10_000_000, description="Maximum number of source characters in a batch, padding included."
+        2000,
+        ge=1,
+        le=10_000_000,
+        description="Maximum size of a batch: its number of sentences times the characters of the longest one.",
     )
     queue_characters: int = advanced(
-        20_000,
+        60_000,
         ge=1,
         le=1_000_000_000,
         description="Maximum number of characters that wait for translation; further requests are answered with 503.",

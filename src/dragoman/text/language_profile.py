@@ -41,8 +41,11 @@ def read_profile(line: str) -> dict[str, int]:
     Raises:
         ValueError: It is damaged.
     """
-    parts = line.split(" ")
-    return {gram: int(count) for gram, count in zip(parts[::2], parts[1::2], strict=True)}
+    parts = line.split()
+    counts = {gram: int(count) for gram, count in zip(parts[::2], parts[1::2], strict=True)}
+    if min(counts.values(), default=1) < 1:
+        raise ValueError("a count is below 1")
+    return counts
 
 
 class NgramClassifier:
@@ -54,7 +57,9 @@ class NgramClassifier:
 
     def __init__(self, counts: Mapping[str, Mapping[str, int]]) -> None:
         self._profiles: dict[str, Profile] = {language: _log_probabilities(each) for language, each in counts.items()}
-        self._floor = min(min(profile.values(), default=0.0) for profile in self._profiles.values()) - math.log(2)
+        self._floor = min((value for each in self._profiles.values() for value in each.values()), default=0) - math.log(
+            2
+        )
 
     def probabilities(self, text: str) -> dict[str, float]:
         """The probability of each language, the highest first; empty if the text is in none of them."""
@@ -82,7 +87,7 @@ class NgramClassifier:
 
 def _log_probabilities(counts: Mapping[str, int]) -> dict[str, float]:
     total = sum(counts.values())
-    return {gram: math.log(count / total) for gram, count in counts.items()}
+    return {gram: math.log(count / total) for gram, count in counts.items() if count > 0}
 
 
 def _ngrams_of_word(word: str) -> Iterator[str]:

@@ -24,10 +24,20 @@ let prefixes = {}; // beginnings of translations that the user chose, by sentenc
 // ---- Languages
 
 const englishNames = new Intl.DisplayNames("en", { type: "language" });
-const nameOf = (code) => languages.find((each) => each.code === code)?.name ?? englishNames.of(code);
+const tagOf = (code) => code.replaceAll("_", "-"); // pages and Intl know zh-CN, but not zh_CN
+const nameOf = (code) => languages.find((each) => each.code === code)?.name ?? englishName(code);
 const language = () => (from.value === AUTO ? detected : from.value);
 const targets = () => languages.find((each) => each.code === language())?.targets ?? allTargets();
+const sources = () => languages.filter((each) => each.targets.some((code) => code !== each.code));
 const allTargets = () => [...new Set(languages.flatMap((each) => each.targets))];
+
+function englishName(code) {
+  try {
+    return englishNames.of(tagOf(code));
+  } catch {
+    return code; // it is not the code of a language
+  }
+}
 
 function showLanguages() {
   from.options[0].text = detected && from.value === AUTO ? `${nameOf(detected)} (auto)` : "Detect language";
@@ -40,8 +50,8 @@ function showLanguages() {
 }
 
 function setLanguage(field, code) {
-  field.lang = code;
-  field.dir = code ? (RIGHT_TO_LEFT.test(code) ? "rtl" : "ltr") : "auto";
+  field.lang = tagOf(code);
+  field.dir = code ? (RIGHT_TO_LEFT.test(field.lang) ? "rtl" : "ltr") : "auto";
   if (field === source) Object.assign(element.backdrop, { lang: field.lang, dir: field.dir });
 }
 
@@ -54,7 +64,7 @@ function changeLanguages() {
 
 function swap() {
   const [before, after] = [language(), to.value];
-  const other = languages.find((each) => each.code === after);
+  const other = sources().find((each) => each.code === after);
   if (!other) return;
   if (translation) source.value = translation;
   from.value = after;
@@ -186,9 +196,9 @@ async function start() {
     languages = await get("languages");
     limit = settings.charLimit > 0 ? settings.charLimit : Infinity;
     element["key-form"].hidden = !settings.keyRequired;
-    from.replaceChildren(new Option("Detect language", AUTO), ...languages.map((each) => new Option(each.name, each.code)));
+    from.replaceChildren(new Option("Detect language", AUTO), ...sources().map((each) => new Option(each.name, each.code)));
     const [before, after] = (localStorage.getItem("dragoman-languages") ?? "").split(" ");
-    from.value = languages.some((each) => each.code === before) ? before : AUTO;
+    from.value = sources().some((each) => each.code === before) ? before : AUTO;
     showLanguages();
     const wanted = [after, settings.language.target.code].find((code) => targets().includes(code));
     if (wanted) to.value = wanted;

@@ -11,7 +11,6 @@ from starlette.responses import HTMLResponse, JSONResponse
 from dragoman.documents.joining import join_translations
 from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
-from dragoman.errors import UserError
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.libretranslate import AUTO, require_parameter
@@ -54,10 +53,7 @@ class _PageRequest:
     async def run(self, translate: TranslateSegments, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """Let the scheduler translate."""
         work = self._service.scheduler.translate(translate, segments, self._client.name, self._client.priority)
-        try:
-            return await while_connected(self._request, work, self._service.settings.seconds)
-        except UserError as error:
-            raise RequestError(400, str(error)) from error
+        return await while_connected(self._request, work, self._service.settings.seconds)
 
     async def translate_plainly(self, route: Route) -> str:
         """The translation without words."""

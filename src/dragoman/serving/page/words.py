@@ -22,6 +22,7 @@ from dragoman.text.masked_text import reserved_ids
 from dragoman.translator import Translator
 
 _ALTERNATIVES = 8
+_TOO_LONG = "is too long for other words: it was translated in parts"
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,10 @@ class WordTranslator:
         for index, (segment, prefix) in enumerate(_with_prefixes(segments)):
             if prefix and self._is_undivided(segment.text):
                 (translation,) = self._translator.stream([segment.text], [prefix])
-                found[index] = TranslatedSegment(translation.text, problems=tuple(translation.problems))
+                judged = self._texts.judge(segment.text, translation)
+                found[index] = TranslatedSegment(judged.text, (), tuple(judged.problems), judged.confidence)
+            elif prefix:
+                found[index] = replace(found[index], problems=(*found[index].problems, _TOO_LONG))
         sources, targets = [segment.text for segment in segments], [each.text for each in found]
         links, words = align(self._bundle, sources, targets), self._words(sources, targets)
         return [
