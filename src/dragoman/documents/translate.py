@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from dragoman.doctor.input.text_warnings import MUCH_LONGER
@@ -12,12 +12,13 @@ from dragoman.doctor.input.training_text import read_training_text
 from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
-from dragoman.documents.joining import join_translations
+from dragoman.documents.joining import join_links, join_translations
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import has_words, split_sentences
 from dragoman.evaluation.confidence import read_confidence
 from dragoman.explanation.alignment import align
+from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts, masking_of
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator, windows
@@ -59,19 +60,18 @@ class TextTranslator:
 
     def translate_segments(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """The translation of each segment, in order. Equal texts are translated once."""
-        translations = self._translate([segment.text for segment in segments])
-        aligned = [index for index, segment in enumerate(segments) if segment.aligned]
-        sources, targets = [segments[index].text for index in aligned], [translations[index].text for index in aligned]
-        links = dict(zip(aligned, align(self.translator.bundle, sources, targets), strict=True))
+        divided = self._translate_divided([segment.text for segment in segments])
+        links = self._align([divided[segment.text] for segment in segments if segment.aligned])
         return [
             TranslatedSegment(
                 text=translation.text,
-                links=links.get(index, ()),
+                links=divided[segment.text].join_links(links) if segment.aligned else (),
                 problems=tuple(translation.problems),
                 confidence=translation.confidence,
                 alternatives=tuple(other.text for other in translation.alternatives),
             )
-            for index, translation in enumerate(translations)
+            for segment in segments
+            for translation in [divided[segment.text].joined]
         ]
 
     def stream(self, lines: Iterable[str], window: int = WINDOW) -> Iterator[Translation]:
@@ -88,7 +88,9 @@ class TextTranslator:
         for group in windows(((line, "") for line in lines), window):
             texts = [line for line, _ in group]
             spans = [self._find_sentences(line) for line in texts]
-            found = iter(self._translate([line[a:b] for line, each in zip(texts, spans, strict=True) for a, b in each]))
+            parts = [line[a:b] for line, each in zip(texts, spans, strict=True) for a, b in each]
+            divided = self._translate_divided(parts)
+            found = (divided[part].joined for part in parts)
             for line, each in zip(texts, spans, strict=True):
                 yield join_parts(line, each, [next(found) for _ in each])
 
@@ -98,16 +100,23 @@ class TextTranslator:
             return spans
         return [(0, len(line))] if has_words(line) else []
 
-    def _translate(self, texts: Sequence[str]) -> list[Translation]:
+    def _translate_divided(self, texts: Sequence[str]) -> dict[str, _DividedText]:
         """The translation of each text; those that are too long are divided."""
         divided = {text: self.divide(text) for text in texts}
         parts = list(dict.fromkeys(text[start:end] for text, spans in divided.items() for start, end in spans))
         found = dict(zip(parts, self._translate_parts(parts), strict=True))
-        joined = {
-            text: self.judge(text, join_parts(text, spans, [found[text[start:end]] for start, end in spans]))
-            for text, spans in divided.items()
-        }
-        return [joined[text] for text in texts]
+        translated = {}
+        for text, spans in divided.items():
+            translations = [found[text[start:end]] for start, end in spans]
+            joined = self.judge(text, join_parts(text, spans, translations))
+            translated[text] = _DividedText(text, spans, [each.text for each in translations], joined)
+        return translated
+
+    def _align(self, texts: Iterable[_DividedText]) -> dict[str, tuple[Link, ...]]:
+        """The links of the parts of texts. Parts fit into the model, so that all of each part is aligned."""
+        pairs = dict(pair for text in texts for pair in zip(text.parts, text.translations, strict=True))
+        found = align(self.translator.bundle, list(pairs), list(pairs.values()))
+        return dict(zip(pairs, found, strict=True))
 
     def _translate_parts(self, parts: Sequence[str]) -> list[Translation]:
         """The translation of each part; if the model does not mask spans, those that it lost are put back."""
@@ -138,6 +147,24 @@ class TextTranslator:
             return True
         (mask,) = mask_texts(self.translator.bundle.source, [text])
         return len(mask.text) <= self._longest and not self.translator.is_too_long(text)
+
+
+@dataclass(frozen=True)
+class _DividedText:
+    """A text, the translation of each of its parts, and all of them together."""
+
+    text: str
+    spans: Sequence[tuple[int, int]]
+    translations: Sequence[str]
+    joined: Translation
+
+    @property
+    def parts(self) -> list[str]:
+        return [self.text[start:end] for start, end in self.spans]
+
+    def join_links(self, links: Mapping[str, tuple[Link, ...]]) -> tuple[Link, ...]:
+        """The links of the text, given those of each part."""
+        return join_links(self.text, self.spans, self.translations, [links[part] for part in self.parts])
 
 
 def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[Translation]) -> Translation:
