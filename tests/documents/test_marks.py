@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.documents.marks import Edge, Mark, interleave, place_marks
+from dragoman.documents.marks import MAX_DEPTH, Edge, Mark, interleave, place_marks
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.text.link import Link
 
@@ -72,6 +72,15 @@ def test_points_stay_in_order_and_in_their_parents() -> None:
     first, inner = (next(each for each in placed if each.number == number) for number in (0, 1))
     assert first.start <= inner.start == inner.end <= first.end
     assert ENGLISH.text[inner.start :].startswith("dog")
+
+
+def test_deeper_marks_become_points() -> None:
+    nested = [marked("rote Hund", number, number - 1 if number else None) for number in range(MAX_DEPTH + 20)]
+    placed = place_marks(nested, SOURCE, ENGLISH)
+    assert [each.number for each in placed] == list(range(MAX_DEPTH + 20))
+    outer, inner = placed[:MAX_DEPTH], placed[MAX_DEPTH:]
+    assert {ENGLISH.text[each.start : each.end] for each in outer} == {"red dog"}
+    assert {(each.start, each.end) for each in inner} == {(outer[0].start, outer[0].start)}
 
 
 def test_a_word_without_translation_keeps_its_mark() -> None:

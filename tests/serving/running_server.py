@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.serving.app import build_app
 from dragoman.serving.models import ModelTable, ServedModel
 from dragoman.serving.scheduler import Scheduler
-from dragoman.serving.server import server_config
+from dragoman.serving.server import StoppableServer, server_config
 from dragoman.serving.service import Service
 from dragoman.settings.serving import Serving
 
@@ -63,6 +62,8 @@ class Running:
     url: str
     service: Service
     fakes: dict[str, FakeTranslator]
+    server: StoppableServer
+    thread: threading.Thread
 
     @property
     def address(self) -> tuple[str, int]:
@@ -87,7 +88,7 @@ class Servers:
 
     def __init__(self, state: Path) -> None:
         self._state = state
-        self._running: list[tuple[uvicorn.Server, threading.Thread]] = []
+        self._running: list[Running] = []
 
     def start(self, pairs: Sequence[str] = ("de-en", "en-es", "es-en"), workers: int = 2, **settings: Any) -> Running:
         """Start a server, by default from German to English, from English to Spanish, and back."""
@@ -96,19 +97,20 @@ class Servers:
         fakes = {pair: FakeTranslator(pair.partition("-")[2]) for pair in pairs}
         models = [ServedModel(pair.partition("-")[0], fake.target, fake.translate) for pair, fake in fakes.items()]
         service = Service(chosen, ModelTable(models), Scheduler(chosen, workers))
-        server = uvicorn.Server(server_config(build_app(service), chosen, "127.0.0.1", 0))
+        server = StoppableServer(server_config(build_app(service), chosen, "127.0.0.1", 0), service)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
         while not server.started:
             time.sleep(0.005)
             assert thread.is_alive(), "the server could not start"
-        self._running.append((server, thread))
         host, port = server.servers[0].sockets[0].getsockname()
-        return Running(f"http://{host}:{port}", service, fakes)
+        self._running.append(Running(f"http://{host}:{port}", service, fakes, server, thread))
+        return self._running[-1]
 
     def stop(self) -> None:
         """Stop all servers."""
-        for server, _ in self._running:
-            server.should_exit = True
-        for _, thread in self._running:
-            thread.join(30)
+        for running in self._running:
+            running.service.uploads.clear()
+            running.server.should_exit = True
+        for running in self._running:
+            running.thread.join(30)

@@ -11,6 +11,7 @@ import deepl
 import httpx
 import pytest
 from deep_translator import LibreTranslator
+from detectors import german_or_english
 from libretranslatepy import LibreTranslateAPI
 from running_server import Running, StartServer
 
@@ -54,20 +55,37 @@ def test_weblate(server: Running) -> None:
     assert reply["translatedText"] == [f"en[{text}]" for text in texts]
 
 
-def test_mastodon(server: Running) -> None:
+@pytest.fixture(scope="module")
+def detecting(start_server: StartServer) -> Running:
+    """A server that knows German and English."""
+    running = start_server()
+    running.service.detector = german_or_english()
+    return running
+
+
+@pytest.mark.parametrize("source", ["de", "auto"])
+def test_mastodon(detecting: Running, source: str) -> None:
+    server = detecting
     assert all("targets" in each for each in httpx.get(f"{server.url}/languages").json())
-    posts = ["<p>Ein Hund.<br>Eine Frau.</p>", "<p>Eine <a href='https://example.org'>Frau</a>.</p>"]
-    body = {"q": posts, "source": "de", "target": "en", "format": "html", "api_key": ""}
+    link = "https://news.example.org/the-woman-reads-a-book-and-the-man-is-walking-with-the-dog"
+    posts = [
+        "<p>Ein Hund.<br>Eine Frau.</p>",
+        f"<p>Eine <a href='https://example.org'>Frau</a>. <a class='status-link unhandled-link' href='{link}'>"
+        f"<span class='invisible'>https://</span><span class='ellipsis'>{link[8:]}</span></a></p>",
+    ]
+    body = {"q": posts, "source": source, "target": "en", "format": "html", "api_key": ""}
     reply = httpx.post(f"{server.url}/translate", json=body).json()
     assert reply["translatedText"][0] == "<p>en[Ein Hund.]<br>en[Eine Frau.]</p>"
     assert reply["translatedText"][1].count("<a href='https://example.org'>") == 1
     assert len(reply["translatedText"]) == len(reply["detectedLanguage"]) == 2
-    assert all("language" in each for each in reply["detectedLanguage"])
+    assert [each["language"] for each in reply["detectedLanguage"]] == ["de", "de"]
 
 
-def test_discourse(server: Running) -> None:
-    (detected, *_) = httpx.post(f"{server.url}/detect", data={"q": "Ein Hund läuft."}).json()
-    assert detected["language"]
+def test_discourse(detecting: Running) -> None:
+    server = detecting
+    text = "Ein Hund läuft. https://example.org/a-dog-is-running-with-the-woman dog.and.woman@the-park.example.org"
+    (detected, *_) = httpx.post(f"{server.url}/detect", data={"q": text}).json()
+    assert detected["language"] == "de"
     data = {"q": "<p>Ein Hund.</p><ul><li>Eine", "source": "de", "target": "en", "format": "html"}
     reply = httpx.post(f"{server.url}/translate", data=data).json()
     assert reply["translatedText"] == "<p>en[Ein Hund.]</p><ul><li>en[Eine]", "HTML is cut at some character"

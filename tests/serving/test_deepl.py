@@ -100,3 +100,24 @@ def test_glossaries_are_refused_clearly(server: Running) -> None:
         reply = httpx.post(f"{server.url}{path}", json=body)
         assert reply.status_code == 400
         assert "glossaries" in reply.json()["message"]
+
+
+def test_named_tags_are_copied_or_end_sentences(server: Running) -> None:
+    body: dict[str, Any] = {
+        "text": ["Ein <x>Hund</x> läuft <y>Eine Frau"],
+        "source_lang": "DE",
+        "target_lang": "EN",
+        "tag_handling": "xml",
+    }
+
+    def translated(**tags: object) -> str:
+        reply = httpx.post(f"{server.url}/v2/translate", json=body | tags).json()
+        return str(reply["translations"][0]["text"])
+
+    assert translated().count("en[") == 1
+    assert translated(splitting_tags=["y"]).count("en[") == 2
+    assert translated(splitting_tags="x,y").count("en[") == translated(splitting_tags=["x", "y"]).count("en[") == 4
+    assert translated(splitting_tags=["y"], non_splitting_tags=["y"]) == translated()
+    assert "<x>Hund</x>" in translated(ignore_tags=["x"])
+    refused = httpx.post(f"{server.url}/v2/translate", json=body | {"non_splitting_tags": "p"})
+    assert refused.status_code == 400

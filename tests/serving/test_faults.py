@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import socket
+import threading
 import time
 from pathlib import Path
 
 import httpx
 import pytest
 from running_server import Running, StartServer
+
+from dragoman.documents.segment import SegmentedDocument
+from dragoman.serving.models import ServedModel
+from dragoman.serving.texts import TEXT_FORMATS, open_html_text
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +89,85 @@ def test_large_bodies_are_refused_before_they_are_read(impatient: Running, path:
                 sent += 65536
     assert sent < 50_000_000
     assert impatient.translate("Hund").status_code == 200
+
+
+@pytest.fixture(scope="module")
+def locked(start_server: StartServer) -> tuple[Running, str]:
+    """A server that requires keys, and a key."""
+    running = start_server(require_keys=True, requests_per_minute=50)
+    return running, running.service.keys.add("alice")
+
+
+def upload(running: Running, *parts: tuple[str, str], header: str = "", size: int = 9_000_000) -> tuple[int, bytes]:
+    """Upload a large file after some fields; how many bytes were sent, and the reply."""
+    form = "".join(f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n' for name, text in parts)
+    form += '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+    head = (
+        f"POST /translate_file HTTP/1.1\r\nHost: x\r\nContent-Length: {len(form) + size + 7}\r\n{header}"
+        f"Content-Type: multipart/form-data; boundary=x\r\n\r\n{form}"
+    )
+    sent = 0
+    with socket.create_connection(running.address) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+        connection.sendall(head.encode())
+        with contextlib.suppress(ConnectionError):
+            while sent < size:
+                sent += connection.send(b"A dog.\n" * min(10_000, -(-(size - sent) // 7)))
+            connection.sendall(b"\r\n--x--\r\n")
+        connection.settimeout(20)
+        with contextlib.suppress(ConnectionError):
+            return sent, connection.recv(65536).partition(b"\r\n")[0]
+    return sent, b""
+
+
+def test_a_large_file_without_a_key_is_not_read(locked: tuple[Running, str]) -> None:
+    running, key = locked
+    fields = ("source", "en"), ("target", "en")
+    assert upload(running, *fields)[0] < 8_000_000
+    assert upload(running, *fields, header="Authorization: DeepL-Auth-Key wrong\r\n")[0] < 8_000_000
+    assert upload(running, ("api_key", "wrong"), *fields)[0] < 8_000_000
+    size = 2_100_000  # the key precedes the file
+    assert upload(running, ("api_key", key), *fields, size=size) == (size, b"HTTP/1.1 200 OK")
+    data, files = {"source": "en", "target": "en"}, {"file": ("a.txt", b"A dog.")}
+    for name, status in ((key, 200), ("wrong", 403)):
+        reply = httpx.post(f"{running.url}/translate_file", params={"api_key": name}, data=data, files=files)
+        assert reply.status_code == status
+
+
+def test_a_large_body_of_an_address_with_too_many_requests_is_not_read(start_server: StartServer) -> None:
+    running = start_server(requests_per_minute=2)
+    assert [running.translate("Hund").status_code for _ in range(3)] == [200, 200, 429]
+    assert upload(running, ("source", "en"), ("target", "en"))[0] < 8_000_000
+
+
+@pytest.mark.parametrize("charset", ["unicode_escape", "punycode", "undefined", "idna", "utf-16", "zip"])
+def test_other_charsets_of_forms_are_refused(server: Running, charset: str) -> None:
+    fields = {"q": r"\N{x} é", "source": "de", "target": "en"}
+    body = "".join(f'--x\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n' for k, v in fields.items())
+
+    def status(name: str) -> int:
+        kind = f"multipart/form-data; boundary=x; charset={name}"
+        headers = {"content-type": kind}
+        return httpx.post(f"{server.url}/translate", content=f"{body}--x--\r\n".encode(), headers=headers).status_code
+
+    assert (status(charset), status("UTF-8"), status("latin-1")) == (400, 200, 200)
+
+
+def test_a_long_text_does_not_stop_other_requests(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    def open_slowly(html: str, model: ServedModel) -> SegmentedDocument[str]:
+        time.sleep(2)
+        return open_html_text(html, model)
+
+    monkeypatch.setitem(TEXT_FORMATS, "html", open_slowly)
+    data = {"q": "<p>Hund</p>" * 500, "source": "de", "target": "en", "format": "html"}
+    slow = threading.Thread(target=httpx.post, args=(f"{server.url}/translate",), kwargs={"data": data, "timeout": 30})
+    slow.start()
+    time.sleep(0.2)
+    begin = time.monotonic()
+    assert httpx.get(f"{server.url}/health").status_code == 200
+    assert time.monotonic() - begin < 1
+    assert slow.is_alive()
+    slow.join()
 
 
 def test_a_large_body_gets_a_message(impatient: Running) -> None:

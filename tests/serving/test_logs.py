@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import io
 import json
 import logging
+import socket
+import time
 from collections.abc import Iterator
 
 import httpx
 import pytest
 from running_server import Running
 
-from dragoman.serving.logs import JsonFormatter
+from dragoman.serving.logs import JsonFormatter, configure_logging
 
 SECRET_TEXT, SECRET_KEY = "Geheimnis FAIL", "sehr-geheim"
 
@@ -48,6 +52,47 @@ def test_nothing_secret_is_logged_or_counted(server: Running, logged: io.StringI
         ("none", 404),
     ]
     assert any(entry.get("exception") == "RuntimeError" for entry in entries)
+
+
+def test_a_client_that_leaves_while_it_sends_is_no_error(server: Running, logged: io.StringIO) -> None:
+    for kind in ("application/json", "multipart/form-data; boundary=x"):
+        with socket.create_connection(server.address) as connection:
+            head = f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: 1000\r\n\r\n--x"
+            connection.sendall(head.encode())
+            time.sleep(0.2)
+    deadline = time.monotonic() + 5
+    while len(entries := [json.loads(line) for line in logged.getvalue().splitlines()]) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert [(entry["level"], entry.get("status")) for entry in entries] == [("info", 499)] * 2
+
+
+def test_errors_of_tasks_are_logged_without_their_messages(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("", "asyncio", "dragoman", "uvicorn", "py.warnings")
+    loggers = [logging.getLogger(name) for name in names]
+    before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
+
+    async def fail() -> None:
+        asyncio.get_running_loop().create_task(asyncio.sleep(0)).add_done_callback(lambda _: 1 / 0)
+        task = asyncio.create_task(read("geheim.txt"))
+        await asyncio.wait({task})
+
+    async def read(name: str) -> None:
+        raise ValueError(name)
+
+    try:
+        configure_logging()
+        asyncio.run(fail())
+        gc.collect()
+        logging.getLogger("other").warning("a warning")
+    finally:
+        logging.captureWarnings(False)
+        for logger, values in zip(loggers, before, strict=True):
+            logger.handlers, logger.level, logger.propagate = values
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert {"ValueError", "ZeroDivisionError"} <= {line.get("exception") for line in lines}
+    assert not [line for line in lines if "geheim" in json.dumps(line)]
+    assert lines[-1]["message"] == "a warning"
 
 
 def test_metrics_count_requests_and_characters(server: Running) -> None:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from running_server import Running, StartServer
 
+from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.models import ModelOptions, load_models
 
 TEXT = "Ein kleiner Junge spielt im Park.\n\n– Zwei Hunde laufen 😀 am Strand. Eine Frau liest."
@@ -21,7 +22,8 @@ TEXT = "Ein kleiner Junge spielt im Park.\n\n– Zwei Hunde laufen 😀 am Stran
 def real_server(start_server: StartServer, finished_run: Path) -> Running:
     """A server with the tiny model."""
     running = start_server(characters=500)
-    running.service.use_models(load_models([finished_run], ModelOptions()))
+    models = load_models([finished_run], ModelOptions())
+    running.service.use_models(models, LanguageDetector.of(models))
     return running
 
 

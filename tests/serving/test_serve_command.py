@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -13,13 +15,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from running_server import StartServer
 
+from dragoman.serving import start
+from dragoman.serving.models import ModelOptions
 from dragoman.translator import load
 
 if TYPE_CHECKING:
@@ -38,7 +43,9 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def serving(bundle: Path, state: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def serving(
+    bundle: Path, state: Path, *options: str, on_start: Callable[[subprocess.Popen[str]], None] = lambda process: None
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The address and the process of ``dragoman serve``."""
     port = free_port()
     command = [sys.executable, "-m", "dragoman", "serve", str(bundle), "--port", str(port), "--engine", "cpu", *options]
@@ -47,6 +54,7 @@ def serving(bundle: Path, state: Path, *options: str) -> Iterator[tuple[str, sub
     )
     url = f"http://127.0.0.1:{port}"
     try:
+        on_start(process)
         while process.poll() is None:
             with contextlib.suppress(httpx.TransportError):
                 assert httpx.get(f"{url}/health/ready").status_code == 200
@@ -113,6 +121,41 @@ def test_bundles_are_replaced_and_the_server_stops_without_losing_a_request(
         response = slow.getresponse()
         assert (response.status, bool(response.read())) == (200, True), "open requests are finished"
         assert process.wait(30) == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not show what a process ignores")
+def test_sighup_is_ignored_until_the_server_listens(bundle: Path, tmp_path: Path) -> None:
+    early: list[subprocess.Popen[str]] = []
+
+    def hang_up(process: subprocess.Popen[str]) -> None:
+        status = Path(f"/proc/{process.pid}/status")
+        while not int(re.findall(r"SigIgn:\s*(\w+)", status.read_text("utf-8"))[0], 16) & 1:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        early.append(process)
+
+    with serving(bundle, tmp_path, on_start=hang_up) as (url, process):
+        assert early == [process]
+        assert translate(url, TEXTS[0]).status_code == 200
+
+
+def test_a_failure_to_load_bundles_again_is_logged(
+    start_server: StartServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise RuntimeError("geheim")
+
+    async def reload() -> None:
+        reloader.start()
+        assert reloader._loading is not None
+        await reloader._loading
+
+    monkeypatch.setattr(start, "load_models", fail)
+    running = start_server()
+    reloader = start.BundleReloader(running.service, [], ModelOptions())
+    asyncio.run(reload())
+    assert "could not be loaded again" in caplog.text
+    assert running.translate("Hund").json()["translatedText"] == "en[Hund]"
 
 
 def test_keys_and_settings(bundle: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

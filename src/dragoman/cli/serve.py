@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,9 @@ def serve(
 
     Example: dragoman serve runs/quickstart --port 5000
     """
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the server can load bundles again
+
     from dragoman.serving.config import load_serving
     from dragoman.serving.models import ModelOptions
     from dragoman.serving.start import serve_bundles

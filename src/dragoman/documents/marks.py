@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from dragoman.documents.best_run import find_best_run
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.text.link import Link
+
+MAX_DEPTH = 50
+"""Marks inside of more than so many others are placed like points."""
 
 COST = 0.3
 """What a character that translates no marked text costs if it is between those that do, which gain 1 - COST each.
@@ -46,12 +51,17 @@ class _Part(NamedTuple):
     end: int
     sources: list[tuple[int, int]]
 
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
 
 def place_marks(marks: Sequence[Mark], source: str, translated: TranslatedSegment) -> list[Mark]:
     """The marks on the translation of a text, in the order in which they open; none is lost.
 
     A mark goes around the words that translate the words in it, and marks stay within their parents. Marks with the
-    same parent do not overlap. A mark around a whole text stays around all of it, and points keep their order.
+    same parent do not overlap. A mark around a whole text stays around all of it, and points keep their order. Marks
+    inside of `MAX_DEPTH` others become points.
 
     Args:
         marks: The marks on the source, each after its parent.
@@ -63,15 +73,18 @@ def place_marks(marks: Sequence[Mark], source: str, translated: TranslatedSegmen
         children[mark.parent].append(mark)
     placement = _Placement(source, translated)
     start, end = len(source) - len(source.lstrip()), len(source.rstrip())
-    waiting: list[tuple[Mark, Mark, int | None]] = [(Mark(start, end, -1), Mark(0, len(translated.text), -1), None)]
+    waiting = placement.place_siblings(children[None], Mark(start, end, -1), Mark(0, len(translated.text), -1))[::-1]
     placed: list[Mark] = []
+    depths: dict[int | None, int] = {None: 0}
     while waiting:
-        before, after, number = waiting.pop()
-        if number is not None:
-            placed.append(after)
-        if number in children:
-            inside = placement.place_siblings(children[number], before, after)
-            waiting += [(mark, place, mark.number) for mark, place in reversed(inside)]
+        before, after = waiting.pop()
+        placed.append(after)
+        depths[after.number] = depth = depths[after.parent] + 1
+        if after.number in children:
+            siblings = children[after.number]
+            if depth >= MAX_DEPTH:
+                siblings = [mark._replace(end=mark.start) for mark in siblings]
+            waiting += placement.place_siblings(siblings, before, after)[::-1]
     return placed
 
 
@@ -104,6 +117,7 @@ class _Placement:
         links = translated.links or _links_by_order(source, translated.text)
         self._parts = _read_parts(source, translated.text, links)
         self._starts = [part.start for part in self._parts]
+        self._source_lengths = [sum(end - start for start, end in part.sources) for part in self._parts]
         self._owners: list[int | None] = [None] * len(self._parts)
         """The innermost mark around each part, by its number."""
         self._translating: dict[int, list[int]] = defaultdict(list)
@@ -145,22 +159,21 @@ class _Placement:
         Of all sequences of free parts, it is the one with the most characters that translate marked text, after those
         that do not are subtracted. If none has more of the former, it is the part with the largest share of them.
         """
-        linked = {index for character in range(mark.start, mark.end) for index in self._translating.get(character, ())}
-        free = [index for index in linked if self._owners[index] == mark.parent]
+        characters = range(mark.start, mark.end)
+        marked = Counter(index for character in characters for index in self._translating.get(character, ()))
+        free = [index for index in marked if self._owners[index] == mark.parent]
         if not free:
             return None
-        best, best_gain = max((_share(mark, self._parts[index]), -index) for index in free)[1], 0.0
-        first, last = -best, -best
-        gain, start = 0.0, min(free)
-        for index in range(start, max(free) + 1):
-            if gain <= 0 or self._owners[index] != mark.parent:
-                gain, start = 0.0, index
-            if self._owners[index] == mark.parent:
-                part = self._parts[index]
-                gain += (_share(mark, part) - COST) * (part.end - part.start)
-                if gain > best_gain:
-                    first, last, best_gain = start, index, gain
+        shares = {index: marked[index] / self._source_lengths[index] for index in free}
+        gains = {index: (shares[index] - COST) * self._parts[index].length for index in free}
+        best = max(free, key=lambda index: (shares[index], -index))
+        first, last = find_best_run(gains, lambda index: self._loss(index, mark.parent)) or (best, best)
         return self._parts[first].start, self._parts[last].end
+
+    def _loss(self, index: int, parent: int | None) -> float:
+        """What a part costs that translates no marked text."""
+        is_free = index < len(self._parts) and self._owners[index] == parent
+        return COST * self._parts[index].length if is_free else math.inf
 
     def _find_points(self, points: Sequence[Mark], before: Mark, after: Mark) -> Iterator[int]:
         """The places of points: next to the translations of the words that they touch, or else before the next word."""
@@ -205,9 +218,3 @@ def _links_by_order(source: str, target: str) -> list[Link]:
     count = max(len(ours), len(theirs)) if ours and theirs else 0
     places = ((index * len(ours) // count, index * len(theirs) // count) for index in range(count))
     return [Link(*ours[our_place], *theirs[their_place]) for our_place, their_place in places]
-
-
-def _share(mark: Mark, part: _Part) -> float:
-    """The share of the source of a part that is marked."""
-    marked = sum(max(0, min(end, mark.end) - max(start, mark.start)) for start, end in part.sources)
-    return marked / max(1, sum(end - start for start, end in part.sources))

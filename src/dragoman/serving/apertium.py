@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 from dragoman.serving.errors import RequestError
 from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import service_of
+from dragoman.serving.texts import TEXT_FORMATS
 
 
 async def translate_apertium(request: Request) -> JSONResponse:
@@ -22,11 +23,11 @@ async def translate_apertium(request: Request) -> JSONResponse:
         raise RequestError(400, "langpair must be two languages, such as en|es")
     if parameters["q"] is None:
         raise RequestError(400, "Missing argument q")
-    text_format = "html" if parameters.text("format") == "html" else "text"
+    open_text = TEXT_FORMATS["html" if parameters.text("format") == "html" else "text"]
     texts = [parameters.text("q")]
     service.require_size(texts)
     route = service.route(source, target)
-    (translated,) = await service.translate(request, route, texts, text_format, client)
+    (translated,) = await service.translate(request, route, texts, open_text, client)
     data: dict[str, object] = {"translatedText": translated.text}
     if len(route) > 1:
         data["pivot"] = route[0].target

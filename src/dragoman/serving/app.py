@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
@@ -85,8 +85,7 @@ def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> 
         service.scheduler.start()
         on_start()
         yield
-        service.scheduler.close()
-        service.downloads.close()
+        service.close()
 
     app = Starlette(
         routes=ROUTES,
@@ -95,7 +94,12 @@ def build_app(service: Service, on_start: Callable[[], None] = lambda: None) -> 
             Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"]),
             Middleware(LimitBodies, settings=service.settings, uploads=UPLOADS),
         ],
-        exception_handlers={RequestError: _refuse, HTTPException: _refuse_by_route, Exception: _fail},
+        exception_handlers={
+            RequestError: _refuse,
+            HTTPException: _refuse_by_route,
+            ClientDisconnect: _leave,
+            Exception: _fail,
+        },
         lifespan=lifespan,
     )
     app.state.service = service
@@ -110,6 +114,11 @@ async def _refuse(request: Request, error: Exception) -> Response:
 async def _refuse_by_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return JSONResponse(_body(request, error.detail), error.status_code, error.headers)
+
+
+async def _leave(request: Request, error: Exception) -> Response:
+    """The client has disconnected while it sent the request: nobody reads this, but it is counted."""
+    return Response(status_code=499)
 
 
 async def _fail(request: Request, error: Exception) -> Response:

@@ -7,15 +7,16 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.html.tokens import BLOCKS
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.languages import language_name
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
-from dragoman.serving.service import Service, service_of
-from dragoman.serving.texts import Client
+from dragoman.serving.service import Service, service_of, stated_key
+from dragoman.serving.texts import Client, OpenText, open_plain_text
 
-_SCHEME = "DeepL-Auth-Key "
 _NO_GLOSSARIES = "This server does not support glossaries."
 _NO_LIMIT = 10**12  # characters; clients stop if they have used as many as are allowed
 
@@ -31,13 +32,16 @@ async def translate_deepl(request: Request) -> JSONResponse:
         raise RequestError(400, "Parameter 'text' not specified.")
     service.require_size(texts)
     text_format = "html" if parameters.text("tag_handling") else "text"
+    open_text = _open_markup(parameters) if text_format == "html" else open_plain_text
     source = parameters.text("source_lang")
-    detected = [service.language(source) if source else service.detect([text])[0] for text in texts]
+    detected = [
+        service.language(source) if source else (await service.detect([text], text_format))[0] for text in texts
+    ]
     routes = [deepl_route(service, language, parameters) for language in detected]
     replies: dict[int, dict[str, Any]] = {}
     for route in dict.fromkeys(routes):
         places = [place for place, each in enumerate(routes) if each == route]
-        translated = await service.translate(request, route, [texts[place] for place in places], text_format, client)
+        translated = await service.translate(request, route, [texts[place] for place in places], open_text, client)
         for place, result in zip(places, translated, strict=True):
             replies[place] = {
                 "detected_source_language": detected[place].upper(),
@@ -49,6 +53,21 @@ async def translate_deepl(request: Request) -> JSONResponse:
             if len(route) > 1:
                 replies[place]["pivot"] = route[0].target
     return JSONResponse({"translations": [replies[place] for place in range(len(texts))]})
+
+
+def _open_markup(parameters: Parameters) -> OpenText:
+    """What splits HTML or XML, with the tags that a client names.
+
+    Raises:
+        RequestError: A tag is named that cannot be kept in a sentence.
+    """
+    ignored, splitting, joining = (
+        frozenset(tag for value in parameters.all(name) for tag in str(value).lower().replace(",", " ").split())
+        for name in ("ignore_tags", "splitting_tags", "non_splitting_tags")
+    )
+    if kept := sorted(joining & BLOCKS):
+        raise RequestError(400, f"Parameter 'non_splitting_tags': {kept[0]} always splits sentences.")
+    return lambda html, model: HtmlText(html, model.source, model.whole_lines, ignored, splitting - joining)
 
 
 async def list_languages_deepl(request: Request) -> JSONResponse:
@@ -91,10 +110,8 @@ def admit_deepl(service: Service, request: Request, parameters: Parameters) -> C
     Raises:
         RequestError: The key is missing or wrong, or there are too many requests.
     """
-    header = request.headers.get("authorization", "")
-    key = header.removeprefix(_SCHEME) if header.startswith(_SCHEME) else parameters.text("auth_key")
     try:
-        return service.admit(request, key.strip())
+        return service.admit(request, stated_key(request) or parameters.text("auth_key").strip())
     except RequestError as error:
         raise RequestError(403, error.message) if error.status == 400 else error from None
 

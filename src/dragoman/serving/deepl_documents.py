@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import secrets
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from dragoman.serving.deepl import admit_deepl
-from dragoman.serving.documents import UploadedDocument
-from dragoman.serving.downloads import LIFETIME, translated_name
+from dragoman.serving.documents import DocumentSlot, Upload, UploadedDocument
+from dragoman.serving.downloads import LIFETIME
 from dragoman.serving.errors import RequestError
-from dragoman.serving.models import Route
 from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import Service, service_of
+from dragoman.serving.uploads import FileRequest, take_slot, translate_upload
 
-_DETECTED_BYTES = 10_000
+_MOST_DOCUMENTS = 10_000  # whose state is remembered
+_LOG = logging.getLogger(__name__)
 
 
 async def upload_document(request: Request) -> JSONResponse:
@@ -30,13 +32,16 @@ async def upload_document(request: Request) -> JSONResponse:
     target = parameters.text("target_lang")
     if not target:
         raise RequestError(400, "Parameter 'target_lang' not specified.")
-    source = parameters.text("source_lang") or service.detect([file.data[:_DETECTED_BYTES].decode(errors="ignore")])[0]
-    route = service.route(source, target)
-    name = parameters.text("filename") or file.name
-    translation = _translate(service, route, file.data, name, client.name)
-    document = UploadedDocument(secrets.token_urlsafe(24), asyncio.create_task(translation))
-    number = secrets.token_hex(16).upper()
+    if len(service.uploads) >= _MOST_DOCUMENTS:
+        raise RequestError(503, "The server stores too many documents; try again later.", 60)
+    named = Upload(parameters.text("filename") or file.name, file.data)
+    asked = FileRequest(named, parameters.text("source_lang"), target, client)
+    slot = take_slot(service, asked)
+    number, document = secrets.token_hex(16).upper(), UploadedDocument(secrets.token_urlsafe(24))
     service.uploads[number] = document
+    task = asyncio.create_task(_translate(service, slot, asked, document))
+    service.tasks.add(task)
+    task.add_done_callback(service.tasks.discard)
     asyncio.get_running_loop().call_later(LIFETIME, service.uploads.pop, number, None)
     return JSONResponse({"document_id": number, "document_key": document.key})
 
@@ -50,18 +55,24 @@ async def document_state(request: Request) -> JSONResponse:
 async def download_document(request: Request) -> Response:
     """GET or POST /v2/document/ID/result."""
     document, service = await _find(request), service_of(request)
-    if not document.task.done():
-        raise RequestError(503, "The document is not translated yet.", 1)
-    if document.task.exception():
+    if document.message:
         raise RequestError(404, "The document could not be translated.")
-    download = service.downloads.get(document.task.result())
+    if not document.token:
+        raise RequestError(503, "The document is not translated yet.", 1)
+    download = service.downloads.get(document.token)
+    document.fetched = True
     return FileResponse(download.path, filename=download.name)
 
 
-async def _translate(service: Service, route: Route, data: bytes, name: str, client: str) -> str:
-    translated = await service.documents.translate(route, data, name, client)
-    language = route[-1].target if route else ""
-    return await service.downloads.add(translated, translated_name(name, language))
+async def _translate(service: Service, slot: DocumentSlot, asked: FileRequest, document: UploadedDocument) -> None:
+    """Translate, and note only the result: an exception would keep the file in memory."""
+    try:
+        document.token = await translate_upload(service, slot, asked)
+    except RequestError as error:
+        document.message = error.message
+    except Exception:
+        _LOG.exception("a document could not be translated")
+        document.message = "The document could not be translated."
 
 
 async def _find(request: Request) -> UploadedDocument:

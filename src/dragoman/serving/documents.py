@@ -1,79 +1,148 @@
-"""Translating uploaded files through the scheduler."""
+"""Opening and translating files, a limited number at once; each has a thread."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Semaphore
+from typing import Any, TypeVar
 
+from dragoman.corpus.pair import Languages
 from dragoman.documents.formats import open_document
+from dragoman.documents.segment import SegmentedDocument
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route
 from dragoman.serving.scheduler import Scheduler
 
+Result = TypeVar("Result")
 _CHUNK = 1000  # segments in the queue
 
 
-class DocumentTranslator:
-    """Translates files, a limited number at once.
+@dataclass(frozen=True)
+class Upload:
+    """A file in a request.
 
     Args:
-        scheduler: Translates segments.
-        most: Maximum number of files at once.
-        seconds: Maximum time for one file.
+        name: The file's name, which is not empty.
+        data: Its content.
     """
 
-    def __init__(self, scheduler: Scheduler, most: int, seconds: float) -> None:
-        self._scheduler, self._most, self._seconds = scheduler, most, seconds
-        self._active = 0
+    name: str
+    data: bytes
 
-    async def translate(self, route: Route, data: bytes, name: str, client: str) -> bytes:
-        """The translation of a file.
+
+class DocumentSlots:
+    """The places for files that are translated at once; each has a thread.
+
+    Args:
+        most: The number of places.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._threads = ThreadPoolExecutor(most, "dragoman-document")
+        self._free = Semaphore(most)
+
+    def take(self) -> DocumentSlot:
+        """Take a place.
 
         Raises:
-            RequestError: The file cannot be read, there are too many files, or it takes too long.
+            RequestError: There is none.
         """
-        if self._active >= self._most:
+        if not self._free.acquire(blocking=False):
             raise RequestError(503, "The server translates too many files; try again later.", 10)
-        self._active += 1
+        return DocumentSlot(self._threads, self._free.release)
+
+    def close(self) -> None:
+        """End the threads as soon as their work is done."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+class DocumentSlot:
+    """The place of one file. A thread cannot be cancelled, so the place becomes free only when its thread is."""
+
+    def __init__(self, threads: ThreadPoolExecutor, free: Callable[[], None]) -> None:
+        self._threads, self._free = threads, free
+        self._running: Future[Any] = Future()
+        self._running.set_result(None)
+
+    async def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
+        """The result of some work in the thread.
+
+        Raises:
+            RequestError: The file cannot be read.
+        """
+        future = self._threads.submit(work, *arguments)
+        self._running = future
         try:
-            async with asyncio.timeout(self._seconds):
-                for model in route:
-                    languages = model.source, model.target
-                    document = await asyncio.to_thread(open_document, data, name, languages, (), model.whole_lines)
-                    segments, found = document.segments, []
-                    for begin in range(0, len(segments), _CHUNK):
-                        chunk = segments[begin : begin + _CHUNK]
-                        found += await self._scheduler.translate(model.translate, chunk, client, Priority.DOCUMENT)
-                    data = await asyncio.to_thread(document.assemble, found)
+            return await asyncio.wrap_future(future)
         except UserError as error:
             raise RequestError(400, str(error)) from None
-        except TimeoutError:
-            raise RequestError(503, f"The translation took longer than {self._seconds:g} seconds.", 60) from None
-        finally:
-            self._active -= 1
-        return data
+
+    def free(self) -> None:
+        """Give the place back, at the latest when the thread is free."""
+        self._running.add_done_callback(lambda _: self._free())
 
 
-@dataclass(eq=False)
+async def open_upload(
+    slot: DocumentSlot, file: Upload, languages: Languages, whole_lines: bool = False
+) -> SegmentedDocument[bytes]:
+    """Open a file, and find its segments.
+
+    Raises:
+        RequestError: It cannot be read.
+    """
+    return await slot.run(open_document, file.data, file.name, languages, (), whole_lines)
+
+
+async def translate_document(
+    scheduler: Scheduler, slot: DocumentSlot, route: Route, file: Upload, client: str
+) -> bytes:
+    """The translation of a file by one or two models.
+
+    Raises:
+        RequestError: It cannot be read.
+    """
+    data = file.data
+    for model in route:
+        languages = model.source, model.target
+        document = await open_upload(slot, Upload(file.name, data), languages, model.whole_lines)
+        segments, found = document.segments, []
+        for begin in range(0, len(segments), _CHUNK):
+            chunk = segments[begin : begin + _CHUNK]
+            found += await scheduler.translate(model.translate, chunk, client, Priority.DOCUMENT)
+        data = await slot.run(document.assemble, found)
+    return data
+
+
+@dataclass
 class UploadedDocument:
-    """A document that is being translated.
+    """A document of DeepL's protocol, from its upload to its download.
 
     Args:
         key: What its client must know.
-        task: The translation; its result is the name of the download.
+        token: The name of the download, when the document is translated.
+        message: Why it could not be translated.
+        fetched: Whether the client has the translation.
     """
 
     key: str
-    task: asyncio.Task[str]
+    token: str = ""
+    message: str = ""
+    fetched: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its client still waits for it."""
+        return not self.message and not self.fetched
 
     def state(self) -> dict[str, object]:
         """The state of the translation, for DeepL's clients."""
-        if not self.task.done():
-            return {"status": "translating", "seconds_remaining": 1}
-        error = self.task.exception()
-        if error is None:
+        if self.message:
+            return {"status": "error", "message": self.message, "error_message": self.message}
+        if self.token:
             return {"status": "done", "billed_characters": 0}
-        message = error.message if isinstance(error, RequestError) else "The document could not be translated."
-        return {"status": "error", "message": message, "error_message": message}
+        return {"status": "translating", "seconds_remaining": 1}

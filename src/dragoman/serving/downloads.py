@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
 import secrets
 import tempfile
 from dataclasses import dataclass
@@ -10,8 +12,12 @@ from pathlib import Path, PurePath
 
 from dragoman.serving.errors import RequestError
 
+_LOG = logging.getLogger(__name__)
 LIFETIME = 30 * 60  # seconds
-MOST_FILES = 1000
+_SHARE = 4  # the part of the whole that one client may use, as a divisor
+_SMALLEST = 65_536  # bytes that a file counts at least
+_LONGEST_NAME = 100  # characters
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True)
@@ -21,35 +27,63 @@ class Download:
     Args:
         path: Where it is.
         name: Its name for the user.
+        client: Whose file it is.
+        size: How many bytes it counts.
     """
 
     path: Path
     name: str
+    client: str
+    size: int
 
 
 class Downloads:
-    """The translated files, in a temporary directory until `close`."""
+    """The translated files, in a temporary directory until `close`.
 
-    def __init__(self) -> None:
+    Args:
+        most_bytes: Maximum size of all files.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
         self._directory = tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True)
         self._files: dict[str, Download] = {}
 
-    async def add(self, data: bytes, name: str) -> str:
-        """Write a file and return the name under which `get` finds it.
+    def require_room(self, client: str, size: int) -> None:
+        """Check that a file of a client can be stored.
 
         Raises:
-            RequestError: There are too many files, or the disk is full; nothing is left behind.
+            RequestError: All files, or those of the client, would be too large.
         """
-        if len(self._files) >= MOST_FILES:
+        sizes = [(each.client == client, each.size) for each in self._files.values()]
+        own = sum(stored for is_own, stored in sizes if is_own)
+        if own and own + size > self._most_bytes // _SHARE:
+            raise RequestError(429, "Slowdown: too many of your files are stored; try again later.", 60)
+        if sizes and sum(stored for _, stored in sizes) + size > self._most_bytes:
             raise RequestError(503, "The server stores too many files; try again later.", 60)
+
+    async def add(self, data: bytes, name: str, client: str) -> str:
+        """Write a file of a client and return the name under which `get` finds it.
+
+        Raises:
+            RequestError: There are too many files, or the file cannot be written; nothing is left behind.
+        """
+        size = max(len(data), _SMALLEST)
+        self.require_room(client, size)
         token = secrets.token_urlsafe(24) + PurePath(name).suffix.lower()
         path = Path(self._directory.name) / token
+        self._files[token] = Download(path, name, client, size)
         try:
             await asyncio.to_thread(path.write_bytes, data)
         except OSError as error:
-            path.unlink(missing_ok=True)
-            raise RequestError(507, "The translated file could not be written: the disk is full.") from error
-        self._files[token] = Download(path, name)
+            self.remove(token)
+            _LOG.exception("a translated file could not be written")
+            if error.errno in _FULL:
+                raise RequestError(507, "The translated file could not be written: the disk is full.") from None
+            raise RequestError(500, "The translated file could not be written.") from None
+        except asyncio.CancelledError:
+            self.remove(token)
+            raise
         asyncio.get_running_loop().call_later(LIFETIME, self.remove, token)
         return token
 
@@ -81,4 +115,4 @@ class Downloads:
 def translated_name(name: str, language: str) -> str:
     """The name of a translation: ``letter.txt`` becomes ``letter_en.txt``."""
     path = PurePath(PurePath(name).name)
-    return f"{path.stem}_{language}{path.suffix}"
+    return f"{path.stem[:_LONGEST_NAME]}_{language}{path.suffix}"

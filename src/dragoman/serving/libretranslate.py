@@ -16,7 +16,7 @@ from dragoman.serving.languages import language_name
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import Service, service_of
-from dragoman.serving.texts import TEXT_FORMATS, TranslatedText
+from dragoman.serving.texts import TEXT_FORMATS, TranslatedText, read_words
 
 AUTO = "auto"
 
@@ -32,9 +32,9 @@ async def translate_libretranslate(request: Request) -> JSONResponse:
         raise RequestError(400, f"{text_format} format is not supported")
     alternatives = _read_alternatives(parameters["alternatives"], service.settings.alternatives)
     service.require_size(texts)
-    detected = _detect_all(service, source, texts)
+    detected = await _source_language(service, source, texts, text_format)
     route = _route(service, source, target, detected)
-    translated = await service.translate(request, route, texts, text_format, client)
+    translated = await service.translate(request, route, texts, TEXT_FORMATS[text_format], client)
     shown = alternatives if text_format == "text" else 0
     return JSONResponse(shape.reply(_describe(translated, detected, route, shown)))
 
@@ -45,7 +45,7 @@ async def detect_language(request: Request) -> JSONResponse:
     service.admit(request, parameters.text("api_key"))
     texts, _ = _read_texts(parameters["q"])
     service.require_size(texts)
-    found = service.detector.detect("\n".join(texts))
+    found = service.detector.detect(await read_words(texts, "text"))
     return JSONResponse([_detected(language, confidence) for language, confidence in found])
 
 
@@ -137,11 +137,11 @@ def _read_alternatives(value: Any, limit: int) -> int:
     return number
 
 
-def _detect_all(service: Service, source: str, texts: list[str]) -> tuple[str, float]:
+async def _source_language(service: Service, source: str, texts: list[str], text_format: str) -> tuple[str, float]:
     """The source language: the given one, or the language of all texts together."""
     if source.lower() != AUTO:
         return service.language(source), 1.0
-    return service.detect(texts)
+    return await service.detect(texts, text_format)
 
 
 def _route(service: Service, source: str, target: str, detected: tuple[str, float]) -> Route:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from dragoman.serving.downloads import translated_name
 from dragoman.serving.errors import RequestError
 from dragoman.serving.libretranslate import AUTO, require_parameter
 from dragoman.serving.limits import while_connected
 from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import service_of
-
-_DETECTED_BYTES = 10_000
+from dragoman.serving.uploads import FileRequest, take_slot, translate_upload
 
 
 async def translate_file(request: Request) -> JSONResponse:
@@ -23,13 +21,9 @@ async def translate_file(request: Request) -> JSONResponse:
     if file is None:
         raise RequestError(400, "Invalid request: empty file")
     source, target = (require_parameter(parameters, name) for name in ("source", "target"))
-    if source.lower() == AUTO:
-        source, _ = service.detect([file.data[:_DETECTED_BYTES].decode(errors="ignore")])
-    route = service.route(source, target)
-    work = service.documents.translate(route, file.data, file.name, client.name)
-    translated = await while_connected(request, work, service.settings.document_seconds)
-    name = translated_name(file.name, service.language(target))
-    token = await service.downloads.add(translated, name)
+    asked = FileRequest(file, "" if source.lower() == AUTO else source, target, client)
+    work = translate_upload(service, take_slot(service, asked), asked)
+    token = await while_connected(request, work, service.settings.document_seconds)
     return JSONResponse({"translatedFileUrl": str(request.url_for("download_file", token=token))})
 
 

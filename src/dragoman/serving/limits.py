@@ -33,16 +33,25 @@ class RateLimiter:
         Raises:
             RequestError: There were too many.
         """
-        now = self._clock()
-        left, before = self._left.pop(client, (float(self._per_minute), now))
-        left = min(self._per_minute, left + (now - before) * self._per_minute / 60)
-        admitted = left >= 1
-        self._left[client] = left - admitted, now
+        left = self.require_room(client)
+        self._left.pop(client, None)
+        self._left[client] = left - 1, self._clock()
         if len(self._left) > _CLIENTS:
             self._left.popitem(last=False)
-        if not admitted:
+
+    def require_room(self, client: str) -> float:
+        """How many requests a client may send now, without counting one.
+
+        Raises:
+            RequestError: None.
+        """
+        now = self._clock()
+        left, before = self._left.get(client, (float(self._per_minute), now))
+        left = min(self._per_minute, left + (now - before) * self._per_minute / 60)
+        if left < 1:
             seconds = math.ceil((1 - left) * 60 / self._per_minute)
             raise RequestError(429, f"Slowdown: {self._per_minute} requests per minute are allowed", max(1, seconds))
+        return left
 
 
 class LimitBodies:

@@ -23,7 +23,7 @@ class JsonFormatter(logging.Formatter):
         entry: dict[str, object] = {
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),
-            "message": record.getMessage(),
+            "message": record.getMessage().partition("\n")[0],  # asyncio adds errors, whose messages contain names
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[0]:
@@ -34,13 +34,14 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure_logging() -> None:
-    """Write the logs of the server, and of uvicorn, to standard error."""
+    """Write the logs of the server, of uvicorn and of all others to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
-    for name in ("dragoman", "uvicorn"):
+    for name in ("", "asyncio", "dragoman", "uvicorn"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(logging.INFO)
+        logger.setLevel(logging.INFO if name in ("dragoman", "uvicorn") else logging.WARNING)
+    logging.captureWarnings(True)
 
 
 class ObserveRequests:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from dragoman.serving.errors import RequestError
 from dragoman.serving.service import service_of
 
 
@@ -19,7 +20,12 @@ async def health_live(request: Request) -> Response:
 
 
 async def health_ready(request: Request) -> Response:
-    """GET /health/ready: models are loaded. The server opens its port only then."""
+    """GET /health/ready: models are loaded, and the server is not being stopped.
+
+    It opens its port only when models are loaded, and answers with the earlier ones while it loads them again.
+    """
+    if service_of(request).is_stopping:
+        raise RequestError(503, "The server is being stopped.", 1)
     return JSONResponse({"status": "ok"})
 
 

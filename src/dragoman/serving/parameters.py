@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Iterable
 from typing import Any
 from urllib.parse import parse_qsl
 
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
+from dragoman.serving.documents import Upload
 from dragoman.serving.errors import RequestError
+from dragoman.serving.service import KEY_PARAMETERS, Service, service_of, stated_key
 
 MAX_FIELDS = 10_000
 MAX_BYTES = 2**40
 """Of a part of a form; `LimitBodies` limits the whole."""
 
+_CHARSETS = (b"utf-8", b"utf8", b"latin-1", b"iso-8859-1")
 _INVALID_JSON = "Invalid JSON format"
-
-
-@dataclass(frozen=True)
-class Upload:
-    """A file in a request.
-
-    Args:
-        name: The file's name, which is not empty.
-        data: Its content.
-    """
-
-    name: str
-    data: bytes
 
 
 class Parameters:
@@ -66,17 +57,43 @@ async def read_parameters(request: Request) -> Parameters:
     """The parameters in the body (JSON, or a form of either kind), then those in the query.
 
     Raises:
-        RequestError: The body cannot be read.
+        RequestError: The body cannot be read, or the request is refused before that.
     """
+    service = service_of(request)
+    service.admit_head(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     query = request.query_params.multi_items()
     if kind.endswith("/json") or kind.endswith("+json"):
         return Parameters([*_parse_json(await request.body()), *query])
     if kind == "multipart/form-data":
-        async with request.form(max_part_size=MAX_BYTES) as form:
-            fields = [(name, await _content(value)) for name, value in form.multi_items()]
-        return Parameters([*fields, *query])
+        return Parameters([*await _read_multipart(request, service), *query])
     return Parameters([*_parse_form(await request.body()), *query])
+
+
+async def _read_multipart(request: Request, service: Service) -> list[tuple[str, Any]]:
+    """The fields of a form. If the server requires a key, large files are read only after it."""
+    _, options = parse_options_header(request.headers["content-type"])
+    if options.get(b"charset", b"utf-8").lower() not in _CHARSETS:
+        raise RequestError(400, "Invalid form data: the charset must be UTF-8")
+
+    async def read_chunks() -> AsyncGenerator[bytes, None]:
+        length = 0
+        async for chunk in request.stream():
+            yield chunk
+            length += len(chunk)
+            if length > service.settings.body_bytes:
+                fields = [value for name, value in parser.items if name in KEY_PARAMETERS and isinstance(value, str)]
+                service.require_key(stated_key(request) or next(iter(fields), ""))
+
+    parser = MultiPartParser(request.headers, read_chunks(), max_part_size=MAX_BYTES)
+    try:
+        form = await parser.parse()
+    except MultiPartException as error:
+        raise RequestError(400, error.message) from None
+    try:
+        return [(name, await _content(value)) for name, value in form.multi_items()]
+    finally:
+        await form.close()
 
 
 async def _content(value: str | UploadFile) -> str | Upload | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 import socket
 import sys
+import time
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
@@ -16,12 +18,13 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dragoman.errors import UserError
+from dragoman.serving.service import Service
 from dragoman.settings.serving import Serving
 
 _SECONDS_TO_READ_REPLY = 1.0
 
 
-def run_server(app: Starlette, settings: Serving, host: str, port: int) -> None:
+def run_server(app: Starlette, service: Service, host: str, port: int) -> None:
     """Answer requests until SIGTERM or SIGINT; then finish open requests.
 
     Raises:
@@ -29,7 +32,7 @@ def run_server(app: Starlette, settings: Serving, host: str, port: int) -> None:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=settings.connections)
+        listener = socket.create_server((host, port), family=family, backlog=service.settings.connections)
     except OSError as error:
         raise UserError(f"--host {host} --port {port}: cannot listen there: {error.strerror or error}") from error
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # otherwise each reply waits 40 ms for an ACK
@@ -37,7 +40,26 @@ def run_server(app: Starlette, settings: Serving, host: str, port: int) -> None:
     shown = f"[{host}]" if family == socket.AF_INET6 else host
     print(f"dragoman: http://{shown}:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # uvicorn raises the signal again when it has stopped
-    uvicorn.Server(server_config(app, settings, host, port)).run(sockets=[listener])
+    StoppableServer(server_config(app, service.settings, host, port), service).run(sockets=[listener])
+
+
+class StoppableServer(uvicorn.Server):
+    """Stops only when clients have their documents, or after `shutdown_seconds`; until then, it answers."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+        self._deadline = math.inf
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to stop; called ten times per second."""
+        if not await super().on_tick(counter):
+            return False
+        if not self._service.is_stopping:
+            self._service.is_stopping = True
+            self._deadline = time.monotonic() + self._service.settings.shutdown_seconds
+        is_done = not any(document.is_open for document in self._service.uploads.values())
+        return is_done or self.force_exit or time.monotonic() > self._deadline
 
 
 def _allow_many_files() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
 from dragoman.serving.detection import LanguageDetector
-from dragoman.serving.documents import DocumentTranslator, UploadedDocument
+from dragoman.serving.documents import DocumentSlots, UploadedDocument
 from dragoman.serving.downloads import Downloads
 from dragoman.serving.errors import RequestError
 from dragoman.serving.keys import KEYS_FILE, KeyFile, state_directory
@@ -17,10 +18,14 @@ from dragoman.serving.limits import RateLimiter, while_connected
 from dragoman.serving.metrics import Metrics
 from dragoman.serving.models import ModelTable, Route
 from dragoman.serving.scheduler import Scheduler
-from dragoman.serving.texts import Client, TranslatedText, translate_texts
+from dragoman.serving.texts import Client, OpenText, TranslatedText, read_words, translate_texts
 from dragoman.settings.serving import Serving
 
-MISSING_KEY = "Please contact the server operator to get an API key"
+KEY_PARAMETERS = ("api_key", "auth_key", "key")
+"""What the protocols call the API key."""
+
+_SCHEME = "DeepL-Auth-Key "
+_SMALL = 100_000  # bytes of a body that is read even if the address has sent too many requests
 
 
 @dataclass
@@ -40,21 +45,31 @@ class Service:
     keys: KeyFile = field(init=False)
     rates: RateLimiter = field(init=False)
     metrics: Metrics = field(init=False)
-    documents: DocumentTranslator = field(init=False)
+    documents: DocumentSlots = field(init=False)
     downloads: Downloads = field(init=False)
     uploads: dict[str, UploadedDocument] = field(default_factory=dict)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    is_stopping: bool = False
 
     def __post_init__(self) -> None:
-        self.use_models(self.models)
+        self.use_models(self.models, LanguageDetector.of(self.models))
         self.keys = KeyFile(state_directory(self.settings) / KEYS_FILE)
         self.rates = RateLimiter(self.settings.requests_per_minute)
         self.metrics = Metrics(self.scheduler)
-        self.documents = DocumentTranslator(self.scheduler, self.settings.documents, self.settings.document_seconds)
-        self.downloads = Downloads()
+        self.documents = DocumentSlots(self.settings.documents)
+        self.downloads = Downloads(self.settings.stored_bytes)
 
-    def use_models(self, models: ModelTable) -> None:
+    def close(self) -> None:
+        """Stop the threads, and delete all files."""
+        for task in self.tasks:
+            task.cancel()
+        self.scheduler.close()
+        self.documents.close()
+        self.downloads.close()
+
+    def use_models(self, models: ModelTable, detector: LanguageDetector) -> None:
         """Translate with these models from now on; open requests are finished by the earlier ones."""
-        self.models, self.detector = models, LanguageDetector.of(models)
+        self.models, self.detector = models, detector
 
     def admit(self, request: Request, key: str) -> Client:
         """Check the API key of a request, and count the request.
@@ -62,13 +77,39 @@ class Service:
         Raises:
             RequestError: The key is missing or wrong, or there are too many requests.
         """
-        owner = self.keys.owner(key) if key else None
-        if owner is None and self.settings.require_keys:
-            raise RequestError(403, "Invalid API key") if key else RequestError(400, MISSING_KEY)
-        address = request.client.host if request.client else ""
-        client = Client(f"key {owner}" if owner is not None else f"address {address}")
+        client = self._client(request, self.require_key(key))
         self.rates.admit(client.name)
         return client
+
+    def admit_head(self, request: Request) -> None:
+        """Refuse a request before its body is read: for its key, or because there were too many requests.
+
+        The key may also be in the body. So an address that has sent too many requests may send one with a small body.
+
+        Raises:
+            RequestError: It is refused.
+        """
+        key = stated_key(request)
+        owner = self.require_key(key) if key else None
+        size = request.headers.get("content-length", "0" if request.method == "GET" else "")
+        if owner is not None or not (size.isdecimal() and int(size) <= _SMALL):
+            self.rates.require_room(self._client(request, owner).name)
+
+    def require_key(self, key: str) -> str | None:
+        """The name of a key; None for wrong and missing keys, if the server requires none.
+
+        Raises:
+            RequestError: The key is missing or wrong.
+        """
+        owner = self.keys.owner(key) if key else None
+        if owner is None and self.settings.require_keys:
+            message = "Invalid API key" if key else "Please contact the server operator to get an API key"
+            raise RequestError(403 if key else 400, message)
+        return owner
+
+    def _client(self, request: Request, owner: str | None) -> Client:
+        address = request.client.host if request.client else ""
+        return Client(f"key {owner}" if owner is not None else f"address {address}")
 
     def require_size(self, texts: Sequence[str]) -> None:
         """Check the size of a request.
@@ -112,20 +153,28 @@ class Service:
             raise RequestError(400, f"{code} is not supported")
         return language
 
-    def detect(self, texts: Sequence[str]) -> tuple[str, float]:
-        """The language of texts, or "unknown", and the confidence from 0 to 1."""
-        return self.detector.detect("\n".join(texts))[0]
+    async def detect(self, texts: Sequence[str], text_format: str = "text") -> tuple[str, float]:
+        """The language of texts, or "unknown", and the confidence from 0 to 1. Tags and addresses do not count."""
+        return self.detector.detect(await read_words(texts, text_format))[0]
 
     async def translate(
-        self, request: Request, route: Route, texts: Sequence[str], text_format: str, client: Client
+        self, request: Request, route: Route, texts: Sequence[str], open_text: OpenText, client: Client
     ) -> list[TranslatedText]:
         """The translations of texts.
 
         Raises:
             RequestError: The queue is full, the time is over, or the client has disconnected.
         """
-        work = translate_texts(self.scheduler, route, texts, text_format, client)
+        work = translate_texts(self.scheduler, route, texts, open_text, client)
         return await while_connected(request, work, self.settings.seconds)
+
+
+def stated_key(request: Request) -> str:
+    """The API key in the header or in the query of a request, which arrive before its body."""
+    header = request.headers.get("authorization", "")
+    if header.startswith(_SCHEME):
+        return header.removeprefix(_SCHEME).strip()
+    return next((key for name in KEY_PARAMETERS if (key := request.query_params.get(name, "").strip())), "")
 
 
 def service_of(request: Request) -> Service:

@@ -12,6 +12,7 @@ import torch
 
 from dragoman.errors import UserError
 from dragoman.serving.app import build_app
+from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.logs import configure_logging
 from dragoman.serving.models import ModelOptions, load_models
 from dragoman.serving.scheduler import Scheduler
@@ -34,7 +35,7 @@ def serve_bundles(bundles: Sequence[Path], options: ModelOptions, settings: Serv
     scheduler = Scheduler(settings, workers, lambda: torch.set_num_threads(settings.threads))
     service = Service(settings, load_models(bundles, options), scheduler)
     configure_logging()
-    run_server(build_app(service, BundleReloader(service, bundles, options).listen), settings, host, port)
+    run_server(build_app(service, BundleReloader(service, bundles, options).listen), service, host, port)
 
 
 class BundleReloader:
@@ -63,8 +64,10 @@ class BundleReloader:
     async def _load(self) -> None:
         try:
             models = await asyncio.to_thread(load_models, self._bundles, self._options)
-        except (UserError, OSError) as error:
+            self._service.use_models(models, await asyncio.to_thread(LanguageDetector.of, models))
+        except UserError as error:
             _LOG.error("the bundles could not be loaded again: %s", error)
-            return
-        self._service.serve(models)
-        _LOG.info("loaded %d bundles again", len(self._bundles))
+        except Exception:
+            _LOG.exception("the bundles could not be loaded again")
+        else:
+            _LOG.info("loaded %d bundles again", len(self._bundles))

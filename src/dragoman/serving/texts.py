@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.plain_text import PlainText
@@ -11,7 +13,11 @@ from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.scheduler import Scheduler
+from dragoman.text.placeholders import find_spans
 
+_SHORT = 2000  # characters
+_ANY_LANGUAGE = "en"  # words are the same in all languages
+Result = TypeVar("Result")
 OpenText = Callable[[str, ServedModel], SegmentedDocument[str]]
 
 
@@ -22,7 +28,7 @@ def open_plain_text(text: str, model: ServedModel) -> SegmentedDocument[str]:
 
 def open_html_text(html: str, model: ServedModel) -> SegmentedDocument[str]:
     """Split HTML into sentences and attributes."""
-    return HtmlText(html, model.source)
+    return HtmlText(html, model.source, model.whole_lines)
 
 
 TEXT_FORMATS: dict[str, OpenText] = {"text": open_plain_text, "html": open_html_text}
@@ -60,13 +66,13 @@ class TranslatedText:
 
 
 async def translate_texts(
-    scheduler: Scheduler, route: Route, texts: Sequence[str], text_format: str, client: Client
+    scheduler: Scheduler, route: Route, texts: Sequence[str], open_text: OpenText, client: Client
 ) -> list[TranslatedText]:
     """The translations of texts, in order; without a route, the texts themselves."""
     translated = [TranslatedText(text) for text in texts]
     for model in route:
         before = translated
-        translated = await _translate_once(scheduler, model, [each.text for each in before], text_format, client)
+        translated = await _translate_once(scheduler, model, [each.text for each in before], open_text, client)
         translated = [
             replace(after, problems=(*first.problems, *after.problems))
             for first, after in zip(before, translated, strict=True)
@@ -75,12 +81,35 @@ async def translate_texts(
 
 
 async def _translate_once(
-    scheduler: Scheduler, model: ServedModel, texts: Sequence[str], text_format: str, client: Client
+    scheduler: Scheduler, model: ServedModel, texts: Sequence[str], open_text: OpenText, client: Client
 ) -> list[TranslatedText]:
-    documents = [TEXT_FORMATS[text_format](text, model) for text in texts]
+    size = sum(map(len, texts))
+    documents = await run_by_size(size, lambda: [open_text(text, model) for text in texts])
     segments = [segment for document in documents for segment in document.segments]
     found = iter(await scheduler.translate(model.translate, segments, client.name, client.priority))
-    return [_assemble(document, [next(found) for _ in document.segments]) for document in documents]
+    return await run_by_size(
+        size, lambda: [_assemble(document, [next(found) for _ in document.segments]) for document in documents]
+    )
+
+
+async def run_by_size(size: int, work: Callable[[], Result]) -> Result:
+    """The result of some work on a number of characters: in a thread if there are many."""
+    return await asyncio.to_thread(work) if size > _SHORT else work()
+
+
+async def read_words(texts: Sequence[str], text_format: str) -> str:
+    """What people read of texts, for detecting their language: no tags, placeholders and addresses."""
+    return await run_by_size(sum(map(len, texts)), lambda: "\n".join(_words_of(text, text_format) for text in texts))
+
+
+def _words_of(text: str, text_format: str) -> str:
+    if text_format == "html":
+        text = "\n".join(segment.text for segment in HtmlText(text, _ANY_LANGUAGE).segments)
+    parts, position = [], 0
+    for span in find_spans(text):
+        parts.append(text[position : span.start])
+        position = span.end
+    return " ".join([*parts, text[position:]])
 
 
 def _assemble(document: SegmentedDocument[str], segments: Sequence[TranslatedSegment]) -> TranslatedText:

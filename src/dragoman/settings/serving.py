@@ -71,6 +71,12 @@ class Serving(Settings):
     documents: int = advanced(
         8, ge=1, le=100_000, description="Maximum number of files that are translated at once; more are refused."
     )
+    stored_bytes: int = advanced(
+        1_000_000_000,
+        ge=1,
+        le=1_000_000_000_000,
+        description="Maximum size of all translated files that can be downloaded; each client may use a quarter of it.",
+    )
     body_bytes: int = advanced(
         1_000_000, ge=1, le=1_000_000_000, description="Maximum size of the body of a request without a file."
     )

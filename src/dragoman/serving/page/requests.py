@@ -19,7 +19,7 @@ from dragoman.serving.models import Route
 from dragoman.serving.page.words import PrefixedSegment, SegmentInWords, WordTranslator
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import service_of
-from dragoman.serving.texts import Client
+from dragoman.serving.texts import Client, open_plain_text, run_by_size
 
 INSPECTOR_POLICY = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """The inspector's page contains its scripts and styles; the sandbox keeps it away from the page of the server."""
@@ -35,17 +35,17 @@ class _PageRequest:
         self._service.require_size([self.text])
         self._source, self._target = (require_parameter(parameters, name) for name in ("source", "target"))
 
-    def route(self) -> tuple[Route, str, float]:
+    async def route(self) -> tuple[Route, str, float]:
         """The models, the language of the text, and the confidence of its detection."""
         if self._source != AUTO:
             return self._service.route(self._source, self._target), self._service.language(self._source), 1.0
-        language, confidence = self._service.detect([self.text])
+        language, confidence = await self._service.detect([self.text])
         route = self._service.route(language, self._target) if language != UNKNOWN else ()
         return route, language, confidence
 
-    def words(self) -> WordTranslator:
+    async def words(self) -> WordTranslator:
         """The only model of the route; the text is one sentence."""
-        route, _, _ = self.route()
+        route, _, _ = await self.route()
         if not (words := _single(route)):
             raise RequestError(400, "Other words and explanations are not available for this pair of languages.")
         return words
@@ -57,7 +57,7 @@ class _PageRequest:
 
     async def translate_plainly(self, route: Route) -> str:
         """The translation without words."""
-        return (await self._service.translate(self._request, route, [self.text], "text", self._client))[0].text
+        return (await self._service.translate(self._request, route, [self.text], open_plain_text, self._client))[0].text
 
 
 async def translate_words(request: Request) -> JSONResponse:
@@ -67,10 +67,11 @@ async def translate_words(request: Request) -> JSONResponse:
     prefixes = parameters["prefixes"] or {}
     if not (isinstance(prefixes, dict) and all(isinstance(prefix, str) for prefix in prefixes.values())):
         raise RequestError(400, "Invalid request: prefixes must be strings by sentence")
-    route, language, confidence = asked.route()
+    route, language, confidence = await asked.route()
     reply: dict[str, Any] = {"detectedLanguage": {"language": language, "confidence": round(100 * confidence, 1)}}
     if words := _single(route):
-        spans = list(find_text_spans(asked.text, route[0].source, route[0].whole_lines))
+        model, size = route[0], len(asked.text)
+        spans = await run_by_size(size, lambda: list(find_text_spans(asked.text, model.source, model.whole_lines)))
         sentences = [asked.text[start:end] for start, end in spans]
         found = await asked.run(
             words.translate, [PrefixedSegment(sentence, prefix=prefixes.get(sentence, "")) for sentence in sentences]
@@ -86,7 +87,7 @@ async def replace_word(request: Request) -> JSONResponse:
     parameters = await read_parameters(request)
     asked = _PageRequest(request, parameters)
     segment = PrefixedSegment(asked.text, prefix=parameters.text("prefix"))
-    (found,) = await asked.run(asked.words().replace_word, [segment])
+    (found,) = await asked.run((await asked.words()).replace_word, [segment])
     assert isinstance(found, SegmentInWords)
     return JSONResponse(
         [
@@ -99,7 +100,7 @@ async def replace_word(request: Request) -> JSONResponse:
 async def inspect_sentence(request: Request) -> HTMLResponse:
     """POST /page/inspect: the inspector's page for a sentence."""
     asked = _PageRequest(request, await read_parameters(request))
-    (page,) = await asked.run(asked.words().explain, [Segment(asked.text)])
+    (page,) = await asked.run((await asked.words()).explain, [Segment(asked.text)])
     return HTMLResponse(page.text, headers={"Content-Security-Policy": INSPECTOR_POLICY, "Cache-Control": "no-store"})
 
 

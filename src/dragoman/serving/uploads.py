@@ -1,0 +1,82 @@
+"""Uploaded files: the language of a file is detected, the file is translated, and the translation is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from itertools import islice
+
+from dragoman.serving.detection import UNKNOWN
+from dragoman.serving.documents import DocumentSlot, Upload, open_upload, translate_document
+from dragoman.serving.downloads import translated_name
+from dragoman.serving.errors import RequestError
+from dragoman.serving.service import Service
+from dragoman.serving.texts import Client
+
+_DETECTED_SEGMENTS = 50
+
+
+@dataclass(frozen=True)
+class FileRequest:
+    """A file to translate.
+
+    Args:
+        file: The file.
+        source: The code of its language; empty if it is to be detected.
+        target: The code of the other language.
+        client: Who asks.
+    """
+
+    file: Upload
+    source: str
+    target: str
+    client: Client
+
+
+def take_slot(service: Service, asked: FileRequest) -> DocumentSlot:
+    """Check what is known before the file is opened, and take a place for it.
+
+    Raises:
+        RequestError: A language is not served, or too many files are being translated or stored.
+    """
+    if asked.source:
+        service.route(asked.source, asked.target)
+    else:
+        service.language(asked.target)
+    service.downloads.require_room(asked.client.name, len(asked.file.data))
+    return service.documents.take()
+
+
+async def translate_upload(service: Service, slot: DocumentSlot, asked: FileRequest) -> str:
+    """Translate a file and return the name of its translation in the downloads. The slot becomes free.
+
+    Raises:
+        RequestError: The file cannot be read, its language is not recognized or not served, or it takes too long.
+    """
+    seconds = service.settings.document_seconds
+    try:
+        async with asyncio.timeout(seconds):
+            target = service.language(asked.target)
+            route = service.route(await _find_language(service, slot, asked), target)
+            data = await translate_document(service.scheduler, slot, route, asked.file, asked.client.name)
+    except TimeoutError:
+        raise RequestError(503, f"The translation took longer than {seconds:g} seconds.", 60) from None
+    finally:
+        slot.free()
+    return await service.downloads.add(data, translated_name(asked.file.name, target), asked.client.name)
+
+
+async def _find_language(service: Service, slot: DocumentSlot, asked: FileRequest) -> str:
+    """The language of a file: the given one, or the language of its first segments."""
+    target = service.language(asked.target)
+    if asked.source:
+        source = service.language(asked.source)
+        if source == target:
+            await open_upload(slot, asked.file, (source, target))  # it is returned unchanged, if it is what it seems
+        return source
+    document = await open_upload(slot, asked.file, (service.models.sources[0], target))
+    texts = [segment.text for segment in islice(document.segments, _DETECTED_SEGMENTS)]
+    language, _ = await service.detect(texts)
+    if language == UNKNOWN:
+        raise RequestError(400, "The language of the file was not recognized; choose it.")
+    return language

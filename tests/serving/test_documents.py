@@ -1,0 +1,167 @@
+"""Uploaded files: their language, how many are translated and stored at once, and what stays of them."""
+
+from __future__ import annotations
+
+import errno
+import io
+import threading
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from detectors import german_or_english
+from running_server import Running, StartServer
+
+from dragoman.serving import documents
+
+GERMAN = "Eine Frau liest ein Buch im Park. Ein Hund läuft über die Wiese."
+EPUB = {
+    "mimetype": "application/epub+zip",
+    "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+    '<rootfile full-path="c.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
+    "c.opf": '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="a" href="a.xhtml" '
+    'media-type="application/xhtml+xml"/></manifest><spine><itemref idref="a"/></spine></package>',
+    "a.xhtml": f'<html xmlns="http://www.w3.org/1999/xhtml"><body><p>{GERMAN}</p></body></html>',
+}
+DOCX = {
+    "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
+    "word/document.xml": '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
+    f"<w:p><w:r><w:t>{GERMAN}</w:t></w:r></w:p></w:body></w:document>",
+}
+
+
+def archive(files: dict[str, str]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archived:
+        for name, content in files.items():
+            archived.writestr(name, content)
+    return data.getvalue()
+
+
+def send(running: Running, name: str = "brief.txt", data: bytes = GERMAN.encode(), **fields: str) -> httpx.Response:
+    fields = {"source": "de", "target": "en", **fields}
+    return httpx.post(f"{running.url}/translate_file", data=fields, files={"file": (name, data)}, timeout=30)
+
+
+def send_to_deepl(running: Running, name: str = "brief.txt", data: bytes = GERMAN.encode(), **fields: str) -> Any:
+    fields = {"target_lang": "EN", **fields}
+    return httpx.post(f"{running.url}/v2/document", data=fields, files={"file": (name, data)}, timeout=30)
+
+
+def wait_for_state(running: Running, reply: httpx.Response) -> tuple[str, dict[str, str], dict[str, Any]]:
+    """The address of a document, its key, and its state when it is no longer being translated."""
+    started = reply.json()
+    url, key = f"{running.url}/v2/document/{started['document_id']}", {"document_key": started["document_key"]}
+    while (state := httpx.post(url, data=key).json())["status"] == "translating":
+        time.sleep(0.01)
+    return url, key, state
+
+
+@pytest.fixture(scope="module")
+def detecting(start_server: StartServer) -> Running:
+    running = start_server()
+    running.service.detector = german_or_english()
+    return running
+
+
+@pytest.mark.parametrize(("name", "files"), [("a.docx", DOCX), ("a.epub", EPUB)])
+def test_the_language_of_an_archive_is_that_of_its_text(detecting: Running, name: str, files: dict[str, str]) -> None:
+    data = archive(files)
+    reply = send(detecting, name, data, source="auto")
+    assert reply.status_code == 200, reply.text
+    translated = httpx.get(reply.json()["translatedFileUrl"]).content
+    url, key, _ = wait_for_state(detecting, send_to_deepl(detecting, name, data))
+    for content in (translated, httpx.post(f"{url}/result", data=key).content):
+        with zipfile.ZipFile(io.BytesIO(content)) as archived:
+            assert "en[Eine Frau liest ein Buch im Park.]" in archived.read(list(files)[-1]).decode()
+
+
+def test_a_file_in_no_known_language_gets_a_message(detecting: Running) -> None:
+    data = "Собака бежит по лугу.".encode()
+    message = "The language of the file was not recognized; choose it."
+    reply = send(detecting, data=data, source="auto")
+    assert (reply.status_code, reply.json()["error"]) == (400, message)
+    assert wait_for_state(detecting, send_to_deepl(detecting, data=data))[2]["message"] == message
+
+
+@pytest.mark.parametrize("name", ["a.exe", f"a.{'x' * 3000}", "a.docx"], ids=["program", "long suffix", "no archive"])
+def test_files_in_the_target_language_are_opened_too(detecting: Running, name: str) -> None:
+    reply = send(detecting, name, b"MZ", source="en")
+    assert reply.status_code == 400
+    assert send(detecting, "a.txt", b"A dog.", source="en").status_code == 200
+
+
+def test_no_more_files_than_allowed_are_translated_at_once(start_server: StartServer) -> None:
+    running = start_server(documents=1)
+    running.fakes["de-en"].gate.clear()
+    first = send_to_deepl(running, source_lang="DE")
+    assert first.status_code == 200
+    assert send_to_deepl(running, source_lang="DE").status_code == 503
+    assert send(running).status_code == 503
+    running.fakes["de-en"].gate.set()
+    assert wait_for_state(running, first)[2]["status"] == "done"
+    assert send(running).status_code == 200
+
+
+def test_a_file_whose_thread_still_runs_counts(start_server: StartServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    running, gate = start_server(documents=1, document_seconds=0.2), threading.Event()
+    open_document = documents.open_document
+
+    def open_slowly(*arguments: Any) -> Any:
+        gate.wait(30)
+        return open_document(*arguments)
+
+    monkeypatch.setattr(documents, "open_document", open_slowly)
+    assert "took longer" in send(running).json()["error"]
+    assert "too many files" in send(running).json()["error"]
+    gate.set()
+    deadline = time.monotonic() + 5
+    while send(running).status_code != 200:
+        assert time.monotonic() < deadline
+
+
+def test_nothing_but_a_message_stays_of_a_failed_upload(detecting: Running) -> None:
+    reply = send_to_deepl(detecting, "a.exe", b"MZ", source_lang="DE")
+    assert wait_for_state(detecting, reply)[2]["status"] == "error"
+    document = detecting.service.uploads[reply.json()["document_id"]]
+    assert all(isinstance(value, str | bool) for value in vars(document).values())
+    assert not detecting.service.tasks
+
+
+def test_one_client_cannot_use_the_whole_disk(start_server: StartServer) -> None:
+    running = start_server(stored_bytes=4 * 2 * 65_536)
+    assert [send(running).status_code for _ in range(3)] == [200, 200, 429]
+    key = running.service.keys.add("alice")
+    assert send(running, api_key=key).status_code == 200
+    running.service.downloads.remove(running.service.downloads.files()[0].name)
+
+
+@pytest.mark.parametrize(("number", "status"), [(errno.ENOSPC, 507), (errno.EACCES, 500)])
+def test_only_a_full_disk_is_called_full(
+    detecting: Running, monkeypatch: pytest.MonkeyPatch, number: int, status: int
+) -> None:
+    def fail(path: Path, data: bytes) -> int:
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(Path, "write_bytes", fail)
+    reply = send(detecting)
+    assert (reply.status_code, "disk is full" in reply.json()["error"]) == (status, status == 507)
+
+
+def test_a_server_that_is_stopped_first_finishes_documents(start_server: StartServer) -> None:
+    running = start_server()
+    fake = running.fakes["de-en"]
+    fake.gate.clear()
+    reply = send_to_deepl(running, source_lang="DE")
+    assert httpx.get(f"{running.url}/health/ready").status_code == 200
+    running.server.should_exit = True
+    time.sleep(0.3)
+    assert httpx.get(f"{running.url}/health/ready").status_code == 503
+    fake.gate.set()
+    url, key, _ = wait_for_state(running, reply)
+    assert httpx.post(f"{url}/result", data=key).text.startswith("en[")
+    running.thread.join(5)
+    assert not running.thread.is_alive()
