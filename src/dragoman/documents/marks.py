@@ -68,6 +68,8 @@ def place_marks(marks: Sequence[Mark], source: str, translated: TranslatedSegmen
         source: The source.
         translated: The translation; without links, places are estimated from the lengths.
     """
+    if not marks:
+        return []
     children: dict[int | None, list[Mark]] = defaultdict(list)
     for mark in marks:
         children[mark.parent].append(mark)

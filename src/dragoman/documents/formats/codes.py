@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.documents.formats.items import Fixed, Group, Item
+from dragoman.documents.marks import MAX_DEPTH
+from dragoman.documents.pairs import CodeEdge, match_edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,32 +20,23 @@ class Code:
 
 
 def fold_codes(items: Sequence[Item | Code]) -> list[Item]:
-    """Items in which a pair of codes with what is between them is a group; all other codes are kept."""
-    folded: list[Item] = []
-    position = 0
-    while position < len(items):
-        item = items[position]
-        if isinstance(item, Code):
-            end = _find_end(items, position, item)
-            closing = items[end]
-            if isinstance(closing, Code) and end > position:
-                folded.append(Group(item.raw, closing.raw, tuple(fold_codes(items[position + 1 : end]))))
-            else:
-                folded.append(Fixed((item.raw,)))
-            position = end
+    """Items in which a pair of codes with what is between them is a group; all other codes are kept.
+
+    Of two pairs that cross, the first one is a group, and so are only the outer `MAX_DEPTH` of nested pairs.
+    """
+    edges = (CodeEdge(index, item.key, item.opens) for index, item in enumerate(items) if isinstance(item, Code))
+    pairs = match_edges(edges)
+    contents: list[list[Item]] = [[]]
+    groups: list[tuple[str, int]] = []  # the start of each open group, and the index of its end
+    for index, item in enumerate(items):
+        if not isinstance(item, Code):
+            contents[-1].append(item)
+        elif groups and groups[-1][1] == index:
+            group = Group(groups.pop()[0], item.raw, tuple(contents.pop()))
+            contents[-1].append(group)
+        elif index in pairs and len(groups) < MAX_DEPTH and (not groups or pairs[index] < groups[-1][1]):
+            groups.append((item.raw, pairs[index]))
+            contents.append([])
         else:
-            folded.append(item)
-        position += 1
-    return folded
-
-
-def _find_end(items: Sequence[Item | Code], start: int, code: Code) -> int:
-    """Where a code at an index is closed, or the index itself."""
-    depth = 0
-    for index in range(start, len(items) if code.opens else start):
-        item = items[index]
-        if isinstance(item, Code) and item.key == code.key:
-            depth += 1 if item.opens else -1
-            if depth == 0:
-                return index
-    return start
+            contents[-1].append(Fixed((item.raw,)))
+    return contents[0]

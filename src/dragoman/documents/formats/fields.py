@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.documents.formats.items import Fixed, Group, Item, raw_parts
+from dragoman.documents.pairs import CodeEdge, match_edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,44 +22,34 @@ def fold_fields(items: Sequence[Item | FieldCharacter]) -> list[Item]:
 
     Characters of fields that start or end elsewhere divide the text.
     """
+    edges = (
+        CodeEdge(index, "", item.kind == "begin")
+        for index, item in enumerate(items)
+        if isinstance(item, FieldCharacter) and item.kind != "separate"
+    )
+    pairs = match_edges(edges)
     folded: list[Item] = []
     position = 0
     while position < len(items):
         item = items[position]
-        end = _find_end(items, position)
         if not isinstance(item, FieldCharacter):
             folded.append(item)
-        elif end is None:
+        elif position not in pairs:
             folded.append(Fixed((item.raw,), divides=True))
         else:
-            folded.append(_fold(items[position : end + 1]))
-            position = end
+            folded.append(_fold(items[position : pairs[position] + 1]))
+            position = pairs[position]
         position += 1
     return folded
-
-
-def _find_end(items: Sequence[Item | FieldCharacter], start: int) -> int | None:
-    """Where the field ends whose first character is at an index."""
-    depth = 0
-    for index in range(start, len(items)):
-        item = items[index]
-        if isinstance(item, FieldCharacter):
-            depth += {"begin": 1, "end": -1}.get(item.kind, 0)
-            if depth <= 0:
-                return index if index > start else None
-        elif index == start:
-            return None
-    return None
 
 
 def _fold(field: Sequence[Item | FieldCharacter]) -> Item:
     separators = [
         index for index, item in enumerate(field) if isinstance(item, FieldCharacter) and item.kind == "separate"
     ]
-    result = fold_fields(field[separators[0] + 1 : -1]) if separators else []
     instruction = _raw(field[: separators[0] + 1]) if separators else ""
     if len(separators) == 1 and "HYPERLINK" in instruction:
-        return Group(instruction, _raw(field[-1:]), tuple(result))
+        return Group(instruction, _raw(field[-1:]), tuple(fold_fields(field[separators[0] + 1 : -1])))
     return Fixed((_raw(field),), is_word=bool(separators))
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from dragoman.documents.formats.items import Fixed, Item, TextItem
+from dragoman.documents.pairs import CodeEdge, match_edges
 
 _COMPLEX = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
 _SELECTOR = re.compile(r"\s*(?:offset:\s*\d+\s*)?(?:=\d+|[\w-]+)\s*\{")
+MAX_DEPTH = 10
+"""Messages with more forms inside of each other are kept."""
+
+_BRACE = re.compile(r"[{}]")
+_END = re.compile(r"\s*\}")
 _REFERENCE = re.compile(r"\$t\([^()]*\)|\$[A-Za-z]\w*\$|#(?=\s|$)")
 
 
@@ -22,48 +29,46 @@ def message_items(raw: str, decode: Callable[[str], str]) -> list[Item]:
         raw: The message as a JSON file contains it, without the quotation marks.
         decode: The text of a JSON string.
     """
-    return list(_items(raw, lambda part: decode(f'"{part}"'), inside=False))
+    braces = match_edges(CodeEdge(match.start(), "", match[0] == "{") for match in _BRACE.finditer(raw))
+    return list(_Message(raw, braces, lambda part: decode(f'"{part}"')).items(0, len(raw), 0))
 
 
-def _items(raw: str, decode: Callable[[str], str], inside: bool) -> Iterator[Item]:
-    position = 0
-    while match := _COMPLEX.search(raw, position):
-        forms = list(_find_forms(raw, match.end()))
-        if not forms:
-            break
-        yield from _words(raw[position : match.start()], decode, inside)
-        position = match.start()
-        for start, end in forms:
-            yield Fixed((raw[position:start],), divides=True)
-            yield from _items(raw[start:end], decode, inside=True)
-            position = end
-        closing = raw.index("}", position + 1) + 1
-        yield Fixed((raw[position:closing],), divides=True)
-        position = closing
-    yield from _words(raw[position:], decode, inside)
+@dataclass(frozen=True)
+class _Message:
+    """A message, and where each of its braces is closed."""
 
+    raw: str
+    braces: Mapping[int, int]
+    decode: Callable[[str], str]
 
-def _find_forms(raw: str, position: int) -> Iterator[tuple[int, int]]:
-    """Where the text of each form starts and ends; nothing if the braces do not match."""
-    forms = []
-    while selector := _SELECTOR.match(raw, position):
-        end = _find_brace(raw, selector.end())
-        if end is None:
-            return
-        forms.append((selector.end(), end))
-        position = end + 1
-    if re.match(r"\s*\}", raw[position:]):
-        yield from forms
+    def items(self, position: int, end: int, depth: int) -> Iterator[Item]:
+        """The items between two places, which are inside of so many forms."""
+        while match := _COMPLEX.search(self.raw, position, end):
+            forms = list(self._find_forms(match.end(), end))
+            if not forms:
+                break
+            yield from _words(self.raw[position : match.start()], self.decode, depth > 0)
+            position = match.start()
+            for first, last in forms if depth < MAX_DEPTH else ():
+                yield Fixed((self.raw[position:first],), divides=True)
+                yield from self.items(first, last, depth + 1)
+                position = last
+            closing = self.braces[match.start()] + 1
+            yield Fixed((self.raw[position:closing],), divides=True)
+            position = closing
+        yield from _words(self.raw[position:end], self.decode, depth > 0)
 
-
-def _find_brace(raw: str, position: int) -> int | None:
-    """Where the brace is closed that was opened before a position."""
-    depth = 1
-    for index in range(position, len(raw)):
-        depth += {"{": 1, "}": -1}.get(raw[index], 0)
-        if depth == 0:
-            return index
-    return None
+    def _find_forms(self, position: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where the text of each form starts and ends; nothing if the braces do not match."""
+        forms = []
+        while selector := _SELECTOR.match(self.raw, position, end):
+            closing = self.braces.get(selector.end() - 1)
+            if closing is None:
+                return
+            forms.append((selector.end(), closing))
+            position = closing + 1
+        if _END.match(self.raw, position, end):
+            yield from forms
 
 
 def _words(raw: str, decode: Callable[[str], str], inside: bool) -> Iterator[Item]:

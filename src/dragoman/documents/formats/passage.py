@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -50,8 +51,9 @@ class Passage:
             (start, end) for start, end in writing.split(self._text) if is_translatable(self._text[start:end])
         ]
         self._tree = MarkTree(self._items)
+        edges = sorted({edge for mark in self._tree.marks for edge in (mark.start, mark.end)})
         self.segments = [
-            Segment(self._text[start:end], any(_is_inside(mark, start, end) for mark in self._tree.marks))
+            Segment(self._text[start:end], aligned=bisect_right(edges, start) < bisect_left(edges, end))
             for start, end in self._spans
         ]
 
@@ -89,38 +91,44 @@ class Passage:
 
     def _regions(self, text: str, translations: Sequence[TranslatedSegment]) -> Iterator[Mark]:
         """The marks in each sentence, and between sentences, where nothing changes."""
-        open_marks = self._tree.marks
+        reader = _MarkReader(self._tree.marks)
         source = target = 0
         for (start, end), translated in zip(self._spans, translations, strict=True):
-            inside, open_marks = _clip(open_marks, source, start)
-            yield from _moved(inside, target)
+            yield from _moved(reader.read(source, start), target)
             target += start - source
             if not text.startswith(translated.text, target):
                 target += 1  # a space that the source language does not need
-            inside, open_marks = _clip(open_marks, start, end)
-            yield from _moved(place_marks(inside, self._text[start:end], translated), target)
+            inside = place_marks(reader.read(start, end), self._text[start:end], translated)
+            yield from _moved(inside, target)
             source, target = end, target + len(translated.text)
-        yield from _moved(_clip(open_marks, source, len(self._text))[0], target)
+        yield from _moved(reader.read(source, len(self._text)), target)
 
 
-def _is_inside(mark: Mark, start: int, end: int) -> bool:
-    """Whether a mark starts or ends inside of a sentence."""
-    return start < mark.start < end or start < mark.end < end
+class _MarkReader:
+    """Reads the marks of a text, each after its parent, region by region.
 
-
-def _clip(marks: Sequence[Mark], start: int, end: int) -> tuple[list[Mark], list[Mark]]:
-    """The marks in a region, relative to its start; and the marks that do not end in it.
-
-    A point at the end of the region is in it if its parent is.
+    Args:
+        marks: The marks in the order in which they start.
     """
-    inside: dict[int | None, Mark] = {}
-    later = []
-    for mark in marks:
-        if mark.start < end or (mark.end == end and (mark.parent is None or mark.parent in inside)):
-            inside[mark.number] = mark._replace(start=max(mark.start, start) - start, end=min(mark.end, end) - start)
-        if mark.end > end or mark.number not in inside:
-            later.append(mark)
-    return list(inside.values()), later
+
+    def __init__(self, marks: Sequence[Mark]) -> None:
+        self._marks = marks
+        self._next = 0
+        self._open: list[Mark] = []
+
+    def read(self, start: int, end: int) -> list[Mark]:
+        """The marks in the next region, relative to its start. A point at its end is in it if its parent is."""
+        inside = self._open
+        numbers: set[int | None] = {None, *(mark.number for mark in inside)}
+        while self._next < len(self._marks):
+            mark = self._marks[self._next]
+            if mark.start >= end and (mark.end != end or mark.parent not in numbers):
+                break
+            inside.append(mark)
+            numbers.add(mark.number)
+            self._next += 1
+        self._open = [mark for mark in inside if mark.end > end]
+        return [mark._replace(start=max(mark.start, start) - start, end=min(mark.end, end) - start) for mark in inside]
 
 
 def _moved(marks: Sequence[Mark], offset: int) -> Iterator[Mark]:

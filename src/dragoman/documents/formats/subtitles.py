@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -18,6 +19,7 @@ _TIME = r"(?:\d+:)?\d{1,2}:\d{1,2}[.,]\d{1,3}"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\r\n]*")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|$)")
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z]+)[^<>\r\n]*>|<(?:\d+:)?\d+:\d+\.\d+>|\{\\[^{}]*\}")
+_TAG_OR_SPACE = re.compile(r"<[^<>]*>| ")
 _SPEAKER = re.compile(r"\s*(?:[-–—‐]\s*|[A-ZÄÖÜ][A-ZÄÖÜ ]+:\s)")
 
 
@@ -91,11 +93,15 @@ def _tagged(text: str, decode: Callable[[str], str]) -> Iterator[Item | Code]:
 def _break_lines(new: str, old: str) -> str:
     """The translation of a cue on as many lines as the cue had, of similar length."""
     breaks = re.findall(r"\r\n|\n|\r", old)
+    spaces = [match.start() for match in _TAG_OR_SPACE.finditer(new) if match[0] == " "]
+    position, first = 0, 0
+    parts: list[str] = []
     for number, line_break in enumerate(breaks, start=1):
-        spaces = [match.start() for match in re.finditer(r" (?![^<]*>)", new)]
-        if not spaces:
-            break
         wanted = len(new) * number / (len(breaks) + 1)
-        best = min(spaces, key=lambda position: abs(position - wanted))
-        new = new[:best] + line_break + new[best + 1 :]
-    return new
+        after = bisect_left(spaces, wanted, first)
+        best = min(spaces[max(first, after - 1) : after + 1], key=lambda space: abs(space - wanted), default=None)
+        if best is None:
+            break
+        parts += [new[position:best], line_break]
+        position, first = best + 1, bisect_left(spaces, best) + 1
+    return "".join([*parts, new[position:]])

@@ -108,7 +108,8 @@ class _TreeParser:
         self._position = 0
         self._data = b""
         self._last: XmlElement | None = None  # whose start or end tag the current event is
-        self._text: str | None = None
+        self._text: list[str] = []  # of the current event
+        self._joined: list[XmlText] = []  # texts that follow each other
         self._ends = self._in_cdata = False
         self._expat = expat.ParserCreate("utf-8")
         self._expat.StartElementHandler = self._start_element
@@ -132,10 +133,12 @@ class _TreeParser:
                 "damaged or was cut off: save or export it again"
             ) from None
         self._finish(len(data))
+        self._join_texts()
         return self._root
 
     def _start_element(self, name: str, attributes: dict[str, str]) -> None:
-        self._next_event(None)
+        self._next_event("")
+        self._join_texts()
         element = XmlElement(name.rpartition(":")[2], attributes)
         self._open[-1].children.append(element)
         self._open.append(element)
@@ -144,12 +147,13 @@ class _TreeParser:
             self._refuse(f"elements are nested more than {MAX_DEPTH} deep; simplify the document")
 
     def _end_element(self, name: str) -> None:
-        self._next_event(None)
+        self._next_event("")
+        self._join_texts()
         self._last, self._ends = self._open.pop(), True
 
     def _characters(self, text: str) -> None:
         if self._in_cdata:
-            self._text = f"{self._text}{text}"
+            self._text.append(text)
         else:
             self._next_event(text)
 
@@ -163,10 +167,10 @@ class _TreeParser:
     def _entity(self, name: str, is_parameter: bool) -> None:
         self._next_event("" if is_parameter else html.unescape(f"&{name};"))
 
-    def _next_event(self, text: str | None) -> None:
+    def _next_event(self, text: str) -> None:
         """Store what the last event consists of, and note what the next one is."""
         self._finish(self._expat.CurrentByteIndex)
-        self._text, self._last = text, None
+        self._text, self._last = [text], None
 
     def _finish(self, end: int) -> None:
         raw = self._data[self._position : end].decode()
@@ -175,15 +179,18 @@ class _TreeParser:
             self._last.end = raw
         elif self._last:
             self._last.start = raw
+        elif raw and (text := "".join(self._text)):
+            self._joined.append(XmlText(raw, text))
         elif raw:
-            self._add_text(XmlText(raw, self._text or ""))
+            self._join_texts()
+            self._open[-1].children.append(XmlText(raw))
 
-    def _add_text(self, node: XmlText) -> None:
-        siblings = self._open[-1].children
-        if siblings and node.text and isinstance(last := siblings[-1], XmlText) and last.text:
-            siblings[-1] = XmlText(last.raw + node.raw, last.text + node.text)
-        else:
-            siblings.append(node)
+    def _join_texts(self) -> None:
+        """Add the texts that follow each other as one."""
+        if self._joined:
+            raw, text = ("".join(each) for each in zip(*((node.raw, node.text) for node in self._joined), strict=True))
+            self._open[-1].children.append(XmlText(raw, text))
+            self._joined.clear()
 
     def _refuse_entity(self, name: str, *_: object) -> NoReturn:
         self._refuse(f"declares the entity &{name}; which is not allowed; write the text itself")

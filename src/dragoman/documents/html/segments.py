@@ -167,7 +167,7 @@ def _read_sentence(
     window = range(*(bisect_left(run.tokens, limit, key=lambda token: token.start) for limit in limits))
     start, end = first, last
     for opening in window:
-        if (closing := pairs.get(opening)) not in window:
+        if (closing := pairs.get(opening, -1)) not in window:
             continue
         opens, closes = run.tokens[opening], run.tokens[closing]
         if opens.start < last and first < closes.start < last:

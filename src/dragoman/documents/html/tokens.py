@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from typing import Literal
+
+from dragoman.documents.pairs import CodeEdge, match_edges
 
 TokenKind = Literal["text", "opening", "closing", "void", "block", "untouched", "invisible"]
 
@@ -111,7 +112,8 @@ def _join_empty(tokens: Iterable[HtmlToken]) -> list[HtmlToken]:
 def _join_untouched(html: str, tokens: Sequence[HtmlToken], names: frozenset[str]) -> Iterator[HtmlToken]:
     """The tokens with one token for each element that is not translated, also for those with these names."""
     names |= UNTOUCHED
-    closings, index = _find_closings(html, tokens), 0
+    edges = (CodeEdge(index, token.name, not html.startswith("</", token.start)) for index, token in enumerate(tokens))
+    closings, index = match_edges(edges), 0
     while index < len(tokens):
         token = tokens[index]
         invisible = token.name in INVISIBLE
@@ -130,18 +132,6 @@ def _join_untouched(html: str, tokens: Sequence[HtmlToken], names: frozenset[str
             yield HtmlToken(kind, token.start, tokens[last].end)
             index = last
         index += 1
-
-
-def _find_closings(html: str, tokens: Sequence[HtmlToken]) -> dict[int, int]:
-    """The index of the closing tag of each opening tag that has one."""
-    opened: dict[str, list[int]] = defaultdict(list)
-    closings = {}
-    for index, token in enumerate(tokens):
-        if not html.startswith("</", token.start):
-            opened[token.name].append(index)
-        elif opened[token.name]:
-            closings[opened[token.name].pop()] = index
-    return closings
 
 
 def _end_of_unclosed(tokens: Sequence[HtmlToken], index: int) -> int:
