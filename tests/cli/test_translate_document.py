@@ -66,6 +66,7 @@ def test_only_chosen_columns_are_translated(finished_run: Path, command: Command
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--columns", "text", "Hund"], "name the table with --document"),
         (["--document", "{path}.docx"], "name the file for the translation with --output"),
         (["--document", "{path}.docx", "--output", "{path}.docx"], "is also the document"),
         (["--document", "{path}.docx", "--output", "{path}.pdf"], "let the name end in .docx"),

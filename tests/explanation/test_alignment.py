@@ -71,6 +71,26 @@ def test_known_words_have_one_share_per_token(translator: Translator) -> None:
     assert set(np.unique(read.shares.round(3))) <= {0.0, 1.0} or len(ids) < 4
 
 
+def test_tokens_without_characters_belong_to_the_last_word(translator: Translator) -> None:
+    tokenizer = translator.bundle.source
+    silent = tokenizer.vocabulary.eos
+
+    class Padded:
+        """A tokenizer that adds tokens without characters to each text."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(tokenizer, name)
+
+        def encode(self, texts: list[str]) -> list[list[int]]:
+            return [[*ids, silent, silent] for ids in tokenizer.encode(texts)]
+
+    (mask,) = mask_texts(tokenizer, ["Ein Hund"])
+    read = word_tokens(Padded(), mask, 1000)  # type: ignore[arg-type]
+    assert read.ids.count(silent) == 4
+    assert read.shares.shape == (2, len(read.ids))
+    np.testing.assert_allclose(read.shares[-1, -3:], 1)
+
+
 def test_links_are_within_both_texts_and_cover_all_words(translator: Translator) -> None:
     for source, target, links in zip(SOURCES, TARGETS, align(translator.bundle, SOURCES, TARGETS, ROWS), strict=True):
         for link in links:

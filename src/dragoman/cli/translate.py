@@ -23,7 +23,7 @@ from dragoman.cli.options import (
 from dragoman.cli.output import open_output, to_json, to_line, with_progress
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_document import check_files, translate_document
-from dragoman.cli.translate_html import write_html
+from dragoman.cli.translate_html import names_span, write_html
 from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError, counted
 
@@ -88,6 +88,8 @@ def translate(
         options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
         translate_document(open_translator(bundle, overrides, options, ensemble or []), document, path, columns)
         return
+    if columns:
+        raise UserError("--columns chooses the columns of a table; name the table with --document")
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source)
     if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
         raise UserError(f"{output}: is also the input")  # also with a loop of links
@@ -98,7 +100,7 @@ def translate(
     if text_format == "html":
         with open_output(output) as file:
             faulty = write_html(translator, chosen, file)
-        _warn(0, faulty, translator.source_limit)
+        _warn_of_problems(faulty)
         return
     lines, window = chosen.read(translator.bundle, divided=not prefixes), 1 if chosen.typed else WINDOW
     truncated = faulty = 0
@@ -110,24 +112,24 @@ def translate(
         shown = sys.stderr.isatty() and not (texts or chosen.typed or file.isatty())
         for translation in with_progress(translations, shown):
             truncated += translation.truncated
-            faulty += any(": " in problem for problem in translation.problems)  # it names a span
+            faulty += names_span(translation.problems)
             file.write((to_json(translation) if as_json else to_line(translation)) + "\n")
             if chosen.typed:
                 file.flush()
-    _warn(truncated, faulty, translator.source_limit)
-
-
-def _warn(truncated: int, faulty: int, limit: int) -> None:
-    """Report on standard error how many texts were too long, and how many translations have problems."""
     if truncated:
         print(
             f"dragoman: warning: translated only the beginning of {counted(truncated, 'line')} longer than the model's "
-            f"limit of {limit} tokens, because lines with prefixes are not divided",
+            f"limit of {translator.source_limit} tokens, because lines with prefixes are not divided",
             file=sys.stderr,
         )
+    _warn_of_problems(faulty, "; --json prints them as problems")
+
+
+def _warn_of_problems(faulty: int, remedy: str = "") -> None:
+    """Report on standard error how many translations lack a placeholder, or have one too many."""
     if faulty:
         print(
             f"dragoman: warning: {counted(faulty, 'translation')} with missing, repeated or invented placeholders, "
-            "URLs or numbers; --json prints them as problems",
+            f"URLs or numbers{remedy}",
             file=sys.stderr,
         )

@@ -10,8 +10,8 @@ import regex
 from dragoman.text.placeholders import find_spans
 
 _AFTER_SENTENCE = regex.compile(r"(?<=[.!?…।][\"'”’»)]?)\s+(?=\S)|(?<=[。！？][」』”）]?)(?=[^\s」』”）])")
-_AFTER_CLAUSE = regex.compile(r"(?<=[,;:،؛])\s+(?=\S)|\s+(?=[–—-]\s)|(?<=[、，；：])(?=\S)")
-_SPACE = regex.compile(r"\s+(?=\S)")
+_AFTER_CLAUSE = regex.compile(r"(?<=[,;:،؛])\s+(?=\S)|(?<!\s)\s++(?=[–—-]\s)|(?<=[、，；：])(?=\S)")
+_SPACE = regex.compile(r"(?<!\s)\s++(?=\S)")
 _CHARACTER = regex.compile(r"\X")  # with its accents
 MIN_SHARE = 0.2  # of the characters, in the shorter of the two parts around a punctuation mark
 MOST_ACCENTS = 100  # of one character; a letter of any language has fewer

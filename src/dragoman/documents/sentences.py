@@ -10,6 +10,7 @@ from dragoman.text.normalization import replace_surrogates
 from dragoman.text.placeholders import find_spans
 
 _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
+_READ = 5000  # characters that are split at once
 _LONGEST_ORDINAL = 10  # with the character before it
 ORDINAL_POINTS = {"bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lv", "no", "nb", "pl", "sk", "sl", "sr", "tr"}
 """Languages that write a point after an ordinal number: no sentence ends in "der 2. Weltkrieg"."""
@@ -48,15 +49,12 @@ def has_words(text: str) -> bool:
 
 def _joined_boundaries(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Start and end of each sentence; those that were split in the middle are joined again."""
-    from sentencex import get_sentence_boundaries
-
-    # The library knows no regions such as de-AT, and cannot read lone surrogates.
     primary = primary_language(language)
-    found = get_sentence_boundaries(primary, replace_surrogates(text))
-    spans = list(find_spans(text)) if len(found) > 1 else []
+    ends = list(_find_ends(text, primary))
+    spans = list(find_spans(text)) if ends else []
     start = last = index = 0
     has_upper = has_lower = False
-    for end in [sentence["end_index"] for sentence in found[:-1]]:
+    for end in ends:
         while index < len(spans) and spans[index].end <= end:
             index += 1
         divided = index < len(spans) and spans[index].start < end
@@ -70,6 +68,22 @@ def _joined_boundaries(text: str, language: str) -> Iterator[tuple[int, int]]:
         last = end
     if start < len(text):
         yield start, len(text)
+
+
+def _find_ends(text: str, language: str) -> Iterator[int]:
+    """Where sentences end inside of a text, without its own end.
+
+    The library knows no regions such as de-AT, and cannot read lone surrogates. It is slow for texts with many
+    quotation marks, so that it reads long ones part by part, from the end of a sentence.
+    """
+    from sentencex import get_sentence_boundaries
+
+    start = 0
+    while start < len(text):
+        part = replace_surrogates(text[start : start + _READ])
+        found = [start + sentence["end_index"] for sentence in get_sentence_boundaries(language, part)][:-1]
+        yield from found
+        start = found[-1] if found and start + _READ < len(text) else start + _READ
 
 
 def _ends_in_ordinal(text: str) -> bool:

@@ -85,7 +85,8 @@ def _token_spans(tokenizer: Tokenizer, chunk: str, ids: Sequence[int]) -> list[S
         if text and whole.startswith(text, start):
             spans += [(start, start + len(text))] * len(together)
             start, together = start + len(text), []
-    return spans + [(start, len(chunk))] * len(together)
+    rest = [(start, len(chunk))] if start < len(chunk) else spans[-1:]  # the last tokens may have no characters
+    return spans + rest * len(together)
 
 
 def _restored(mask: Mask, character: str) -> str:

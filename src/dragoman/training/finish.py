@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -85,8 +86,8 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
 
 
 def _sample_pairs(data: Dataset) -> list[Pair]:
-    """The text of at most about `SAMPLED_PAIRS` training pairs, evenly spaced."""
-    pairs = range(0, len(data.train), max(1, len(data.train) // SAMPLED_PAIRS))
+    """The text of at most `SAMPLED_PAIRS` training pairs, evenly spaced."""
+    pairs = range(0, len(data.train), max(1, math.ceil(len(data.train) / SAMPLED_PAIRS)))
 
     def texts(ids: IdStore, tokenizer: Tokenizer) -> list[str]:
         unk = tokenizer.vocabulary.unk

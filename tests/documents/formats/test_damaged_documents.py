@@ -87,10 +87,17 @@ def test_zip_bombs_are_refused() -> None:
     assert "are refused" in refusal(output.getvalue(), "a.docx")
     many = package({f"{number}": "" for number in range(10_001)})
     assert "contains 10,001 files" in refusal(many, "a.docx")
-    spaces = f"{HEAD}<w:document {W}>" + " " * 50_000_000
-    assert "more than 50,000,000 characters of XML" in refusal(docx(spaces), "a.docx")
-    nodes = f"{HEAD}<w:document {W}>" + "<w:p/>" * 1_000_000 + "</w:document>"
-    assert "elements" in refusal(docx(nodes), "a.docx")
+    spaces = f"{HEAD}<w:document {W}>" + " " * 20_000_000
+    assert "more than 20,000,000 characters of XML" in refusal(docx(spaces), "a.docx")
+    nodes = f"{HEAD}<w:document {W}>" + "<w:p/>" * 400_000 + "</w:document>"
+    assert "more than 400,000 elements of XML" in refusal(docx(nodes), "a.docx")
+
+
+@pytest.mark.parametrize(("chapter", "problem"), [(" " * 3_000_000, "characters"), ("<b/>" * 60_000, "elements")])
+def test_members_together_have_limits(chapter: str, problem: str) -> None:
+    members = {f"{number}.xhtml": f"<p>{chapter}</p>" for number in range(7)}
+    book = package({"mimetype": "application/epub+zip", "META-INF/container.xml": "<a/>", **members})
+    assert f"{problem} of XML" in refusal(book, "a.epub")
 
 
 def test_entities_and_deep_nesting_are_refused() -> None:

@@ -21,7 +21,7 @@ _VOID = {"br", "img", "hr", "wbr", "input"}
 _KEPT = re.compile(
     r"^\[\^[^\]\s]+\]:|\[\^[^\]\s]+\]"  # footnotes
     r"|(?<![\\$\w])\$\$?(?=\S)[^$\n]+(?<=\S)\$\$?(?!\d)"  # formulas
-    r"|\{\{.*?\}\}|\{%.*?%\}|\{[#.:][^{}]*\}|^:::.*|^\[[ xX]\](?=\s)"  # templates, attributes, boxes
+    r"|\{\{[^{}]*\}\}|\{%[^{}]*%\}|\{[#.:][^{}]*\}|^:::.*|^\[[ xX]\](?=\s)"  # templates, attributes, boxes
 )
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 
 from dragoman.corpus.archive import read_archive
 from dragoman.documents.formats.file import DocumentFile
+from dragoman.documents.formats.xml_tree import refuse_huge_xml
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
 from dragoman.errors import UserError
 
@@ -38,7 +39,10 @@ class PackagedDocument:
             openers = find_members(archive)
             if damaged := archive.testzip():  # before anything is translated
                 raise UserError(f"{file.name}: its member {damaged} is damaged; save it again in its program")
+            refuse_huge_xml(file.name, sum(archive.getinfo(name).file_size for name in openers), 0)
             contents = {name: archive.read(name) for name in openers}
+        elements = sum(content.count(b"<") - content.count(b"</") for content in contents.values())
+        refuse_huge_xml(file.name, 0, elements)
         self._documents = {
             name: opener(replace(file, data=contents[name], name=f"{file.name}:{name}"))
             for name, opener in openers.items()

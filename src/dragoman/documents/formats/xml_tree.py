@@ -18,8 +18,8 @@ from dragoman.documents.formats.file import DocumentFile
 from dragoman.errors import UserError
 
 MAX_DEPTH = 200
-MAX_CHARACTERS = 50_000_000
-MAX_ELEMENTS = 1_000_000
+MAX_CHARACTERS = 20_000_000
+MAX_ELEMENTS = 400_000
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
@@ -91,11 +91,21 @@ def read_xml(file: DocumentFile) -> tuple[XmlElement, Characters]:
         UserError: The file is not well-formed XML, is huge or deeply nested, or declares entities.
     """
     characters = read_xml_characters(file)
-    if len(characters.text) > MAX_CHARACTERS:
-        raise UserError(f"{file.name}: more than {MAX_CHARACTERS:,} characters of XML; divide the document")
-    if characters.text.count("<") - characters.text.count("</") > MAX_ELEMENTS:
-        raise UserError(f"{file.name}: more than {MAX_ELEMENTS:,} elements of XML; divide the document")
+    elements = characters.text.count("<") - characters.text.count("</")
+    refuse_huge_xml(file.name, len(characters.text), elements)
     return _TreeParser(file.name).parse(characters.text.encode()), characters
+
+
+def refuse_huge_xml(name: str, size: int, elements: int) -> None:
+    """Refuse XML that needs much memory, about 1 kB per element.
+
+    Raises:
+        UserError: It is huge.
+    """
+    if size > MAX_CHARACTERS:
+        raise UserError(f"{name}: more than {MAX_CHARACTERS:,} characters of XML; divide the document")
+    if elements > MAX_ELEMENTS:
+        raise UserError(f"{name}: more than {MAX_ELEMENTS:,} elements of XML; divide the document")
 
 
 class _TreeParser:
