@@ -18,6 +18,7 @@ import pytest
 from detectors import german_or_english
 from running_server import Running, StartServer
 
+from dragoman.documents.formats import open_document
 from dragoman.errors import UserError
 from dragoman.serving import documents
 from dragoman.serving.downloads import Downloads
@@ -114,7 +115,6 @@ def test_no_more_files_than_allowed_are_translated_at_once(start_server: StartSe
 
 def test_a_file_whose_thread_still_runs_counts(start_server: StartServer, monkeypatch: pytest.MonkeyPatch) -> None:
     running, gate = start_server(documents=1, document_seconds=0.2), threading.Event()
-    open_document = documents.open_document
 
     def open_slowly(*arguments: Any) -> Any:
         gate.wait(30)
