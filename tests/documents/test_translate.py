@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import dragoman
+from dragoman.documents.joining import join_segments
 from dragoman.documents.plain_text import PlainText
-from dragoman.documents.segment import Segment
+from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import TextTranslator
 
 if TYPE_CHECKING:
@@ -72,6 +73,22 @@ def test_long_sentences_are_translated_completely(texts: TextTranslator, sentenc
     parts = [str(texts.translator(long[start:end])) for start, end in spans]
     assert translation.text == " ".join(parts)
     assert texts(long) == translation.text
+
+
+def test_a_long_segment_has_the_links_of_its_parts(texts: TextTranslator, sentences: list[str]) -> None:
+    long = " ".join(sentence.rstrip(".") for sentence in sentences[:12])
+    (whole,) = texts.translate_segments([Segment(long, aligned=True)])
+    spans = texts.divide(long)
+    parts = [Segment(long[start:end], aligned=True) for start, end in spans]
+    assert len(parts) > 1
+
+    def words(segment: Segment, translated: TranslatedSegment) -> list[tuple[str, str]]:
+        return [(segment.text[a:b], translated.text[c:d]) for a, b, c, d in translated.links]
+
+    alone = [words(part, translated) for part in parts for translated in texts.translate_segments([part])]
+    assert words(Segment(long), whole) == [pair for pairs in alone for pair in pairs]
+    joined = join_segments(long, spans, texts.translate_segments(parts))
+    assert (joined.text, joined.links) == (whole.text, whole.links)
 
 
 def test_lines_of_one_sentence_are_translated_as_before(

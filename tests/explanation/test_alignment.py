@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
@@ -16,7 +17,8 @@ from dragoman.errors import UserError
 from dragoman.explanation.alignment import AttentionRows, align, attention_between_words, read_words, stored_rows
 from dragoman.explanation.alignment_choice import choose_rows, known_links
 from dragoman.explanation.word_tokens import word_tokens
-from dragoman.text.masked_text import mask_texts
+from dragoman.text.masked_text import decode_reserved, mask_texts
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.translator import Translator
 
 PAIRS = [Pair(*pair) for pair in islice(captions("test"), 12)]
@@ -40,6 +42,24 @@ def test_words_are_those_of_the_text_and_tokens_belong_to_words(translator: Tran
     assert read.shares.shape == (len(read.words), len(read.ids))
     np.testing.assert_allclose(read.shares.sum(axis=0), 1, rtol=1e-5)
     assert (read.shares.sum(axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("text", ["ä" * 2000, "a." * 1000, "e" + "\u0301" * 2000, "\ufffd中" * 500])
+def test_tokens_of_a_long_word_are_found_in_linear_time(
+    translator: Translator, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded = 0
+
+    def counted(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+        nonlocal decoded
+        decoded += len(ids)
+        return decode_reserved(tokenizer, ids)
+
+    monkeypatch.setattr("dragoman.explanation.word_tokens.decode_reserved", counted)
+    read = word_tokens(translator.bundle.source, mask_texts(translator.bundle.source, [text])[0], 100_000)
+    assert decoded < 8 * len(read.ids)
+    assert read.shares.shape == (len(read.words), len(read.ids))
+    np.testing.assert_allclose(read.shares.sum(axis=0), 1, rtol=1e-5)
 
 
 def test_known_words_have_one_share_per_token(translator: Translator) -> None:

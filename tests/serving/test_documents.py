@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import io
+import subprocess
+import sys
 import threading
 import time
 import zipfile
@@ -16,7 +19,10 @@ from detectors import german_or_english
 from running_server import Running, StartServer
 
 from dragoman.documents.formats import open_document
+from dragoman.errors import UserError
 from dragoman.serving import documents
+from dragoman.serving.downloads import Downloads
+from dragoman.settings.serving import Serving
 
 GERMAN = "Eine Frau liest ein Buch im Park. Ein Hund läuft über die Wiese."
 EPUB = {
@@ -165,3 +171,47 @@ def test_a_server_that_is_stopped_first_finishes_documents(start_server: StartSe
     assert httpx.post(f"{url}/result", data=key).text.startswith("en[")
     running.thread.join(5)
     assert not running.thread.is_alive()
+
+
+def test_a_file_that_is_gone_is_not_found(start_server: StartServer) -> None:
+    running = start_server()
+    link = send(running).json()["translatedFileUrl"]
+    assert httpx.get(link).status_code == 200
+    (path,) = running.service.downloads.files()
+    path.unlink()
+    assert httpx.get(link).status_code == 404
+
+
+def test_links_have_the_public_address(start_server: StartServer) -> None:
+    running = start_server(public_url="https://example.org/tools/")
+    files, fields = {"file": ("a.txt", GERMAN.encode())}, {"source": "de", "target": "en"}
+    foreign = {"Host": "evil.example"}
+    reply = httpx.post(f"{running.url}/translate_file", data=fields, files=files, headers=foreign, timeout=30)
+    link = reply.json()["translatedFileUrl"]
+    (path,) = running.service.downloads.files()
+    assert link == f"https://example.org/tools/download_file/{path.name}"
+
+
+@pytest.mark.parametrize("address", ["example.org", "javascript:alert(1)", "https://", "https://a b", "https://a?b"])
+def test_a_public_address_must_be_one(address: str) -> None:
+    with pytest.raises(UserError, match="public_url"):
+        Serving(public_url=address)
+
+
+def test_files_of_a_server_that_was_killed_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    program = (
+        "import asyncio, os, signal, tempfile; from dragoman.serving.downloads import Downloads;"
+        f"tempfile.tempdir = {str(tmp_path)!r}; files = Downloads(10**6);"
+        "asyncio.run(files.add(b'secret', 'a.txt', 'a')); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    running = Downloads(10**6)
+    token = asyncio.run(running.add(b"kept", "b.txt", "b"))
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode < 0
+    assert len(list(tmp_path.rglob("*.txt"))) == 2
+    other = Downloads(10**6)
+    assert [path.read_bytes() for path in tmp_path.rglob("*.txt")] == [b"kept"]
+    other.close()
+    assert running.get(token).path.exists()
+    running.close()
+    assert not list(tmp_path.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,23 @@ def test_a_damaged_file_leaves_the_keys_that_were_read(tmp_path: Path, caplog: p
         keys.add("bob")
     path.write_bytes(intact)
     assert keys.owner(key) == "alice"
+
+
+def test_keys_that_are_added_at_once_are_all_kept(tmp_path: Path) -> None:
+    names = [f"user {number}" for number in range(30)]
+    with ThreadPoolExecutor(6) as pool:
+        keys = list(pool.map(lambda name: KeyFile(tmp_path / "keys.json").add(name), names))
+    server = KeyFile(tmp_path / "keys.json")
+    assert [server.owner(key) for key in keys] == names
+
+
+@pytest.mark.parametrize("content", ['{"a": "é"}', '{"a": 1}', '{"a": null}', '["a"]', '{"a": "ab"}', "{", "\x00"])
+def test_a_file_that_is_no_list_of_keys_has_a_message(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "keys.json"
+    path.write_text(content, encoding="utf-8")
+    keys = KeyFile(path)
+    assert keys.owner("x") is None
+    for change in (keys.add, keys.remove):
+        with pytest.raises(UserError, match=r"keys.json"):
+            change("b")
+    assert path.read_text(encoding="utf-8") == content

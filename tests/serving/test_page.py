@@ -160,6 +160,32 @@ def test_what_cannot_be_answered_is_the_mistake_of_the_request(
     assert reply.json()["error"] != "The text could not be translated."
 
 
+def test_beginnings_count_as_characters_of_the_request(real_server: Running) -> None:
+    sentence, beginning = "Ein Hund läuft.", "A dog" * 100
+    for path, parameters in (
+        ("alternatives", {"prefix": beginning}),
+        ("translate", {"prefixes": {sentence: beginning}}),
+        ("translate", {"prefixes": {str(number): "a" * 10 for number in range(50)}}),
+    ):
+        request = {"q": sentence, "source": "de", "target": "en", **parameters}
+        reply = httpx.post(f"{real_server.url}/page/{path}", json=request)
+        assert (reply.status_code, "limit" in reply.text) == (400, True)
+
+
+def test_long_sentences_are_divided_into_segments(start_server: StartServer, finished_run: Path) -> None:
+    running = start_server(batch_characters=50)
+    models = load_models([finished_run], ModelOptions())
+    running.service.use_models(models, LanguageDetector.of(models))
+    text = "Ein Hund läuft " * 20
+    segments = ask(running, "page/translate", q=text)["segments"]
+    sources = [text[slice(*segment["source"])] for segment in segments]
+    assert "".join(" ".join(sources).split()) == "".join(text.split())
+    assert max(map(len, sources)) <= 50
+    for path in ("alternatives", "inspect"):
+        request = {"q": text, "source": "de", "target": "en"}
+        assert httpx.post(f"{running.url}/page/{path}", json=request).status_code == 400
+
+
 def test_chosen_beginnings_have_problems_and_say_if_they_are_ignored(real_server: Running) -> None:
     short, long = "Ein Hund mit {name} und %s.", "ein mann mit einem hut " * 20
     found = ask(real_server, "page/translate", q=short, prefixes={short: "A dog"})["segments"][0]

@@ -41,7 +41,7 @@ class Queue:
     async def occupy_workers(self) -> None:
         """Give every worker a sentence, so that others wait."""
         for number in range(self.scheduler.workers):
-            self.ask(f"first {number}", client="first")
+            self.ask(f"f{number}", client="first")
             while len(self.fake.batches) <= number:
                 await asyncio.sleep(0.001)
 
@@ -221,3 +221,34 @@ def test_batches_have_one_translator_and_similar_lengths() -> None:
         assert max(job.length for job in batch) * len(batch) <= 200
         batches.append(sorted(job.length for job in batch))
     assert batches == [[10, 11, 12], [10], [90, 100]]
+
+
+def test_a_long_segment_is_divided_so_that_others_wait_for_a_part_only(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake, batch_characters=20)
+        await queue.occupy_workers()
+        long = " ".join(f"w{number:02}" for number in range(100))
+        first, second = queue.ask(long, "b1"), queue.ask("b2", client="b")
+        await asyncio.sleep(0.1)
+        queue.open()
+        await second
+        assert not first.done()
+        assert sum(map(len, fake.batches)) < 10
+        joined, short = texts_of(await first)
+        assert joined.replace("en[", "").replace("]", "") == long
+        assert short == "en[b1]"
+        assert max(len(text) for batch in fake.batches for text in batch) <= 20
+
+    run(check())
+
+
+@pytest.mark.parametrize("text", ["ä" * 5000, "e" + "\u0301" * 5000, "a@b." * 1000, "1" * 5000])
+def test_any_segment_can_be_divided(fake: FakeTranslator, text: str) -> None:
+    async def check() -> None:
+        queue = Queue(fake, batch_characters=200)
+        queue.open()
+        (joined,) = texts_of(await queue.ask(text))
+        assert joined.replace("en[", "").replace("]", "") == text
+        assert max(len(each) for batch in fake.batches for each in batch) <= 200
+
+    run(check())

@@ -14,6 +14,7 @@ _AFTER_CLAUSE = regex.compile(r"(?<=[,;:،؛])\s+(?=\S)|(?<!\s)\s++(?=[–—-]\
 _SPACE = regex.compile(r"(?<!\s)\s++(?=\S)")
 _CHARACTER = regex.compile(r"\X")  # with its accents
 MIN_SHARE = 0.2  # of the characters, in the shorter of the two parts around a punctuation mark
+MOST_ACCENTS = 100  # of one character; a letter of any language has fewer
 
 Cut = tuple[int, int]
 """Where the first part ends and the second one starts."""
@@ -45,7 +46,12 @@ def _best_cut(text: str) -> Cut | None:
         if cut := _nearest_cut(text, cuts, spans, share):
             return cut
     characters = [(match.end(), match.end()) for match in _CHARACTER.finditer(text)]
-    return _nearest_cut(text, characters, spans) or _nearest_cut(text, characters, ())
+    middle = len(text) // 2, len(text) // 2
+    return (
+        _nearest_cut(text, characters, spans)
+        or _nearest_cut(text, characters, ())
+        or (middle if len(text) > MOST_ACCENTS else None)
+    )
 
 
 def _nearest_cut(text: str, cuts: Iterable[Cut], spans: Sequence[tuple[int, int]], share: float = 0) -> Cut | None:

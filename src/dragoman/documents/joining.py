@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import regex
 
+from dragoman.documents.segment import TranslatedSegment
+from dragoman.text.link import Link
 from dragoman.text.normalization import WITHOUT_SPACES
 
 _NEEDS_NO_SPACE = regex.compile(rf"[{WITHOUT_SPACES}\u3000-\u303f\uff01-\uff65]")
@@ -17,15 +19,51 @@ def join_translations(text: str, spans: Sequence[tuple[int, int]], translations:
     A space is added between spans without one if the source needs none there but the translation does, for example
     from Chinese to English.
     """
+    return _join(text, spans, translations)[0]
+
+
+def join_segments(
+    text: str, spans: Sequence[tuple[int, int]], translations: Sequence[TranslatedSegment]
+) -> TranslatedSegment:
+    """The translation of a segment whose parts were translated as segments.
+
+    The first alternative joins the first alternatives of all parts; the confidence is the lowest.
+    """
+    texts = [each.text for each in translations]
+    alternatives = zip(*(each.alternatives for each in translations), strict=False)  # as many as every part has
+    return TranslatedSegment(
+        text=join_translations(text, spans, texts),
+        links=join_links(text, spans, texts, [each.links for each in translations]),
+        problems=tuple(problem for each in translations for problem in each.problems),
+        confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
+        alternatives=tuple(join_translations(text, spans, each) for each in alternatives),
+    )
+
+
+def join_links(
+    text: str, spans: Sequence[tuple[int, int]], translations: Sequence[str], links: Sequence[Sequence[Link]]
+) -> tuple[Link, ...]:
+    """The links of a text whose parts were translated separately, given those of each part."""
+    places = _join(text, spans, translations)[1]
+    return tuple(
+        Link(start + link.source_start, start + link.source_end, place + link.target_start, place + link.target_end)
+        for (start, _), place, each in zip(spans, places, links, strict=True)
+        for link in each
+    )
+
+
+def _join(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[str]) -> tuple[str, list[int]]:
+    """The joined text, and where each translation begins in it."""
     assert len(spans) == len(translations), "one translation for each span"
     parts: list[str] = []
-    last = 0
+    places: list[int] = []
+    last = length = 0
     for index, ((start, end), translation) in enumerate(zip(spans, translations, strict=True)):
-        if index and start == last and _lost_separator(text[last - 1], parts[-1]):
-            parts.append(" ")
-        parts += [text[last:start], translation]
-        last = end
-    return "".join([*parts, text[last:]])
+        separator = " " * (index > 0 and start == last and _lost_separator(text[last - 1], parts[-1]))
+        parts += [separator, text[last:start], translation]
+        places.append(length + len(separator) + start - last)
+        length, last = places[-1] + len(translation), end
+    return "".join([*parts, text[last:]]), places
 
 
 def _lost_separator(source_end: str, translation: str) -> bool:

@@ -39,7 +39,7 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
 
 def primary_language(language: str) -> str:
     """The code of a language without its region or script: "de" for "de-AT"."""
-    return regex.split("[-_]", language)[0].lower()
+    return language.replace("_", "-").partition("-")[0].lower()
 
 
 def has_words(text: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from dragoman.doctor.input.text_warnings import MUCH_LONGER
@@ -12,13 +12,14 @@ from dragoman.doctor.input.training_text import read_training_text
 from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
-from dragoman.documents.joining import join_translations
+from dragoman.documents.joining import join_links, join_translations
 from dragoman.documents.plain_text import PlainText, find_spans_of_line
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.terms import TermSearch, missing_term, used_terms, with_terms
 from dragoman.evaluation.confidence import read_confidence
 from dragoman.explanation.alignment import align
 from dragoman.text.glossary import Glossary
+from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts, masking_of
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator, windows
@@ -62,20 +63,18 @@ class TextTranslator:
 
     def translate_segments(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """The translation of each segment, in order. Equal segments are translated once."""
-        translations = self._translate(segments)
-        aligned = [index for index, segment in enumerate(segments) if segment.aligned]
-        sources, targets = [segments[index].text for index in aligned], [translations[index].text for index in aligned]
-        links = dict(zip(aligned, align(self.translator.bundle, sources, targets), strict=True))
+        divided = self._translate_divided(segments)
+        links = self._align([each for each, segment in zip(divided, segments, strict=True) if segment.aligned])
         return [
             TranslatedSegment(
-                text=translation.text,
-                links=links.get(index, ()),
-                problems=tuple(translation.problems),
-                confidence=translation.confidence,
-                alternatives=tuple(other.text for other in translation.alternatives),
-                terms=tuple(translation.terms),
+                text=each.joined.text,
+                links=each.join_links(links) if segment.aligned else (),
+                problems=tuple(each.joined.problems),
+                confidence=each.joined.confidence,
+                alternatives=tuple(other.text for other in each.joined.alternatives),
+                terms=tuple(each.joined.terms),
             )
-            for index, translation in enumerate(translations)
+            for each, segment in zip(divided, segments, strict=True)
         ]
 
     def stream(self, lines: Iterable[str], window: int = WINDOW) -> Iterator[Translation]:
@@ -93,24 +92,31 @@ class TextTranslator:
             texts = [line for line, _ in group]
             spans = [list(find_spans_of_line(line, self.source_language, self.whole_lines)) for line in texts]
             sentences = [Segment(line[a:b]) for line, each in zip(texts, spans, strict=True) for a, b in each]
-            found = iter(self._translate(sentences))
+            found = (each.joined for each in self._translate_divided(sentences))
             for line, each in zip(texts, spans, strict=True):
                 yield join_parts(line, each, [next(found) for _ in each])
 
-    def _translate(self, segments: Sequence[Segment]) -> list[Translation]:
+    def _translate_divided(self, segments: Sequence[Segment]) -> list[_DividedText]:
         """The translation of each segment; those that are too long are divided."""
         plain = [Segment(segment.text, terms=segment.terms) for segment in segments]
         if self.glossary:
             plain = with_terms(plain, self.glossary)
         spans = {segment: self.divide(segment.text) for segment in plain}
-        divided = {one: [replace(one, text=one.text[start:end]) for start, end in spans[one]] for one in spans}
-        parts = list(dict.fromkeys(part for each in divided.values() for part in each))
-        found = dict(zip(parts, self._translate_parts(parts), strict=True))
-        joined = {
-            one: self.judge(one, join_parts(one.text, spans[one], [found[part] for part in each]))
-            for one, each in divided.items()
-        }
-        return [joined[segment] for segment in plain]
+        parts = {one: [replace(one, text=one.text[start:end]) for start, end in spans[one]] for one in spans}
+        distinct = list(dict.fromkeys(part for each in parts.values() for part in each))
+        found = dict(zip(distinct, self._translate_parts(distinct), strict=True))
+        divided = {}
+        for one, each in parts.items():
+            translations = [found[part] for part in each]
+            joined = self.judge(one, join_parts(one.text, spans[one], translations))
+            divided[one] = _DividedText(one.text, spans[one], [part.text for part in translations], joined)
+        return [divided[segment] for segment in plain]
+
+    def _align(self, texts: Iterable[_DividedText]) -> dict[tuple[str, str], tuple[Link, ...]]:
+        """The links of the parts of texts. Parts fit into the model, so that all of each part is aligned."""
+        pairs = list(dict.fromkeys(pair for text in texts for pair in text.pairs))
+        found = align(self.translator.bundle, [source for source, _ in pairs], [target for _, target in pairs])
+        return dict(zip(pairs, found, strict=True))
 
     def _translate_parts(self, parts: Sequence[Segment]) -> list[Translation]:
         """The translation of each part; if the model does not mask spans, those that it lost are put back."""
@@ -139,6 +145,26 @@ class TextTranslator:
             return True
         (mask,) = mask_texts(self.translator.bundle.source, [text])
         return len(mask.text) <= self._longest and not self.translator.is_too_long(text)
+
+
+@dataclass(frozen=True)
+class _DividedText:
+    """A text, the translation of each of its parts, and all of them together."""
+
+    text: str
+    spans: Sequence[tuple[int, int]]
+    translations: Sequence[str]
+    joined: Translation
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Each part with its translation."""
+        parts = [self.text[start:end] for start, end in self.spans]
+        return list(zip(parts, self.translations, strict=True))
+
+    def join_links(self, links: Mapping[tuple[str, str], tuple[Link, ...]]) -> tuple[Link, ...]:
+        """The links of the text, given those of each part."""
+        return join_links(self.text, self.spans, self.translations, [links[pair] for pair in self.pairs])
 
 
 def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[Translation]) -> Translation:

@@ -22,6 +22,9 @@ _WORD = regex.compile(
     regex.VERSION1,
 )
 
+MOST_TOGETHER = 32
+"""Tokens of a chunk that are decoded together, such as the bytes of a character with its accents."""
+
 Span = tuple[int, int]
 Shares = NDArray[np.float32]
 
@@ -71,17 +74,19 @@ def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
 
 def _token_spans(tokenizer: Tokenizer, chunk: str, ids: Sequence[int]) -> list[Span]:
     """The characters of each token of a chunk; tokens that cannot be separated have the same characters."""
-    decoded = [decode_reserved(tokenizer, ids[:count]) for count in range(1, len(ids) + 1)]
-    if not ids or decoded[-1].lower() != chunk.lower() or len(decoded[-1]) != len(chunk):
+    whole = decode_reserved(tokenizer, ids)
+    if whole.lower() != chunk.lower() or len(whole) != len(chunk):
         return [(0, len(chunk))] * len(ids)
-    ends = [len(text) if decoded[-1].startswith(text) else None for text in decoded]
-    spans, start, together = [], 0, 0
-    for end in ends:
-        together += 1
-        if end is not None and end > start:
-            spans += [(start, end)] * together
-            start, together = end, 0
-    return spans + spans[-1:] * together  # the last tokens may have no characters
+    spans: list[Span] = []
+    start, together = 0, list[int]()
+    for index in ids:
+        together.append(index)
+        text = decode_reserved(tokenizer, together) if len(together) <= MOST_TOGETHER else ""
+        if text and whole.startswith(text, start):
+            spans += [(start, start + len(text))] * len(together)
+            start, together = start + len(text), []
+    rest = [(start, len(chunk))] if start < len(chunk) else spans[-1:]  # the last tokens may have no characters
+    return spans + rest * len(together)
 
 
 def _restored(mask: Mask, character: str) -> str:

@@ -6,14 +6,20 @@ import asyncio
 import errno
 import logging
 import secrets
+import shutil
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+
+from filelock import FileLock, Timeout
 
 from dragoman.serving.errors import RequestError
 
 _LOG = logging.getLogger(__name__)
 LIFETIME = 30 * 60  # seconds
+_PREFIX = "dragoman-files-"
+_LOCK = ".lock"
 _SHARE = 4  # the part of the whole that one client may use, as a divisor
 _SMALLEST = 65_536  # bytes that a file counts at least
 _LONGEST_NAME = 100  # characters
@@ -40,13 +46,18 @@ class Download:
 class Downloads:
     """The translated files, in a temporary directory until `close`.
 
+    The directories of servers that were killed are deleted: nobody locks a file in them any more.
+
     Args:
         most_bytes: Maximum size of all files.
     """
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._directory = tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True)
+        _remove_abandoned(Path(tempfile.gettempdir()))
+        self._directory = tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
+        self._lock = FileLock(Path(self._directory.name) / _LOCK)
+        self._lock.acquire()
         self._files: dict[str, Download] = {}
 
     def require_room(self, client: str, size: int) -> None:
@@ -93,9 +104,10 @@ class Downloads:
         Raises:
             RequestError: There is no such file, or no longer.
         """
-        if token not in self._files:
+        download = self._files.get(token)
+        if download is None or not download.path.is_file():
             raise RequestError(404, "There is no such file, or no longer.")
-        return self._files[token]
+        return download
 
     def remove(self, token: str) -> None:
         """Delete a file, if it exists."""
@@ -104,12 +116,21 @@ class Downloads:
 
     def files(self) -> list[Path]:
         """All files on disk."""
-        return sorted(Path(self._directory.name).iterdir())
+        return sorted(path for path in Path(self._directory.name).iterdir() if path.name != _LOCK)
 
     def close(self) -> None:
         """Delete all files."""
         self._files.clear()
+        self._lock.release()
         self._directory.cleanup()
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Delete the directories of servers that do not run any more."""
+    for lock in parent.glob(f"{_PREFIX}*/{_LOCK}"):
+        with suppress(Timeout, OSError), FileLock(lock, timeout=0):  # Timeout: its server runs
+            if not lock.parent.is_symlink():
+                shutil.rmtree(lock.parent)
 
 
 def translated_name(name: str, language: str) -> str:

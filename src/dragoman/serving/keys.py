@@ -6,13 +6,19 @@ import hashlib
 import hmac
 import logging
 import os
+import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock
 
 from dragoman.errors import UserError, nearest
 from dragoman.settings.serving import Serving
 from dragoman.system.files import read_json, write_json
 
+_DIGEST = re.compile("[0-9a-f]{64}")
 KEYS_FILE = "keys.json"
 _LOG = logging.getLogger(__name__)
 
@@ -45,13 +51,13 @@ class KeyFile:
         Raises:
             UserError: There is a key of this name, or the file cannot be written.
         """
-        self._read()
         if not name.isprintable() or not name.strip():
             raise UserError(f"{name!r}: choose a name of printable characters")
-        if name in self._hashes:
-            raise UserError(f"there is a key named {name!r}; remove it first: dragoman serve-key remove {name}")
-        key = secrets.token_urlsafe(32)
-        self._write({**self._hashes, name: hash_key(key)})
+        with self._locked():
+            if name in self._hashes:
+                raise UserError(f"there is a key named {name!r}; remove it first: dragoman serve-key remove {name}")
+            key = secrets.token_urlsafe(32)
+            self._write({**self._hashes, name: hash_key(key)})
         return key
 
     def remove(self, name: str) -> None:
@@ -60,10 +66,10 @@ class KeyFile:
         Raises:
             UserError: There is no key of this name, or the file cannot be written.
         """
-        self._read()
-        if name not in self._hashes:
-            raise UserError(f"no key is named {name!r}{nearest(name, self._hashes)}")
-        self._write({other: digest for other, digest in self._hashes.items() if other != name})
+        with self._locked():
+            if name not in self._hashes:
+                raise UserError(f"no key is named {name!r}{nearest(name, self._hashes)}")
+            self._write({other: digest for other, digest in self._hashes.items() if other != name})
 
     def owner(self, key: str) -> str | None:
         """The name of a key, or None; it takes the same time for every wrong key.
@@ -94,12 +100,31 @@ class KeyFile:
             raise UserError(f"{self._path}: {error.strerror}") from error
         if modified != self._modified:
             stored = read_json(self._path)
-            if not all(isinstance(digest, str) for digest in stored.values()):
+            if not all(isinstance(digest, str) and _DIGEST.fullmatch(digest) for digest in stored.values()):
                 raise UserError(f"{self._path}: damaged")
             self._hashes, self._modified = stored, modified
 
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Read the file and let no other process change it meanwhile.
+
+        Raises:
+            UserError: The file is damaged, or its directory cannot be written to.
+        """
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = FileLock(self._path.with_suffix(".lock"))
+            lock.acquire()
+        except OSError as error:
+            raise UserError(f"{self._path}: could not be saved: {error.strerror}") from error
+        try:
+            self._modified = 0  # two changes may have the same time
+            self._read()
+            yield
+        finally:
+            lock.release()
+
     def _write(self, hashes: dict[str, str]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_json(self._path, hashes)
         self._path.chmod(0o600)
 

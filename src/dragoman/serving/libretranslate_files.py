@@ -26,7 +26,8 @@ async def translate_file(request: Request) -> JSONResponse:
     asked = FileRequest(file, "" if source.lower() == AUTO else source, target, client)
     work = translate_upload(service, take_slot(service, asked), asked)
     token = await while_connected(request, work, service.settings.document_seconds)
-    return JSONResponse({"translatedFileUrl": str(request.url_for("download_file", token=token))})
+    base = (service.settings.public_url or str(request.base_url)).rstrip("/")
+    return JSONResponse({"translatedFileUrl": base + request.app.url_path_for("download_file", token=token)})
 
 
 async def download_file(request: Request) -> Response:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from dragoman.documents.divided_segments import DividedSegments
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
@@ -88,9 +89,20 @@ class Scheduler:
     ) -> list[TranslatedSegment]:
         """The translations of segments, in order. If the caller is cancelled, they leave the queue.
 
+        A segment that is longer than a batch is divided, so that no batch takes much longer than others.
+
         Raises:
             RequestError: The queue is full.
         """
+        limit = self._settings.batch_characters
+        if not any(len(segment.text) > limit for segment in segments):
+            return await self._translate_parts(translate, segments, client, priority)
+        divided = await asyncio.to_thread(DividedSegments, segments, limit)
+        return divided.join(await self._translate_parts(translate, divided.parts, client, priority))
+
+    async def _translate_parts(
+        self, translate: TranslateSegments, segments: Sequence[Segment], client: str, priority: Priority
+    ) -> list[TranslatedSegment]:
         if not segments:
             return []
         waiter = _Waiter([None] * len(segments), len(segments), asyncio.get_running_loop().create_future())

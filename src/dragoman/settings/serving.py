@@ -59,6 +59,13 @@ class Serving(Settings):
         max_length=4096,
         description="Directory for API keys, glossaries and corrections; the default is in the user's data directory.",
     )
+    public_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s/?#]+[^\s?#]*$",
+        max_length=2000,
+        description="Address under which clients reach the server, for links to translated files, such as "
+        "https://translate.example.org; by default that of each request.",
+    )
     workers: int | None = advanced(
         None, ge=1, le=1024, description="Number of batches that are translated at once; by default one for each core."
     )

@@ -166,3 +166,18 @@ def test_whole_paragraphs_keep_their_sentences_together() -> None:
 def test_time_is_proportional_to_length(part: str) -> None:
     html = part * (20_000 // len(part))
     translate(html, in_capitals)
+
+
+@pytest.mark.parametrize("brace", ["{1}", "&#123;1}", "{&#49;}", "&#x7b;1&#x7D;", "&lbrace;1&rbrace;"])
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_text_never_becomes_an_attribute(brace: str, quote: str) -> None:
+    attack = f"{quote} onmouseover={quote}alert(1)"
+    html = (
+        f"<p>Ein Hund <a title={quote}Ein Mann sieht {brace}{quote}>im Gras</a> mit "
+        f"<code>&lt;x&gt;{attack}</code> und {brace} l&auml;uft.</p>"
+    )
+    for translator in (in_capitals, *map(shuffled, range(5))):
+        parsed = StrictParser(translate(html, translator))
+        assert len(parsed.tags) == 6
+        assert not any("onmouseover" in tag for tag in parsed.tags)
+        assert parsed.text.count(attack) == 1

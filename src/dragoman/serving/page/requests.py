@@ -9,6 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 
+from dragoman.documents.division import divide
 from dragoman.documents.joining import join_translations
 from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
@@ -18,7 +19,7 @@ from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.libretranslate import AUTO, require_parameter
 from dragoman.serving.limits import while_connected
-from dragoman.serving.models import Route
+from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.page.words import PrefixedSegment, SegmentInWords, WordTranslator
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import service_of
@@ -32,11 +33,11 @@ INSPECTOR_POLICY = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe
 class _PageRequest:
     """A request of the page, after its key and its size were checked."""
 
-    def __init__(self, request: Request, parameters: Parameters) -> None:
+    def __init__(self, request: Request, parameters: Parameters, beginnings: Sequence[str] = ()) -> None:
         self._request, self._service = request, service_of(request)
         self._client: Client = self._service.admit(request, parameters.text("api_key"))
         self.text = parameters.text("q")
-        self._service.require_size([self.text])
+        self._service.require_size([self.text, *beginnings])
         self._source, self._target = (require_parameter(parameters, name) for name in ("source", "target"))
 
     async def route(self) -> tuple[Route, str, float]:
@@ -49,10 +50,17 @@ class _PageRequest:
 
     async def words(self) -> WordTranslator:
         """The only model of the route; the text is one sentence."""
+        if len(self.text) > self.longest:
+            raise RequestError(400, f"The sentence is longer than {self.longest} characters.")
         route, _, _ = await self.route()
         if not (words := _single(route)):
             raise RequestError(400, "Other words and explanations are not available for this pair of languages.")
         return words
+
+    @property
+    def longest(self) -> int:
+        """Maximum number of characters that are translated at once."""
+        return self._service.settings.batch_characters
 
     async def run(self, translate: TranslateSegments, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """Let the scheduler translate."""
@@ -69,16 +77,16 @@ class _PageRequest:
 async def translate_words(request: Request) -> JSONResponse:
     """POST /page/translate: the translation of a text; if one model translates, with its words."""
     parameters = await read_parameters(request)
-    asked = _PageRequest(request, parameters)
     prefixes = parameters["prefixes"] or {}
     if not (isinstance(prefixes, dict) and all(isinstance(prefix, str) for prefix in prefixes.values())):
         raise RequestError(400, "Invalid request: prefixes must be strings by sentence")
+    asked = _PageRequest(request, parameters, list(prefixes.values()))
     glossary = _read_glossary(parameters.text("glossary"))
     route, language, confidence = await asked.route()
     reply: dict[str, Any] = {"detectedLanguage": {"language": language, "confidence": round(100 * confidence, 1)}}
     if words := _single(route):
         model, size = route[0], len(asked.text)
-        spans = await run_by_size(size, lambda: list(find_text_spans(asked.text, model.source, model.whole_lines)))
+        spans = await run_by_size(size, lambda: _find_parts(asked.text, model, asked.longest))
         sentences = [asked.text[start:end] for start, end in spans]
         segments = [PrefixedSegment(sentence, prefix=prefixes.get(sentence, "")) for sentence in sentences]
         found = await asked.run(words.translate, with_terms(segments, glossary))
@@ -92,8 +100,9 @@ async def translate_words(request: Request) -> JSONResponse:
 async def replace_word(request: Request) -> JSONResponse:
     """POST /page/alternatives: translations of a sentence with a prefix, each with another word after it."""
     parameters = await read_parameters(request)
-    asked = _PageRequest(request, parameters)
-    segment = PrefixedSegment(asked.text, prefix=parameters.text("prefix"))
+    prefix = parameters.text("prefix")
+    asked = _PageRequest(request, parameters, [prefix])
+    segment = PrefixedSegment(asked.text, prefix=prefix)
     (found,) = await asked.run((await asked.words()).replace_word, [segment])
     assert isinstance(found, SegmentInWords)
     return JSONResponse(
@@ -120,6 +129,15 @@ def _read_glossary(text: str) -> Glossary:
 
 def _single(route: Route) -> WordTranslator | None:
     return route[0].words if len(route) == 1 else None
+
+
+def _find_parts(text: str, model: ServedModel, longest: int) -> list[tuple[int, int]]:
+    """The start and the end of each sentence of a text, or of the parts of those that are too long."""
+    return [
+        (start + first, start + last)
+        for start, end in find_text_spans(text, model.source, model.whole_lines)
+        for first, last in divide(text[start:end], lambda part: len(part) <= longest)
+    ]
 
 
 def _describe(text: str, spans: Sequence[tuple[int, int]], found: Sequence[TranslatedSegment]) -> Iterator[Any]:
