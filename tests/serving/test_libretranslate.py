@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
@@ -229,4 +230,5 @@ def test_the_documentation_is_the_specification(server: Running) -> None:
 
 def test_a_list_that_is_nested_too_deeply_is_a_text(server: Running) -> None:
     text = "%5B%22a%22," + "%5B" * 5000
-    assert server.translate(text).json()["translatedText"] == f"en[{text}]"
+    parts = re.findall(r"en\[(.*?)\]", server.translate(text).json()["translatedText"])
+    assert "".join(parts) == text  # a long text is divided
