@@ -69,16 +69,16 @@ def _content_starts(lines: Sequence[str], language: str) -> list[int]:
         elif label := _LABEL.match(line, start):
             start = label.end()
         starts.append(start)
-    listed = {line for pair in pairwise(numbered) if _is_list(*pair) for line in pair}
+    listed = {each for pair in pairwise(numbered) if _is_list(*pair) for each in pair}
     for each in numbered if primary_language(language) not in ORDINAL_POINTS else listed:
-        starts[each.index] = each.end
+        starts[each.line] = each.end
     return starts
 
 
 class _NumberedLine(NamedTuple):
     """A line that begins with a number; `rank` counts the lines that are not empty, and `end` is after the number."""
 
-    index: int
+    line: int
     rank: int
     number: int
     end: int

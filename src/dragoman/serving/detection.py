@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from dragoman.doctor.input.training_text import TrainingText, read_training_text, words_of
+from dragoman.doctor.input.training_text import TrainingText, read_training_text
 from dragoman.serving.models import ModelTable
-from dragoman.text.language_profile import NgramClassifier, read_profile
+from dragoman.text.language_profile import NgramClassifier, read_profile, words_of
 
 UNKNOWN = "unknown"
 

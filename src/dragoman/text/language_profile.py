@@ -20,9 +20,14 @@ Profile = Mapping[str, float]
 """Log-probabilities of the most frequent n-grams of a language."""
 
 
+def words_of(text: str) -> Iterator[str]:
+    """The words of a text in lower case."""
+    return (match.group() for match in _WORD.finditer(text.lower()))
+
+
 def count_ngrams(texts: Iterable[str], size: int = PROFILE_SIZE) -> dict[str, int]:
     """The most frequent n-grams of texts in one language with their counts, the most frequent first."""
-    words = Counter(match.group() for text in texts for match in _WORD.finditer(text.lower()))
+    words = Counter(word for text in texts for word in words_of(text))
     counts: Counter[str] = Counter()
     for word, times in words.items():
         for gram in _ngrams_of_word(word):
@@ -63,9 +68,7 @@ class NgramClassifier:
 
     def probabilities(self, text: str) -> dict[str, float]:
         """The probability of each language, the highest first; empty if the text is in none of them."""
-        grams = Counter(
-            gram for match in _WORD.finditer(text[:_READ].lower()) for gram in _ngrams_of_word(match.group())
-        )
+        grams = Counter(gram for word in words_of(text[:_READ]) for gram in _ngrams_of_word(word))
         known = {gram: times for gram, times in grams.items() if any(gram in one for one in self._profiles.values())}
         if not grams or self._is_foreign(grams):
             return {}

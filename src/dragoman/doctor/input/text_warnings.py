@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from dragoman.bundle import Bundle
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
-from dragoman.doctor.input.training_text import TrainingText, read_training_text, script_shares, words_of
+from dragoman.doctor.input.training_text import TrainingText, read_training_text, script_shares
+from dragoman.text.language_profile import words_of
 
 RARE = 0.002  # forms that fewer training lines have are reported
 FOREIGN_LETTERS = 0.5  # share of the letters of a line that are in a script of which the training text has few

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import regex
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from dragoman.doctor.data.length_model import robust_fit
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
 from dragoman.errors import UserError
+from dragoman.text.language_profile import words_of
 
 FREQUENT_WORDS = 100  # of each language
 MIN_WORD_COUNT = 5  # rarer words are no evidence of a language
 MAX_EVIDENCE = 3.0  # nats that one word contributes
 ADDED_LENGTH = 10  # characters
 NEARLY_ALL = 0.999  # of the lines
-_WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*")
 
 
 class TrainingText(BaseModel):
@@ -102,11 +101,6 @@ def script_shares(texts: Sequence[str]) -> dict[str, float]:
     letters = count_letters(texts)[:, 1:].sum(axis=0).tolist()
     counts = Counter({name: count for name, count in zip(SCRIPTS[1:], letters, strict=True) if count})
     return {name: round(count / counts.total(), 6) for name, count in counts.most_common()}
-
-
-def words_of(text: str) -> Iterator[str]:
-    """The words of a text in lower case."""
-    return (match.group() for match in _WORD.finditer(text.lower()))
 
 
 def _word_evidence(sources: Sequence[str], targets: Sequence[str]) -> dict[str, float]:

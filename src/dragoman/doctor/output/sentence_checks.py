@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import regex
 
-from dragoman.doctor.input.training_text import TrainingText, log_length_ratio, words_of
+from dragoman.doctor.input.training_text import TrainingText, log_length_ratio
 from dragoman.doctor.output.text_checks import MIN_REPEATS, count_repeats, equal_words
+from dragoman.text.language_profile import words_of
 from dragoman.text.normalization import WITHOUT_SPACES
 
 MAX_DEVIATIONS = 4.0  # of the length ratio; 0.1 to 0.8 % of the pairs of seven corpora are beyond

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dragoman.documents.formats.codes import Code, fold_codes
 from dragoman.documents.formats.items import Fixed, Group, Item, TextItem
-from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, raw_xml
+from dragoman.documents.formats.xml_tree import XmlNode, XmlText, is_protected, raw_xml
 
 _GROUPS = {"g", "mrk", "pc", "hi"}
 _OPENING = {"bpt": ("rid", "i", "id"), "bx": ("rid", "id"), "sc": ("id",)}
@@ -23,14 +23,10 @@ def _to_item(node: XmlNode) -> Item | Code:
     if isinstance(node, XmlText):
         return TextItem(node.raw, node.text)
     raw = raw_xml([node])
-    if node.name in _GROUPS and not _is_protected(node):
+    if node.name in _GROUPS and not is_protected(node):
         return Group(node.start, node.end, tuple(code_items(node.children))) if node.end else Fixed((raw,))
     for names, opens in ((_OPENING, True), (_CLOSING, False)):
         key = next((node.attributes[each] for each in names.get(node.name, ()) if each in node.attributes), None)
         if key is not None:
             return Code(raw, key, opens)
     return Fixed((raw,), is_word=node.name in ("x", "ph", "mrk"))
-
-
-def _is_protected(node: XmlElement) -> bool:
-    return node.attributes.get("mtype") == "protected" or node.attributes.get("translate") == "no"

@@ -10,7 +10,7 @@ from functools import partial
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.items import Fixed, Group, Item, Part, TextItem, to_parts
 from dragoman.documents.formats.passage import Passage, Writing
-from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, raw_xml, read_xml, xml_text
+from dragoman.documents.formats.xml_tree import XmlNode, XmlText, encode_xml, is_protected, raw_xml, read_xml, xml_text
 
 _SPACES = re.compile(r"[ \t\r\n]+")
 
@@ -64,7 +64,7 @@ class _Markup:
         name, known = node.name, self.vocabulary
         if name in known.spaces:
             return TextItem(raw_xml([node]), " ")
-        if name in known.kept or _is_protected(node):
+        if name in known.kept or is_protected(node):
             is_inline = name in known.kept | known.inline
             return Fixed((raw_xml([node]),), divides=not is_inline, is_word=is_inline and bool(xml_text(node).strip()))
         if name in known.kept_blocks:
@@ -72,7 +72,3 @@ class _Markup:
         if name in known.inline:
             return Group(node.start, node.end, tuple(map(self._item, node.children)))
         return Fixed((node.start, *self.parts(node.children), node.end), divides=name not in known.anchors)
-
-
-def _is_protected(node: XmlElement) -> bool:
-    return node.attributes.get("translate") == "no" or "notranslate" in node.attributes.get("class", "").split()

@@ -70,6 +70,16 @@ def xml_text(node: XmlNode) -> str:
     return node.text if isinstance(node, XmlText) else "".join(map(xml_text, node.children))
 
 
+def is_protected(node: XmlElement) -> bool:
+    """Whether an element says that it must not be translated."""
+    values = node.attributes
+    return (
+        values.get("translate") == "no"
+        or values.get("mtype") == "protected"
+        or "notranslate" in values.get("class", "").split()
+    )
+
+
 def encode_xml(text: str) -> str:
     """A text as XML; characters that XML does not allow are left out."""
     return escape(_NOT_IN_XML.sub("", text))
