@@ -40,7 +40,7 @@ class Bundle:
     `training_text` describes the training text in a few numbers, see `dragoman.doctor.input.training_text`; it is empty
     in imported bundles and in those of older versions. So is `alignment`, which names the attention that shows the
     alignment of words, see `dragoman.explanation.alignment.AttentionRows`, and `confidence`, the numbers with which the
-    confidence of translations is computed, see `dragoman.evaluation.confidence.Confidence`.
+    confidence of translations is computed, see `dragoman.evaluation.confidence.Confidence`. Messages name the `origin`.
     """
 
     recipe: Recipe
@@ -51,6 +51,7 @@ class Bundle:
     training_text: dict[str, Any] = field(default_factory=dict)
     alignment: dict[str, Any] = field(default_factory=dict)
     confidence: dict[str, Any] = field(default_factory=dict)
+    origin: str = "bundle.json"
 
     def save(self, path: Path) -> None:
         """Write the bundle completely or not at all; an existing bundle at this path is replaced.
@@ -90,7 +91,8 @@ class Bundle:
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
             raise UserError(f"{directory}: model.tie = 'all', but the vocabularies of the tokenizers differ in size")
         model = _read_model(directory / WEIGHTS, recipe.model, source.vocabulary, target.vocabulary)
-        return cls(recipe, model.eval(), source, target, *(about[key] for key in TABLES))
+        tables = {key: about[key] for key in TABLES}
+        return cls(recipe, model.eval(), source, target, **tables, origin=str(directory / "bundle.json"))
 
     def _card(self) -> str:
         data, parameters = self.recipe.data, parameter_counts(self.model)["total"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from dragoman.documents.joining import join_segments
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import TextTranslator
+from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.text.translation import Translation
@@ -129,6 +132,24 @@ def test_translators_of_paragraphs_are_given_whole_lines(
     line = " ".join(sentences[:2])
     assert paragraphs(f"{line}\n") == f"{translator(line)}\n"
     assert [each.text for each in paragraphs.stream([line])] == [str(translator(line))]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"alignment": {"layer": 99, "shifted": False}},
+        {"training_text": {"lines": "x"}},
+        {"confidence": {"weights": "x"}},
+    ],
+)
+def test_a_damaged_bundle_is_refused_with_its_path(finished_run: Path, tmp_path: Path, damage: dict[str, Any]) -> None:
+    path = tmp_path / "bundle"
+    shutil.copytree(finished_run / "bundle", path)
+    about = json.loads((path / "bundle.json").read_text(encoding="utf-8")) | damage
+    (path / "bundle.json").write_text(json.dumps(about), encoding="utf-8")
+    (key,) = damage
+    with pytest.raises(UserError, match=rf"{path}/bundle\.json: damaged \({key}"):
+        TextTranslator(dragoman.load(path, device="cpu"))
 
 
 def test_documents_are_assembled(texts: TextTranslator, sentences: list[str]) -> None:

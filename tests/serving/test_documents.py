@@ -173,6 +173,17 @@ def test_a_server_that_is_stopped_first_finishes_documents(start_server: StartSe
     assert not running.thread.is_alive()
 
 
+def test_a_file_may_have_exactly_as_many_bytes_as_allowed(start_server: StartServer) -> None:
+    running, data = start_server(file_bytes=1000), b"Ein Hund. " * 100
+    for path in (send, send_to_deepl):
+        assert path(running, data=data).status_code == 200
+        assert path(running, data=data + b".").status_code == 413
+
+
+def test_spaces_around_the_name_of_a_file_are_ignored(start_server: StartServer) -> None:
+    assert send(start_server(), name=" brief.txt ").status_code == 200
+
+
 def test_a_file_that_is_gone_is_not_found(start_server: StartServer) -> None:
     running = start_server()
     link = send(running).json()["translatedFileUrl"]

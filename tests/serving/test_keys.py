@@ -73,6 +73,6 @@ def test_a_file_that_is_no_list_of_keys_has_a_message(tmp_path: Path, content: s
     keys = KeyFile(path)
     assert keys.owner("x") is None
     for change in (keys.add, keys.remove):
-        with pytest.raises(UserError, match=r"keys.json"):
+        with pytest.raises(UserError, match=r"keys\.json"):
             change("b")
     assert path.read_text(encoding="utf-8") == content

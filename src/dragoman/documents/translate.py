@@ -17,7 +17,7 @@ from dragoman.documents.plain_text import PlainText, find_spans_of_line
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.terms import TermSearch, missing_term, used_terms, with_terms
 from dragoman.evaluation.confidence import read_confidence
-from dragoman.explanation.alignment import align
+from dragoman.explanation.alignment import align, stored_rows
 from dragoman.text.glossary import Glossary
 from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts, masking_of
@@ -46,8 +46,10 @@ class TextTranslator:
         self.translator, self.glossary = translator, glossary
         self._search = TermSearch(translator)
         self.source_language = translator.bundle.recipe.data.source_language
-        self._trained = trained = read_training_text(translator.bundle.training_text)
-        self._confidence = read_confidence(translator.bundle.confidence)
+        bundle = translator.bundle
+        self._trained = trained = read_training_text(bundle.training_text, bundle.origin)
+        self._confidence = read_confidence(bundle.confidence, bundle.origin)
+        stored_rows(bundle)  # a bundle that cannot align is refused before it translates
         self._masks = masking_of(translator.bundle.source) is not None
         self._longest = MUCH_LONGER * trained.longest if trained else math.inf
         self.whole_lines = trained is not None and trained.several_sentences >= PARAGRAPHS

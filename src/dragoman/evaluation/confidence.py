@@ -80,8 +80,12 @@ def are_good(translations: Sequence[str], references: Sequence[str]) -> list[boo
     return [score >= GOOD_CHRF for score in sentence_chrf(translations, references)]
 
 
-def read_confidence(stored: dict[str, Any]) -> Confidence | None:
+def read_confidence(stored: dict[str, Any], origin: str = "bundle.json") -> Confidence | None:
     """The confidence that a bundle stores; None for imported bundles and those of older versions.
+
+    Args:
+        stored: What the bundle stores.
+        origin: What a message calls the file.
 
     Raises:
         UserError: It is damaged.
@@ -90,7 +94,7 @@ def read_confidence(stored: dict[str, Any]) -> Confidence | None:
         return Confidence.model_validate(stored) if stored else None
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"]))
-        raise UserError(f"bundle.json: damaged (confidence.{place})") from None
+        raise UserError(f"{origin}: damaged (confidence.{place})") from None
 
 
 def _features(log_probabilities: Sequence[float]) -> Floats:

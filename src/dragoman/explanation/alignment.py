@@ -96,7 +96,7 @@ def stored_rows(bundle: Bundle) -> AttentionRows:
     stored = bundle.alignment or {"layer": layers - 1, "shifted": False}
     layer, shifted = stored.get("layer"), stored.get("shifted")
     if not (isinstance(layer, int) and 0 <= layer < layers and isinstance(shifted, bool)):
-        raise UserError("bundle.json: damaged (alignment)")
+        raise UserError(f"{bundle.origin}: damaged (alignment)")
     return AttentionRows(layer, shifted)
 
 

@@ -99,7 +99,8 @@ async def _read_multipart(request: Request, service: Service) -> list[tuple[str,
 async def _content(value: str | UploadFile) -> str | Upload | None:
     if isinstance(value, str):
         return value
-    return Upload(value.filename, await value.read()) if value.filename else None
+    name = (value.filename or "").strip()
+    return Upload(name, await value.read()) if name else None
 
 
 def _parse_form(body: bytes) -> Iterable[tuple[str, Any]]:

@@ -40,8 +40,10 @@ def take_slot(service: Service, asked: FileRequest) -> DocumentSlot:
     """Check what is known before the file is opened, and take a place for it.
 
     Raises:
-        RequestError: A language is not served, or too many files are being translated or stored.
+        RequestError: The file is too large, a language is not served, or too many files are being translated or stored.
     """
+    if len(asked.file.data) > (limit := service.settings.file_bytes):
+        raise RequestError(413, f"Invalid request: the file is larger than {limit} bytes")
     if asked.source:
         service.route(asked.source, asked.target)
     else:

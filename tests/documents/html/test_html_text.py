@@ -93,6 +93,11 @@ def test_translation(html: str, expected: str) -> None:
     assert translate(html, reversed_words) == expected
 
 
+@pytest.mark.parametrize("tag", ["<b\0>", "<b \0>", "<b\0 class='x y'>", "<b class='\0'>", "<b\0class=x>"])
+def test_tags_with_a_nul_character_stay_tags(tag: str) -> None:
+    assert translate(f"Ein {tag}Hund</b> da", in_capitals) == f"EIN {tag}HUND</b> DA"
+
+
 def test_text_never_becomes_markup() -> None:
     html = "<p title='&lt;b&gt; &quot;x&quot; &#39;'>Ein &lt;script&gt;alert(1)&lt;/script&gt; Hund</p>"
     for text in ("<script>x</script>", '</p><p onclick="x">\'', "&lt;b&gt;"):

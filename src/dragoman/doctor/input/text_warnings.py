@@ -41,7 +41,7 @@ class TextChecker:
     """
 
     def __init__(self, bundle: Bundle) -> None:
-        self._trained = read_training_text(bundle.training_text)
+        self._trained = read_training_text(bundle.training_text, bundle.origin)
         self._lowercase = bundle.recipe.text.lowercase
         self._target_language = bundle.recipe.data.target_language
 

@@ -76,8 +76,12 @@ def log_length_ratio(source: str, target: str) -> float:
     return math.log((len(target) + ADDED_LENGTH) / (len(source) + ADDED_LENGTH))
 
 
-def read_training_text(stored: dict[str, Any]) -> TrainingText | None:
+def read_training_text(stored: dict[str, Any], origin: str = "bundle.json") -> TrainingText | None:
     """The description that a bundle stores; None for bundles of older versions and of other programs.
+
+    Args:
+        stored: What the bundle stores.
+        origin: What a message calls the file.
 
     Raises:
         UserError: It is damaged.
@@ -86,7 +90,7 @@ def read_training_text(stored: dict[str, Any]) -> TrainingText | None:
         return TrainingText.model_validate(stored) if stored else None
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"]))
-        raise UserError(f"bundle.json: damaged (training_text.{place})") from None
+        raise UserError(f"{origin}: damaged (training_text.{place})") from None
 
 
 def script_shares(texts: Sequence[str]) -> dict[str, float]:

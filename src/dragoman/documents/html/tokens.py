@@ -156,7 +156,7 @@ class _Reader(HTMLParser):
         self._html, self._blocks = html, blocks
         self._lines = [0, *(match.end() for match in re.finditer("\n", html))]
         self._starts: list[tuple[int, TokenKind, str]] = [(0, "text", "")]
-        self.feed(html)
+        self.feed(html.replace("\0", "\ufffd"))  # as browsers do; the parser would end a tag there
         self.close()
 
     @property
