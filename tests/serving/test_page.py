@@ -331,6 +331,16 @@ def test_swapped_languages(browser: Any, start_server: StartServer) -> None:
     assert messages == []
 
 
+def test_languages_without_a_way_back_cannot_be_swapped(browser: Any, start_server: StartServer) -> None:
+    page, messages, _ = open_page(browser, start_server(("en-de",)).url)
+    page.locator("#from").select_option("en")
+    assert type_text(page, "Hi") == "de[Hi]"
+    assert page.locator("#swap").is_disabled()
+    assert "does not translate from German" in page.locator("#swap").get_attribute("title")
+    page.close()
+    assert messages == []
+
+
 def test_codes_with_underscores_and_unknown_codes(browser: Any, start_server: StartServer) -> None:
     page, messages, _ = open_page(browser, start_server(("en-fa_IR", "en-x")).url)
     page.locator("#from").select_option("en")
@@ -348,7 +358,7 @@ def test_a_locked_server_gets_the_key(browser: Any, start_server: StartServer) -
     page, _, requests = open_page(browser, running.url)
     page.locator("#from").select_option("de")
     page.locator("#source").fill("Hallo")
-    page.locator("#error").get_by_text("API key").wait_for()
+    page.locator("#error").get_by_text("Enter an API key").wait_for()
     page.get_by_label("API key").fill(key)
     page.keyboard.press("Enter")
     page.get_by_text("en[Hallo]", exact=True).wait_for()
@@ -364,7 +374,8 @@ def test_errors_appear_next_to_the_text(browser: Any, real_server: Running) -> N
     page, _, _ = open_page(browser, real_server.url)
     translation = type_text(page)
     page.locator("#source").fill("a" * 501)
-    page.locator("#error").get_by_text("exceeds text limit").wait_for()
+    page.locator("#error").get_by_text("at most 500 characters").wait_for()
+    assert page.locator("#output").inner_text() == "", "not the translation of the text before"
     page.context.set_offline(True)
     page.locator("#source").fill("Ein Hund.")
     page.locator("#error").get_by_text("cannot be reached").wait_for()

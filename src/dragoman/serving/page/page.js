@@ -3,7 +3,7 @@
 import { startFiles } from "./files.js";
 import { glossary, onGlossaryChange } from "./glossary.js";
 import { startMenu } from "./menu.js";
-import { get, post } from "./server.js";
+import { apiKey, get, post } from "./server.js";
 import { focusWord, showPlain, showSource, showWords, slice } from "./words.js";
 
 const AUTO = "auto";
@@ -48,6 +48,8 @@ function showLanguages() {
   if (names.some((each) => each.value === kept)) to.value = kept;
   setLanguage(source, language());
   setLanguage(output, to.value);
+  element.swap.disabled = !reverse();
+  element.swap.title = reverse() ? "Swap languages (s)" : `This server does not translate from ${nameOf(to.value)}`;
 }
 
 function setLanguage(field, code) {
@@ -63,9 +65,11 @@ function changeLanguages() {
   translate();
 }
 
+/** The language that would be the source after swapping, if the server translates from it. */
+const reverse = () => sources().find((each) => each.code === to.value);
+
 function swap() {
-  const [before, after] = [language(), to.value];
-  const other = sources().find((each) => each.code === after);
+  const [before, after, other] = [language(), to.value, reverse()];
   if (!other) return;
   if (translation) source.value = translation;
   from.value = after;
@@ -93,6 +97,11 @@ async function translate(focused = -1) {
   if (!to.value) return; // `start` translates as soon as it knows the languages
   const text = source.value;
   if (!text.trim()) return show(text, null);
+  if (isTooLong()) {
+    show("", null);
+    error.textContent = `The text is too long: at most ${limit.toLocaleString("en")} characters are translated at once.`;
+    return;
+  }
   const own = (request = new AbortController());
   output.ariaBusy = "true";
   try {
@@ -102,7 +111,8 @@ async function translate(focused = -1) {
     if (focused >= 0) focusWord(focused);
   } catch (failure) {
     if (failure.name === "AbortError") return;
-    error.textContent = failure.message;
+    const needsKey = !element["key-form"].hidden && !apiKey();
+    error.textContent = needsKey ? "Enter an API key at the top of the page; the operator of the server creates keys." : failure.message;
     if (failure.retryAfter) timer = setTimeout(translate, 1000 * failure.retryAfter);
   }
   if (request === own) output.ariaBusy = "false";
@@ -151,10 +161,12 @@ function showNotes(text, reply) {
   notes.replaceChildren(...items);
 }
 
+const isTooLong = () => [...source.value].length > limit;
+
 function showCount() {
   const characters = [...source.value].length;
   count.textContent = characters ? `${characters.toLocaleString("en")} / ${limit.toLocaleString("en")}` : "";
-  count.classList.toggle("over", characters > limit);
+  count.classList.toggle("over", isTooLong());
 }
 
 async function copyTranslation() {
