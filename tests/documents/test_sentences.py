@@ -27,6 +27,7 @@ def split(text: str, language: str) -> list[str]:
             ["See www.example.com or e.g. a.b@c.de.", "“No!” she said.", 'Click <a title="Now. Or later">here</a>.'],
         ),
         ("hi", ["यह एक वाक्य है।", "यह दूसरा है।"]),
+        ("hi", ["डॉ. शर्मा कल आएँगे।", "कल प्रो. वर्मा आए।"]),
         ("zh", ["你好。", "我很好！", "你呢？"]),
         ("xx", ["Hello world.", "How are you?"]),
         ("", ["Hello world.", "How are you?"]),

@@ -10,8 +10,9 @@ from dragoman.text.normalization import replace_surrogates
 from dragoman.text.placeholders import find_spans
 
 _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
+_TITLE = regex.compile(r"(?:^|\s)(?:डॉ|प्रो|पं|श्री|सुश्री|श्रीमती|कु|मि)\.$")  # of Hindi, which sentencex does not know
 _READ = 5000  # characters that are split at once
-_LONGEST_ORDINAL = 10  # with the character before it
+_LONGEST_ABBREVIATION = 10  # with the character before it
 ORDINAL_POINTS = {"bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lv", "no", "nb", "pl", "sk", "sl", "sr", "tr"}
 """Languages that write a point after an ordinal number: no sentence ends in "der 2. Weltkrieg"."""
 
@@ -62,7 +63,7 @@ def _joined_boundaries(text: str, language: str) -> Iterator[tuple[int, int]]:
         has_upper, has_lower = has_upper or piece != piece.lower(), has_lower or piece != piece.upper()
         # The next letter is in lower case, as in "“No!” she said", in a text that is not all in lower case.
         continues = text[end : end + 1].islower() and (has_upper or not has_lower)
-        if not (divided or continues or (primary in ORDINAL_POINTS and _ends_in_ordinal(piece))):
+        if not (divided or continues or _ends_in_abbreviation(piece, primary)):
             yield start, end
             start, has_upper, has_lower = end, False, False
         last = end
@@ -86,5 +87,7 @@ def _find_ends(text: str, language: str) -> Iterator[int]:
         start = found[-1] if found and start + _READ < len(text) else start + _READ
 
 
-def _ends_in_ordinal(text: str) -> bool:
-    return bool(_ORDINAL.search(text.rstrip()[-_LONGEST_ORDINAL:]))
+def _ends_in_abbreviation(text: str, language: str) -> bool:
+    """Whether a text ends in a title before a name, or in the point of an ordinal number."""
+    end = text.rstrip()[-_LONGEST_ABBREVIATION:]
+    return bool(_TITLE.search(end) or (language in ORDINAL_POINTS and _ORDINAL.search(end)))
