@@ -36,6 +36,16 @@ def test_only_segments_change(text: str) -> None:
     assert not has_words(kept.replace("1. ", "").replace("a) ", "")) or not document.segments
 
 
+def test_a_lost_point_does_not_join_two_sentences() -> None:
+    def assembled(text: str, *translations: str) -> str:
+        return PlainText(text, "de").assemble([TranslatedSegment(each) for each in translations])
+
+    assert assembled("Ein Hund. Eine Katze! Ja.", "A dog", "A cat", "Yes") == "A dog. A cat! Yes"
+    assert assembled("Ein Hund.\nEine Katze.", "A dog", "A cat") == "A dog\nA cat", "lines are apart anyway"
+    assert assembled("Ein Hund. Ja.", "A dog!", "Yes") == "A dog! Yes"
+    assert assembled("Ein Hund. Ja.", "कुत्ता", "हाँ") == "कुत्ता हाँ", "Hindi ends sentences in another way"
+
+
 def test_layout_is_not_translated() -> None:
     text = "Liste:\n\n  - Ein Hund läuft. Er bellt.\r\n  * Eine Katze\n\t1. Auf\n 1.2. Ab\n a) Ja 😀\n\n> # 5.\n"
     document = PlainText(text, "de")

@@ -33,12 +33,17 @@ def sentences(corpus: Path) -> list[str]:
     return (corpus / "test.de").read_text().splitlines()
 
 
+def with_point(translation: str) -> str:
+    """A translation before another sentence: with a final point."""
+    return f"{translation}." if translation[-1:].isalnum() else translation
+
+
 def test_a_text_is_translated_sentence_by_sentence(
     translator: Translator, texts: TextTranslator, sentences: list[str]
 ) -> None:
     a, b, c = sentences[:3]
     one, two, three = map(str, translator([a, b, c]))
-    assert texts(f"{a} {b}\n\n  - {c}\t\n😀\n") == f"{one} {two}\n\n  - {three}\t\n😀\n"
+    assert texts(f"{a} {b}\n\n  - {c}\t\n😀\n") == f"{with_point(one)} {two}\n\n  - {three}\t\n😀\n"
     assert isinstance(texts, dragoman.TextTranslator)
 
 
@@ -113,11 +118,11 @@ def test_lines_of_several_sentences_join_their_translations(finished_run: Path, 
     a, b = sentences[:2]
     line, blank, one = TextTranslator(translator).stream([f"{a}  {b}", "", a])
     first, second = translator([a, b])
-    assert line.text == f"{first.text}  {second.text}"
+    assert line.text == f"{with_point(first.text)}  {second.text}"
     assert line.tokens == [*first.tokens, *second.tokens]
     assert line.log_probabilities == pytest.approx([*first.log_probabilities, *second.log_probabilities], abs=1e-4)
     assert line.score == pytest.approx(first.score + second.score, abs=1e-4)
-    expected = f"{first.alternatives[0].text}  {second.alternatives[0].text}"
+    expected = f"{with_point(first.alternatives[0].text)}  {second.alternatives[0].text}"
     assert [each.text for each in line.alternatives] == [expected]
     assert (blank.text, one.text) == ("", first.text)
 

@@ -17,7 +17,8 @@ def join_translations(text: str, spans: Sequence[tuple[int, int]], translations:
     """A text with a translation in place of each span, in order; all else is kept.
 
     A space is added between spans without one if the source needs none there but the translation does, for example
-    from Chinese to English.
+    from Chinese to English. If a translation lacks the final point of its sentence, and another sentence follows on the
+    line, the point is added, because the sentences would run together.
     """
     return _join(text, spans, translations)[0]
 
@@ -60,6 +61,8 @@ def _join(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[st
     last = length = 0
     for index, ((start, end), translation) in enumerate(zip(spans, translations, strict=True)):
         separator = " " * (index > 0 and start == last and _lost_separator(text[last - 1], parts[-1]))
+        if index + 1 < len(spans) and "\n" not in text[end : spans[index + 1][0]]:
+            translation += _lost_stop(text[end - 1], translation)
         parts += [separator, text[last:start], translation]
         places.append(length + len(separator) + start - last)
         length, last = places[-1] + len(translation), end
@@ -69,3 +72,10 @@ def _join(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[st
 def _lost_separator(source_end: str, translation: str) -> bool:
     """Whether the source needs no space after its last character, but the translation does."""
     return bool(_NEEDS_NO_SPACE.match(source_end)) and not _NEEDS_NO_SPACE.match(translation[-1:])
+
+
+def _lost_stop(source_end: str, translation: str) -> str:
+    """The last character of the source if it ends a sentence, and the translation ends in a letter or a digit."""
+    end = translation[-1:]
+    has_stops = end.isdigit() or end.lower() != end.upper()  # scripts without case have other ones
+    return source_end if source_end in ".!?" and has_stops else ""

@@ -103,9 +103,9 @@ def test_group_of_two_sentences_does_not_swallow_or_repeat_a_word_that_moves_int
     group = Group("(", ")", (TextItem("läuft. Er bellt", "läuft. Er bellt"),))
     opened = document([bold, TextItem(" ", " "), group, TextItem(" laut.", " laut.")])
     assert [each.text for each in opened.segments] == ["Hund läuft.", "Er bellt laut."]
-    first = TranslatedSegment("RUNS. DOG", (Link(5, 11, 0, 5), Link(0, 4, 6, 9)))
+    first = TranslatedSegment("RUNS. DOG.", (Link(5, 11, 0, 5), Link(0, 4, 6, 9)))
     second = TranslatedSegment("IT BARKS LOUDLY.", (Link(0, 2, 0, 2), Link(3, 8, 3, 8), Link(9, 14, 9, 16)))
     after = opened.assemble([first, second]).decode()
-    assert re.sub("[()«»]", "", after) == "RUNS. DOG IT BARKS LOUDLY."
+    assert re.sub("[()«»]", "", after) == "RUNS. DOG. IT BARKS LOUDLY."
     assert "«DOG»" in after
     assert after.count("(") == after.count(")") == 1
