@@ -18,7 +18,7 @@ import numpy as np
 
 import dragoman
 from dragoman.corpus.corpus import read_corpus
-from dragoman.evaluation.confidence import GOOD_CHRF, are_good, calibrate, read_confidence
+from dragoman.evaluation.confidence import GOOD_CHRF, Confidence, are_good, calibrate
 
 GROUPS = 10
 
@@ -34,7 +34,7 @@ def main() -> None:
     translator = dragoman.load(arguments.bundle, device="cpu", engine=arguments.engine)
     data = translator.bundle.recipe.data
     source, target = data.source_language, data.target_language
-    confidence = read_confidence(translator.bundle.confidence)
+    confidence = translator.bundle.table("confidence", Confidence)
     if arguments.calibrate:
         other = read_corpus(arguments.calibrate, source_language=source, target_language=target)
         confidence = calibrate(translator, list(other))

@@ -7,9 +7,10 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -29,6 +30,7 @@ from dragoman.text.vocabulary import Vocabulary
 FORMAT = "dragoman-bundle"
 VERSION = 1
 WEIGHTS = "model.safetensors"
+Table = TypeVar("Table", bound=BaseModel)
 TABLES = ("scores", "training_text", "alignment", "confidence")
 """Keys of bundle.json that are fields of a bundle; bundles of older versions lack some."""
 
@@ -52,6 +54,23 @@ class Bundle:
     alignment: dict[str, Any] = field(default_factory=dict)
     confidence: dict[str, Any] = field(default_factory=dict)
     origin: str = "bundle.json"
+
+    def table(self, name: str, kind: type[Table]) -> Table | None:
+        """What training stored in bundle.json; None in imported bundles and in those of older versions.
+
+        Args:
+            name: One of `TABLES`.
+            kind: What the table describes.
+
+        Raises:
+            UserError: The table is damaged.
+        """
+        stored = getattr(self, name)
+        try:
+            return kind.model_validate(stored) if stored else None
+        except ValidationError as error:
+            place = ".".join(map(str, (name, *error.errors()[0]["loc"])))
+            raise UserError(f"{self.origin}: damaged ({place})") from None
 
     def save(self, path: Path) -> None:
         """Write the bundle completely or not at all; an existing bundle at this path is replaced.

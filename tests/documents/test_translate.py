@@ -17,6 +17,7 @@ from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import TextTranslator
 from dragoman.errors import UserError
+from dragoman.text.glossary import Term
 
 if TYPE_CHECKING:
     from dragoman.text.translation import Translation
@@ -97,6 +98,12 @@ def test_a_long_segment_has_the_links_of_its_parts(texts: TextTranslator, senten
     assert words(Segment(long), whole) == [pair for pairs in alone for pair in pairs]
     joined = join_segments(long, spans, texts.translate_segments(parts))
     assert (joined.text, joined.links) == (whole.text, whole.links)
+
+
+def test_joined_parts_have_the_terms_of_all() -> None:
+    dog, cat = Term("Hund", "hound"), Term("Katze", "feline")
+    parts = [TranslatedSegment("A hound", terms=(dog,)), TranslatedSegment("a feline and a hound", terms=(cat, dog))]
+    assert join_segments("Ein Hund, eine Katze und ein Hund", [(0, 9), (10, 33)], parts).terms == (dog, cat)
 
 
 def test_lines_of_one_sentence_are_translated_as_before(

@@ -15,7 +15,7 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.documents.translate import TextTranslator
 from dragoman.errors import UserError
-from dragoman.evaluation.confidence import MIN_PAIRS, calibrate, fit_confidence, read_confidence
+from dragoman.evaluation.confidence import MIN_PAIRS, Confidence, calibrate, fit_confidence
 from dragoman.text.translation import Translation
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def test_bundles_store_it(translator: Translator, tmp_path: Path) -> None:
     confidence = fit_confidence(made_translations(MIN_PAIRS, 4)[0], [GOOD] * MIN_PAIRS)
     replace(translator.bundle, confidence=confidence.model_dump()).save(tmp_path / "bundle")
     loaded = dragoman.load(tmp_path / "bundle", device="cpu")
-    assert read_confidence(loaded.bundle.confidence) == confidence
+    assert loaded.bundle.table("confidence", Confidence) == confidence
     text = "Ein Hund läuft."
     (found,) = TextTranslator(loaded).stream([text])
     assert found.confidence == confidence.estimate(loaded(text).log_probabilities)

@@ -28,6 +28,7 @@ from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError, counted
 
 if TYPE_CHECKING:
+    from dragoman.documents.translate import TextTranslator
     from dragoman.text.glossary import Glossary
 
 
@@ -86,43 +87,48 @@ def translate(
 
     Example: dragoman translate runs/quickstart "Ein Hund läuft." --set decoding.beam_size=8
     """
-    from dragoman.corpus.lines import read_lines
     from dragoman.documents.translate import TextTranslator
-    from dragoman.translator import WINDOW
 
-    if document:
-        if texts or source or prefixes or as_json or text_format == "html":
-            raise UserError("--document cannot be combined with texts, --input, --prefixes, --json or --format")
-        path = check_files(document, output)
-        options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
-        translator = open_translator(bundle, overrides, options, ensemble or [])
-        translate_document(TextTranslator(translator, _read_glossary(glossary)), document, path, columns)
-        return
-    if columns:
+    if document and (texts or source or prefixes or as_json or text_format == "html"):
+        raise UserError("--document cannot be combined with texts, --input, --prefixes, --json or --format")
+    if columns and not document:
         raise UserError("--columns chooses the columns of a table; name the table with --document")
-    chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source)
-    if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
-        raise UserError(f"{output}: is also the input")  # also with a loop of links
     if text_format == "html" and (as_json or prefixes):
         raise UserError("--format html supports neither --json nor --prefixes")
     if glossary and prefixes:
         raise UserError("--glossary cannot be combined with --prefixes")
+    if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
+        raise UserError(f"{output}: is also the input")  # also with a loop of links
+    translated = check_files(document, output) if document else None
+    chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source)
     terms = _read_glossary(glossary)
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
-    translator = open_translator(bundle, overrides, options, ensemble or [])
-    if text_format == "html":
+    translator = TextTranslator(open_translator(bundle, overrides, options, ensemble or []), terms)
+    if document and translated:
+        translate_document(translator, document, translated, columns)
+    elif text_format == "html":
         with open_output(output) as file:
-            faulty = write_html(TextTranslator(translator, terms), chosen, file)
+            faulty = write_html(translator, chosen, file)
         _warn_of_problems(faulty)
-        return
-    lines, window = chosen.read(translator.bundle, divided=not prefixes), 1 if chosen.typed else WINDOW
+    else:
+        _translate_lines(translator, chosen, prefixes, output, as_json)
+
+
+def _translate_lines(
+    texts: TextTranslator, chosen: TranslateInput, prefixes: Path | None, output: Path | None, as_json: bool
+) -> None:
+    """Write a line for each text; texts with prefixes are neither split into sentences nor divided."""
+    from dragoman.corpus.lines import read_lines
+    from dragoman.translator import WINDOW
+
+    translator, window = texts.translator, 1 if chosen.typed else WINDOW
+    lines = chosen.read(translator.bundle, divided=not prefixes)
     truncated = faulty = 0
     with open_output(output) as file:
-        if prefixes:
-            translations = translator.stream(lines, read_lines(prefixes), window)
-        else:
-            translations = TextTranslator(translator, terms).stream(lines, window)
-        shown = sys.stderr.isatty() and not (texts or chosen.typed or file.isatty())
+        translations = (
+            translator.stream(lines, read_lines(prefixes), window) if prefixes else texts.stream(lines, window)
+        )
+        shown = sys.stderr.isatty() and not (chosen.texts or chosen.typed or file.isatty())
         for translation in with_progress(translations, shown):
             truncated += translation.truncated
             faulty += names_span(translation.problems)

@@ -38,6 +38,7 @@ def join_segments(
         problems=tuple(problem for each in translations for problem in each.problems),
         confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
         alternatives=tuple(join_translations(text, spans, each) for each in alternatives),
+        terms=tuple(dict.fromkeys(term for each in translations for term in each.terms)),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from dragoman.doctor.input.text_warnings import MUCH_LONGER
-from dragoman.doctor.input.training_text import read_training_text
+from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
@@ -16,7 +16,7 @@ from dragoman.documents.joining import join_links, join_translations
 from dragoman.documents.plain_text import PlainText, find_spans_of_line
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.terms import TermSearch, missing_term, used_terms, with_terms
-from dragoman.evaluation.confidence import read_confidence
+from dragoman.evaluation.confidence import Confidence
 from dragoman.explanation.alignment import align, stored_rows
 from dragoman.text.glossary import Glossary
 from dragoman.text.link import Link
@@ -45,10 +45,10 @@ class TextTranslator:
     def __init__(self, translator: Translator, glossary: Glossary | None = None) -> None:
         self.translator, self.glossary = translator, glossary
         self._search = TermSearch(translator)
-        self.source_language = translator.bundle.recipe.data.source_language
         bundle = translator.bundle
-        self._trained = trained = read_training_text(bundle.training_text, bundle.origin)
-        self._confidence = read_confidence(bundle.confidence, bundle.origin)
+        self.source_language = bundle.recipe.data.source_language
+        self._trained = trained = bundle.table("training_text", TrainingText)
+        self._confidence = bundle.table("confidence", Confidence)
         stored_rows(bundle)  # a bundle that cannot align is refused before it translates
         self._masks = masking_of(translator.bundle.source) is not None
         self._longest = MUCH_LONGER * trained.longest if trained else math.inf

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat
 
 from dragoman.corpus.pair import Pair
-from dragoman.errors import UserError
 from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
@@ -78,23 +76,6 @@ def fit_confidence(translations: Sequence[Translation], references: Sequence[str
 def are_good(translations: Sequence[str], references: Sequence[str]) -> list[bool]:
     """Which translations are good, see `GOOD_CHRF`."""
     return [score >= GOOD_CHRF for score in sentence_chrf(translations, references)]
-
-
-def read_confidence(stored: dict[str, Any], origin: str = "bundle.json") -> Confidence | None:
-    """The confidence that a bundle stores; None for imported bundles and those of older versions.
-
-    Args:
-        stored: What the bundle stores.
-        origin: What a message calls the file.
-
-    Raises:
-        UserError: It is damaged.
-    """
-    try:
-        return Confidence.model_validate(stored) if stored else None
-    except ValidationError as error:
-        place = ".".join(map(str, error.errors()[0]["loc"]))
-        raise UserError(f"{origin}: damaged (confidence.{place})") from None
 
 
 def _features(log_probabilities: Sequence[float]) -> Floats:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from dragoman.doctor.input.training_text import TrainingText, read_training_text
+from dragoman.doctor.input.training_text import TrainingText
 from dragoman.serving.models import ModelTable
 from dragoman.text.language_profile import NgramClassifier, read_profile, words_of
 
@@ -33,7 +33,7 @@ class LanguageDetector:
         words = []
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for model in models.models:
-            stored = read_training_text(model.bundle.training_text) if model.bundle else None
+            stored = model.bundle.table("training_text", TrainingText) if model.bundle else None
             if stored is not None:
                 words.append((model.source, model.target, stored.evidence))
                 for language, profile in _profiles(stored).items():

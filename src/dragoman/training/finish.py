@@ -75,7 +75,8 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
         log.line.update(1.0, f"scoring {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)
     described = describe_training_text(trainer.data, recipe).model_dump()
-    rows = choose_rows(bundle, trainer.data.validation, learn_dictionary(_sample_pairs(trainer.data)))
+    dictionary = trainer.data.dictionary or learn_dictionary(_sample_pairs(trainer.data))
+    rows = choose_rows(bundle, trainer.data.validation, dictionary)
     alignment = rows._asdict() if rows else {}
     fitted = calibrate(translator, trainer.data.validation)
     confidence = fitted.model_dump() if fitted else {}

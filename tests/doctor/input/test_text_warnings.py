@@ -14,7 +14,7 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.doctor import check_texts
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
 from dragoman.doctor.input.text_warnings import check_with
-from dragoman.doctor.input.training_text import describe_text, read_training_text
+from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.errors import UserError
 from dragoman.training.finish import describe_training_text
 from dragoman.translator import Translator
@@ -120,7 +120,7 @@ def test_bundles_without_a_description_have_no_warnings(translator: Translator, 
 
 
 def test_description_is_saved_and_loaded(finished_run: Path, translator: Translator) -> None:
-    loaded = read_training_text(Bundle.load(finished_run).training_text)
+    loaded = Bundle.load(finished_run).table("training_text", TrainingText)
     assert loaded is not None
     assert loaded.scripts == {"Latin": 1.0}
     assert loaded.evidence["der"] > 0 > loaded.evidence["the"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dragoman.bundle import Bundle
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
-from dragoman.doctor.input.training_text import TrainingText, read_training_text, script_shares
+from dragoman.doctor.input.training_text import TrainingText, script_shares
 from dragoman.text.language_profile import words_of
 
 RARE = 0.002  # forms that fewer training lines have are reported
@@ -41,7 +41,7 @@ class TextChecker:
     """
 
     def __init__(self, bundle: Bundle) -> None:
-        self._trained = read_training_text(bundle.training_text, bundle.origin)
+        self._trained = bundle.table("training_text", TrainingText)
         self._lowercase = bundle.recipe.text.lowercase
         self._target_language = bundle.recipe.data.target_language
 

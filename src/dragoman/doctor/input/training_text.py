@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat
 
 from dragoman.doctor.data.length_model import robust_fit
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
-from dragoman.errors import UserError
 from dragoman.text.language_profile import words_of
 
 FREQUENT_WORDS = 100  # of each language
@@ -74,23 +72,6 @@ def describe_text(sources: Sequence[str], targets: Sequence[str]) -> TrainingTex
 def log_length_ratio(source: str, target: str) -> float:
     """The logarithm of the ratio of lengths in characters, which are increased so that short texts vary less."""
     return math.log((len(target) + ADDED_LENGTH) / (len(source) + ADDED_LENGTH))
-
-
-def read_training_text(stored: dict[str, Any], origin: str = "bundle.json") -> TrainingText | None:
-    """The description that a bundle stores; None for bundles of older versions and of other programs.
-
-    Args:
-        stored: What the bundle stores.
-        origin: What a message calls the file.
-
-    Raises:
-        UserError: It is damaged.
-    """
-    try:
-        return TrainingText.model_validate(stored) if stored else None
-    except ValidationError as error:
-        place = ".".join(map(str, error.errors()[0]["loc"]))
-        raise UserError(f"{origin}: damaged (training_text.{place})") from None
 
 
 def script_shares(texts: Sequence[str]) -> dict[str, float]:

@@ -7,7 +7,7 @@ import io
 import re
 from dataclasses import dataclass
 
-from dragoman.corpus.encodings import describe_content, explain_damage, find_byte_order_mark
+from dragoman.corpus.encodings import explain_damage, find_byte_order_mark
 from dragoman.corpus.xml_encoding import decode_xml, find_xml_encoding
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.errors import UserError
@@ -77,13 +77,3 @@ def _find_encoding(data: bytes) -> str:
         little = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE))
         return f"{encoding}-{'le' if little else 'be'}"
     return encoding.removesuffix("-sig")
-
-
-def refuse_programs(file: DocumentFile) -> None:
-    """Refuse files that are known not to be text.
-
-    Raises:
-        UserError: With what the file is.
-    """
-    if content := describe_content(file.data[:8]):
-        raise UserError(f"{file.name}: is {content}")

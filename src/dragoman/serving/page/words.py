@@ -14,7 +14,7 @@ from dragoman.documents.translate import TextTranslator
 from dragoman.engines import Engine, EngineRequest, open_engine
 from dragoman.engines.scoring import score_targets
 from dragoman.engines.text_search import TextSearch
-from dragoman.evaluation.confidence import read_confidence
+from dragoman.evaluation.confidence import Confidence
 from dragoman.explanation.alignment import align, read_words
 from dragoman.explanation.page.render import render_page
 from dragoman.kernels import accelerated
@@ -62,7 +62,7 @@ class WordTranslator:
         self._texts = texts
         self._translator, self._bundle = texts.translator, texts.translator.bundle
         self._search = TextSearch(self._bundle, self._translator.engine, self._translator.decoding)
-        self._confidence = read_confidence(self._bundle.confidence)
+        self._confidence = self._bundle.table("confidence", Confidence)
 
     def translate(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """The translations of segments with their words and links."""
