@@ -11,6 +11,8 @@ from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import split_pairs
 from dragoman.dataset.tokenizer_training import sample_evenly, train_on_split, with_capitals
 from dragoman.system.progress import no_update
+from dragoman.text.masked_text import masking_of
+from dragoman.text.registry import load_tokenizer
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker
@@ -53,3 +55,14 @@ def test_tokenizers_see_as_many_capital_letters_as_training(make_recipe: RecipeM
     title = sum(pair.source.istitle() and pair.target.istitle() for pair in changed)
     assert upper == pytest.approx(0.2 * len(pairs), rel=0.15)
     assert title == pytest.approx(0.3 * len(pairs), rel=0.15)
+
+
+def test_symbols_that_training_text_lacks_are_copied(make_recipe: RecipeMaker) -> None:
+    """The tokenizers know the characters of the sources, without those of masked spans, also after a restart."""
+    recipe = make_recipe("text.placeholders=true", "text.vocabulary_size=400")
+    pairs = [Pair(f"Das kostet {number} Euro, 5 %, siehe {{a&b}}.", "It is 5 %, see {a&b}.") for number in range(97)]
+    source, target = train_on_split(recipe, split_pairs(pairs, recipe.data, 1, no_update), no_update)
+    for tokenizer in (source, target, load_tokenizer(source.to_json())):
+        masking = masking_of(tokenizer)
+        assert masking is not None
+        assert list(masking.mask("Äpfel & 50 % Euro: 5").spans.values()) == ["Äpfel", "&", "50", ":", "5"]

@@ -10,6 +10,7 @@ from dragoman.dataset.split import Split
 from dragoman.settings import Recipe, Text
 from dragoman.system.progress import Meter, Update
 from dragoman.text.augmentation import TEXT_CHANGES
+from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import Masking
 from dragoman.text.number_forms import NumberCounts
 from dragoman.text.registry import train_tokenizers
@@ -24,38 +25,39 @@ def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
     """Train the tokenizers of a recipe on a sample of the training pairs; all sources are read before the targets.
 
     As many pairs are in capital letters as in training. Otherwise such text would be split into single characters. With
-    text.placeholders, the spans of the sample are masked, and its numbers decide which forms are masked later.
+    text.placeholders, the spans of the sample are masked, and its numbers and characters decide what is masked later.
 
     Raises:
         UserError: The vocabulary is too small for what it must hold.
     """
     data, size = recipe.data, sample_size(recipe.text, split.at_most)
-    meter, numbers = Meter(update, "reading text for the vocabulary", 2 * size), NumberCounts()
+    meter = Meter(update, "reading text for the vocabulary", 2 * size)
+    numbers, characters = NumberCounts(), CharacterCounts()
 
-    def sample(counts: NumberCounts | None = None) -> Iterator[Pair]:
+    def sample(counted: bool = False) -> Iterator[Pair]:
         pairs = meter.track(sample_evenly(split.training, split.at_most, size))
-        return with_capitals(_mask(pairs, counts) if recipe.text.placeholders else pairs, recipe)
+        return with_capitals(mask(pairs, counted) if recipe.text.placeholders else pairs, recipe)
+
+    def mask(pairs: Iterable[Pair], counted: bool) -> Iterator[Pair]:
+        for pair in pairs:
+            masked = Pair(*Masking().mask_pair(pair.source, pair.target))
+            if counted:
+                numbers.add(pair.source, pair.target)
+                characters.add(masked.source)
+            yield masked
 
     def targets() -> Iterator[str]:
-        yield from (pair.target for pair in sample(numbers))
+        yield from (pair.target for pair in sample(counted=True))
         update(1.0, "training the tokenizers …")
 
     sources = (pair.source for pair in sample())
     languages = {"source_language": data.source_language, "target_language": data.target_language}
     source, target = train_tokenizers(sources, targets(), recipe.text, **languages)
     if isinstance(source, SubwordTokenizer) and isinstance(target, SubwordTokenizer) and recipe.text.placeholders:
-        masking = Masking(frozenset(numbers.as_text()))
+        masking = Masking(frozenset(numbers.as_text()), characters.known())
         masked = source.with_masking(masking)
         return masked, masked if target is source else target.with_masking(masking)
     return source, target
-
-
-def _mask(pairs: Iterable[Pair], counts: NumberCounts | None) -> Iterator[Pair]:
-    """The pairs with reserved characters in place of spans; the numbers are counted."""
-    for pair in pairs:
-        if counts is not None:
-            counts.add(pair.source, pair.target)
-        yield Pair(*Masking().mask_pair(pair.source, pair.target))
 
 
 def sample_size(text: Text, number: int) -> int:

@@ -24,7 +24,8 @@ characters, and replace the characters in the translation:
 
 In Python, `mask = dragoman.text.masking.Masking(frozenset({numbers_as_text})).mask(text)` does this:
 encode `mask.text`, and call `mask.restore(translation)`. A translation can lack a character, or contain one that the
-source does not have.
+source does not have. `dragoman translate` also copies symbols and letters that the training text lacks; this mask does
+not.
 """
 
 

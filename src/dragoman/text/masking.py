@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from zlib import crc32
 
+from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.number_forms import number_form
 from dragoman.text.placeholders import Span, SpanKind, find_spans
 
@@ -67,7 +68,8 @@ class Mask:
     def apply(self, text: str) -> str:
         """Another text, such as the beginning of the translation, with the same characters for the same spans."""
         characters = {span: character for character, span in self.spans.items()}
-        return _substitute(text, find_spans(text), characters)
+        symbols = [span for span in characters if KINDS[characters[span]] == "emoji"]
+        return _substitute(text, _merge(list(find_spans(text)), _occurrences(symbols, text)), characters)
 
     def label(self, token: str) -> str:
         """How to show a token: the span of a reserved one, or its kind in brackets if it stands for no span."""
@@ -105,16 +107,23 @@ class Masking:
 
     Attributes:
         numbers_as_text: Forms of numbers that are not masked, see `NumberCounts.as_text`.
+        known: The characters of the training text. Others are masked in sentences to translate. Without it, none are.
     """
 
     numbers_as_text: frozenset[str] = frozenset()
+    known: KnownCharacters | None = None
 
     def mask(self, text: str) -> Mask:
         """Mask a sentence to translate; the spans are numbered in their order.
 
-        If a text contains more different sequences of reserved characters than can be masked, all of it is one span.
+        Quotes and hyphens that are not known are replaced by known ones, outside of spans. If a text contains more
+        different sequences of reserved characters than can be masked, all of it is one span.
         """
         spans = self._spans(text)
+        if self.known:
+            replaced = self.known.replace_rare(text)
+            spans = _merge(spans, (Span(*bounds, "emoji") for bounds in self.known.find_copied(replaced)))
+            text = _replace_between(text, replaced, spans)
         characters = _assign(text, spans, lambda kind: iter(RESERVED[kind]))
         mask = Mask(_substitute(text, spans, characters), {character: span for span, character in characters.items()})
         if mask.restore(mask.text) == text:
@@ -144,6 +153,30 @@ class Masking:
 
     def _is_masked(self, text: str, number: Span) -> bool:
         return number_form(text[number.start : number.end]) not in self.numbers_as_text
+
+
+def _merge(spans: list[Span], others: Iterable[Span]) -> list[Span]:
+    """All spans in their order, without those of the others that overlap any."""
+    if not (added := list(others)):
+        return spans
+    taken = {position for start, end, _ in spans for position in range(start, end)}
+    free = [span for span in added if taken.isdisjoint(range(span.start, span.end))]
+    return sorted([*spans, *free])
+
+
+def _occurrences(texts: Iterable[str], text: str) -> Iterator[Span]:
+    """Where a text contains others, as spans of symbols; longer ones first."""
+    if pattern := "|".join(map(re.escape, sorted(texts, key=len, reverse=True))):
+        yield from (Span(*match.span(), "emoji") for match in re.finditer(pattern, text))
+
+
+def _replace_between(text: str, replaced: str, spans: Iterable[Span]) -> str:
+    """A text with its spans, and another text of the same length between them."""
+    parts, last = [], 0
+    for start, end, _ in spans:
+        parts += [replaced[last:start], text[start:end]]
+        last = end
+    return "".join([*parts, replaced[last:]])
 
 
 def _assign(text: str, spans: Sequence[Span], characters_of: Callable[[SpanKind], Iterator[str]]) -> dict[str, str]:

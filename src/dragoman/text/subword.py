@@ -11,6 +11,7 @@ from tokenizers import Tokenizer as Backend
 from dragoman.errors import UserError
 from dragoman.settings import Settings, Specials
 from dragoman.text.detokenizer import join_words
+from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.masking import ALL_RESERVED, Masking, replace_reserved
 from dragoman.text.normalization import METASPACE, collapse_spaces, replace_surrogates
 from dragoman.text.vocabulary import Vocabulary, special_tokens
@@ -88,13 +89,16 @@ class SubwordTokenizer:
 
     def to_json(self) -> dict[str, Any]:
         """The special tokens and the library's own JSON, which other programs can load too."""
-        data = {
+        data: dict[str, Any] = {
             "type": self.kind,
             "pre_tokenizer": self.pre_tokenizer,
             "specials": self.vocabulary.specials.model_dump(),
             "tokenizer": json.loads(self._backend.to_str()),
         }
-        return data | ({"numbers_as_text": sorted(self.masking.numbers_as_text)} if self.masking else {})
+        if self.masking:
+            data["numbers_as_text"] = sorted(self.masking.numbers_as_text)
+            data["known_characters"] = self.masking.known and self.masking.known.characters
+        return data
 
 
 class _Stored(Settings):
@@ -103,6 +107,7 @@ class _Stored(Settings):
     specials: Specials
     tokenizer: dict[str, Any]
     numbers_as_text: frozenset[str] | None = None  # None: the vocabulary has no reserved tokens
+    known_characters: str | None = None  # bundles of older versions lack them
 
 
 def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
@@ -128,7 +133,8 @@ def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
         raise UserError(
             f"the {stored.type} tokenizer is broken: ids must be 0 to n, with the four special tokens first"
         )
-    masking = None if stored.numbers_as_text is None else Masking(stored.numbers_as_text)
+    known = None if stored.known_characters is None else KnownCharacters(stored.known_characters)
+    masking = None if stored.numbers_as_text is None else Masking(stored.numbers_as_text, known)
     if masking and not ids.keys() >= set(ALL_RESERVED):
         raise UserError(f"the {stored.type} tokenizer is broken: its vocabulary lacks reserved tokens")
     return SubwordTokenizer(stored.type, stored.pre_tokenizer, stored.specials, backend, masking)
