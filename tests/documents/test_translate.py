@@ -15,7 +15,7 @@ import dragoman
 from dragoman.documents.joining import join_segments
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.translate import TextTranslator
+from dragoman.documents.translate import OTHER_LANGUAGE, TextTranslator
 from dragoman.errors import UserError
 from dragoman.text.glossary import Term
 
@@ -98,6 +98,12 @@ def test_a_long_segment_has_the_links_of_its_parts(texts: TextTranslator, senten
     assert words(Segment(long), whole) == [pair for pairs in alone for pair in pairs]
     joined = join_segments(long, spans, texts.translate_segments(parts))
     assert (joined.text, joined.links) == (whole.text, whole.links)
+
+
+def test_sentences_in_another_language_have_a_problem(texts: TextTranslator) -> None:
+    german, english = "Ein Hund läuft im Park.", "A dog runs across the grass and a man is in the park."
+    problems = [each.problems for each in texts.translate_segments([Segment(german), Segment(english)])]
+    assert [OTHER_LANGUAGE in each for each in problems] == [False, True]
 
 
 def test_joined_parts_have_the_terms_of_all() -> None:

@@ -24,7 +24,8 @@ def model(source: str, target: str, **profiles: str) -> ServedModel:
     size = min(len(sources), len(targets))
     described = describe_text(sources[:size], targets[:size])
     stored = profiles or {language: write_profile(count_ngrams(TEXTS[language])) for language in (source, target)}
-    bundle: Any = SimpleNamespace(training_text=described.model_copy(update={"profiles": stored}).model_dump())
+    described = described.model_copy(update={"profiles": stored})
+    bundle: Any = SimpleNamespace(table=lambda name, kind: described)
     return ServedModel(source, target, lambda segments: [], bundle)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from dragoman.doctor.input.source_language import SourceLanguage
 from dragoman.doctor.input.text_warnings import MUCH_LONGER
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.sentence_checks import check_sentence
@@ -27,6 +28,9 @@ from dragoman.translator import WINDOW, Translator, windows
 PARAGRAPHS = 0.1
 """Bundles are not given single sentences if at least this share of their training lines has several."""
 
+OTHER_LANGUAGE = "other language"
+"""The problem of a text that is not in the language that the bundle translates from."""
+
 
 class TextTranslator:
     """Translates texts of several sentences and documents with a translator of sentences.
@@ -45,9 +49,10 @@ class TextTranslator:
     def __init__(self, translator: Translator, glossary: Glossary | None = None) -> None:
         self.translator, self.glossary = translator, glossary
         self._search = TermSearch(translator)
-        bundle = translator.bundle
-        self.source_language = bundle.recipe.data.source_language
+        bundle, data = translator.bundle, translator.bundle.recipe.data
+        self.source_language = data.source_language
         self._trained = trained = bundle.table("training_text", TrainingText)
+        self._language = trained and SourceLanguage(trained, self.source_language, data.target_language)
         self._confidence = bundle.table("confidence", Confidence)
         stored_rows(bundle)  # a bundle that cannot align is refused before it translates
         self._masks = masking_of(translator.bundle.source) is not None
@@ -133,6 +138,8 @@ class TextTranslator:
         problems = translation.problems if self._masks else check_spans(text, translation.text)
         used, unused = used_terms(text, segment.terms, translation.text)
         problems = [*problems, *map(missing_term, unused), *check_sentence(text, translation.text, self._trained)]
+        if self._language and self._language.find_other(text):
+            problems.append(OTHER_LANGUAGE)
         confidence = self._confidence.estimate(translation.log_probabilities) if self._confidence else None
         return replace(translation, problems=problems, confidence=confidence, terms=used)
 

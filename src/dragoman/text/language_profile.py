@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 import regex
 
@@ -14,6 +16,7 @@ _BORDER = "_"  # before and after each word
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*")
 _READ = 1000  # characters of a text; more do not change the answer
 _DEPENDENCE = 4.0  # each letter is in four n-grams, which are not independent evidence
+_CACHED_WORDS = 20_000  # with their evidence; words repeat, and most of the time goes into n-grams
 _MIN_KNOWN = 0.48  # share of known n-grams of two letters and more; with fewer, a text is in no known language
 
 Profile = Mapping[str, float]
@@ -53,6 +56,17 @@ def read_profile(line: str) -> dict[str, int]:
     return counts
 
 
+class _Evidence(NamedTuple):
+    """What a word says: for each language, the log-probability of its n-grams, and how many of them are known.
+
+    Single letters do not count in `known`, nor in `ngrams`, the number of all n-grams.
+    """
+
+    scores: tuple[float, ...]
+    known: tuple[int, ...]
+    ngrams: int
+
+
 class NgramClassifier:
     """Finds the language of a text among a few.
 
@@ -61,31 +75,35 @@ class NgramClassifier:
     """
 
     def __init__(self, counts: Mapping[str, Mapping[str, int]]) -> None:
-        self._profiles: dict[str, Profile] = {language: _log_probabilities(each) for language, each in counts.items()}
-        self._floor = min((value for each in self._profiles.values() for value in each.values()), default=0) - math.log(
-            2
-        )
+        self._languages = list(counts)
+        self._profiles: list[Profile] = [_log_probabilities(each) for each in counts.values()]
+        self._floor = min((value for each in self._profiles for value in each.values()), default=0) - math.log(2)
+        self._evidence_of = lru_cache(maxsize=_CACHED_WORDS)(self._weigh)
 
     def probabilities(self, text: str) -> dict[str, float]:
         """The probability of each language, the highest first; empty if the text is in none of them."""
-        grams = Counter(gram for word in words_of(text[:_READ]) for gram in _ngrams_of_word(word))
-        known = {gram: times for gram, times in grams.items() if any(gram in one for one in self._profiles.values())}
-        if not grams or self._is_foreign(grams):
+        words = [self._evidence_of(word) for word in words_of(text[:_READ])]
+        known = [sum(counts) for counts in zip(*(word.known for word in words), strict=True)]
+        if not words or max(known, default=0) < _MIN_KNOWN * sum(word.ngrams for word in words):
             return {}
-        scores = {
-            language: sum(times * profile.get(gram, self._floor) for gram, times in known.items())
-            for language, profile in self._profiles.items()
+        scores = [math.fsum(values) for values in zip(*(word.scores for word in words), strict=True)]
+        best = max(scores)
+        weights = {
+            language: math.exp((score - best) / _DEPENDENCE)
+            for language, score in zip(self._languages, scores, strict=True)
         }
-        best = max(scores.values())
-        weights = {language: math.exp((score - best) / _DEPENDENCE) for language, score in scores.items()}
         total = sum(weights.values())
         return {language: weight / total for language, weight in sorted(weights.items(), key=lambda one: -one[1])}
 
-    def _is_foreign(self, grams: Counter[str]) -> bool:
-        """Whether every profile lacks most n-grams; single letters do not count."""
-        longer = {gram: times for gram, times in grams.items() if len(gram) > 1}
-        known = (sum(times for gram, times in longer.items() if gram in profile) for profile in self._profiles.values())
-        return max(known) < _MIN_KNOWN * sum(longer.values())
+    def _weigh(self, word: str) -> _Evidence:
+        grams = list(_ngrams_of_word(word))
+        seen = [gram for gram in grams if any(gram in profile for profile in self._profiles)]
+        longer = [gram for gram in grams if len(gram) > 1]
+        return _Evidence(
+            scores=tuple(math.fsum(profile.get(gram, self._floor) for gram in seen) for profile in self._profiles),
+            known=tuple(sum(gram in profile for gram in longer) for profile in self._profiles),
+            ngrams=len(longer),
+        )
 
 
 def _log_probabilities(counts: Mapping[str, int]) -> dict[str, float]:

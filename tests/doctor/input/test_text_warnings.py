@@ -12,10 +12,11 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import read_corpus
 from dragoman.dataset.prepare import Dataset
 from dragoman.doctor import check_texts
+from dragoman.doctor.input.source_language import MIN_WORDS
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
-from dragoman.doctor.input.text_warnings import check_with
 from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.errors import UserError
+from dragoman.text.language_profile import count_ngrams, words_of, write_profile
 from dragoman.training.finish import describe_training_text
 from dragoman.translator import Translator
 
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
     from conftest import RecipeMaker
 
 MAX_ORDINARY = 0.005  # share of ordinary lines that may have a warning
+MIN_RECOGNIZED = 0.98  # share of longer lines in another language that must have one
+OTHER_LANGUAGE = ("target-language", "language")
 UNUSUAL = {
     "capitals": "EIN HUND LÄUFT ÜBER DIE WIESE.",
     "single-word": "Hund",
+    "language": "Un homme avec un chapeau rouge regarde les enfants.",
     "script": "Собака бежит по траве.",
     "target-language": "A dog runs across the grass and a man is in the park.",
     "long": "Ein Hund läuft auf der Wiese, " * 30,
@@ -80,12 +84,14 @@ def test_ordinary_sentences_have_nearly_no_warnings(
     trained, tested = (read_pairs_of(name, source, target, data_directory) for name in names)
     data = translator.bundle.recipe.data.model_copy(update={"source_language": source, "target_language": target})
     recipe = translator.bundle.recipe.model_copy(update={"data": data})
-    bundle = replace(translator.bundle, recipe=recipe, training_text=describe_text(*trained).model_dump())
+    profiles = {code: write_profile(count_ngrams(side)) for code, side in zip((source, target), trained, strict=True)}
+    described = describe_text(*trained).model_copy(update={"profiles": profiles})
+    bundle = replace(translator.bundle, recipe=recipe, training_text=described.model_dump())
     unusual = {warning.number for warning in check_texts(bundle, tested[0])}
     assert len(unusual) <= MAX_ORDINARY * len(tested[0])
-    if "multi30k" in test:
-        foreign = [warning for warning in check_texts(bundle, tested[1]) if warning.kind == "target-language"]
-        assert len(foreign) > 0.5 * len(tested[1]), "most sentences of the other side are recognized"
+    foreign = [text for text in tested[1] if len(list(words_of(text))) >= MIN_WORDS]
+    found = [warning for warning in check_texts(bundle, foreign) if warning.kind in OTHER_LANGUAGE]
+    assert len(found) >= MIN_RECOGNIZED * len(foreign)
 
 
 def test_a_form_that_the_training_text_has_is_not_reported(translator: Translator) -> None:
@@ -95,14 +101,17 @@ def test_a_form_that_the_training_text_has_is_not_reported(translator: Translato
     assert check_texts(bundle, sources) == []
 
 
-def test_forms_that_the_augmentation_shows_are_ordinary(prepared: Dataset, make_recipe: RecipeMaker) -> None:
+def test_forms_that_the_augmentation_shows_are_ordinary(
+    prepared: Dataset, make_recipe: RecipeMaker, translator: Translator
+) -> None:
     with_dictionary = replace(prepared, dictionary=[("Hund", "dog")])
     plain = describe_training_text(with_dictionary, make_recipe())
     upper_case, single_words = "training.augmentation.upper_case=0.1", "training.augmentation.single_words=0.1"
     augmented = describe_training_text(with_dictionary, make_recipe(upper_case, single_words))
     for kind in ("capitals", "single-word"):
-        assert [warning.kind for warning in check_with(plain, 1, UNUSUAL[kind], "en")] == [kind]
-        assert not check_with(augmented, 1, UNUSUAL[kind], "en")
+        unusual, ordinary = (replace(translator.bundle, training_text=each.model_dump()) for each in (plain, augmented))
+        assert kinds_of(unusual, UNUSUAL[kind]) == [kind]
+        assert kinds_of(ordinary, UNUSUAL[kind]) == []
     assert plain == describe_training_text(prepared, make_recipe(single_words)), "there is no dictionary"
 
 

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dragoman.bundle import Bundle
+from dragoman.doctor.input.source_language import SourceLanguage
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
-from dragoman.doctor.input.training_text import TrainingText, script_shares
-from dragoman.text.language_profile import words_of
+from dragoman.doctor.input.training_text import TrainingText
 
 RARE = 0.002  # forms that fewer training lines have are reported
-FOREIGN_LETTERS = 0.5  # share of the letters of a line that are in a script of which the training text has few
 MUCH_LONGER = 1.5  # times the longest training lines
-MIN_EVIDENCE = 6.5  # nats; at least three words, as each contributes at most `MAX_EVIDENCE`
 
 
 @dataclass(frozen=True)
@@ -41,21 +39,19 @@ class TextChecker:
     """
 
     def __init__(self, bundle: Bundle) -> None:
-        self._trained = bundle.table("training_text", TrainingText)
+        data = bundle.recipe.data
+        self._trained = trained = bundle.table("training_text", TrainingText)
+        self._language = trained and SourceLanguage(trained, data.source_language, data.target_language)
         self._lowercase = bundle.recipe.text.lowercase
-        self._target_language = bundle.recipe.data.target_language
 
     def check(self, number: int, text: str) -> list[TextWarning]:
-        """What is unusual about a text."""
-        if self._trained is None:
+        """What is unusual about a text. A text in another language has no other warning."""
+        if not self._trained or not self._language:
             return []
-        return check_with(self._trained, number, text.lower() if self._lowercase else text, self._target_language)
-
-
-def check_with(trained: TrainingText, number: int, text: str, target_language: str) -> list[TextWarning]:
-    """What is unusual about a text, compared with the description of a training text."""
-    found = _compare(text, trained, target_language)
-    return [TextWarning(number, kind, message) for kind, message in found]
+        text = text.lower() if self._lowercase else text
+        other = self._language.find_other(text)
+        found = [other] if other else _compare(text, self._trained)
+        return [TextWarning(number, kind, message) for kind, message in found]
 
 
 def check_texts(bundle: Bundle, texts: Iterable[str]) -> list[TextWarning]:
@@ -67,14 +63,8 @@ def check_texts(bundle: Bundle, texts: Iterable[str]) -> list[TextWarning]:
     return [warning for number, text in enumerate(texts, start=1) for warning in checker.check(number, text)]
 
 
-def _compare(text: str, trained: TrainingText, target_language: str) -> Iterator[tuple[str, str]]:
-    """The kinds and messages of the warnings about a text. A text in another language has no other warning."""
-    if sum(trained.evidence.get(word, 0.0) for word in set(words_of(text))) < -MIN_EVIDENCE:
-        yield "target-language", f"looks like {target_language}, the language to translate into"
-        return
-    if script := _foreign_script(text, trained):
-        yield "script", f"is in {script} script, which the training text never or hardly ever contains"
-        return
+def _compare(text: str, trained: TrainingText) -> Iterator[tuple[str, str]]:
+    """The kinds and messages of the warnings about a text in the source language."""
     if trained.capitals < RARE and is_in_capitals(text):
         yield "capitals", "is in capital letters; few or no lines of the training text are"
     if trained.single_words < RARE and is_single_word(text):
@@ -84,13 +74,3 @@ def _compare(text: str, trained: TrainingText, target_language: str) -> Iterator
     if len(text) > MUCH_LONGER * trained.longest:
         usual = f"nearly all lines of the training text have at most {trained.longest:,}"
         yield "long", f"has {len(text):,} characters; {usual}"
-
-
-def _foreign_script(text: str, trained: TrainingText) -> str | None:
-    """The script of most letters, if the training text has few letters of it."""
-    if text.isascii() and "Latin" in trained.scripts:
-        return None  # fast
-    for script, share in script_shares([text]).items():
-        if share >= FOREIGN_LETTERS and trained.scripts.get(script, 0.0) < RARE:
-            return script
-    return None

@@ -1,0 +1,70 @@
+"""Recognizing texts that are not in the language that a translator translates from."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from dragoman.doctor.input.training_text import TrainingText, script_shares
+from dragoman.text.language_profile import NgramClassifier, read_profile, words_of
+from dragoman.text.placeholders import find_spans
+
+RARE_SCRIPT = 0.002  # share of the letters of the training text
+FOREIGN_LETTERS = 0.5  # share of the letters of a text that are in a script of which the training text has few
+MIN_EVIDENCE = 6.5  # nats; at least three words, as each contributes at most `MAX_EVIDENCE`
+MIN_WORDS = 5  # names and titles are often in another language
+MAX_PROBABILITY = (
+    0.05  # measured on seven corpora of another kind: of texts in the source language, 0 to 0.9 % are below
+)
+
+
+class SourceLanguage:
+    """The source language of a training text.
+
+    Args:
+        trained: The description of the training text. If an older version made it, without n-grams, fewer texts are
+            recognized.
+        source: Code of the source language.
+        target: Code of the target language.
+    """
+
+    def __init__(self, trained: TrainingText, source: str, target: str) -> None:
+        self._trained, self._source, self._target = trained, source, target
+        self._classifier = None
+        with suppress(ValueError):  # a damaged profile
+            self._classifier = NgramClassifier({key: read_profile(line) for key, line in trained.profiles.items()})
+
+    def find_other(self, text: str) -> tuple[str, str] | None:
+        """The kind and the words of a warning about a text that is probably in another language."""
+        if sum(self._trained.evidence.get(word, 0.0) for word in set(words_of(text))) < -MIN_EVIDENCE:
+            return "target-language", f"looks like {self._target}, the language to translate into"
+        if script := self._foreign_script(text):
+            return "script", f"is in {script} script, which the training text never or hardly ever contains"
+        if self._is_other_language(text):
+            return "language", f"does not look like {self._source}, the language to translate from"
+        return None
+
+    def _foreign_script(self, text: str) -> str | None:
+        """The script of most letters, if the training text has few letters of it."""
+        scripts = self._trained.scripts
+        if text.isascii() and scripts.get("Latin", 0.0) >= RARE_SCRIPT:
+            return None  # fast
+        for script, share in script_shares([text]).items():
+            if share >= FOREIGN_LETTERS and scripts.get(script, 0.0) < RARE_SCRIPT:
+                return script
+        return None
+
+    def _is_other_language(self, text: str) -> bool:
+        if self._classifier is None or self._source not in self._trained.profiles:
+            return False
+        text = _without_spans(text)
+        if sum(1 for _ in words_of(text)) < MIN_WORDS:
+            return False
+        return self._classifier.probabilities(text).get(self._source, 0.0) <= MAX_PROBABILITY
+
+
+def _without_spans(text: str) -> str:
+    parts, last = [], 0
+    for start, end, _ in find_spans(text):
+        parts.append(text[last:start])
+        last = end
+    return " ".join([*parts, text[last:]])
