@@ -45,7 +45,7 @@ def main() -> None:
     pairs = list(islice(corpus, arguments.sentences))
     translations = list(translator.stream(pair.source for pair in pairs))
     good = np.array(are_good([str(each) for each in translations], [pair.target for pair in pairs]), dtype=float)
-    values = np.array([confidence.estimate(each.log_probabilities) or 0.0 for each in translations])
+    values = np.array([confidence.estimate(each.log_probability, len(each.tokens)) or 0.0 for each in translations])
     order = np.argsort(values, kind="stable")
     print(f"{len(pairs)} translations, {good.mean():.1%} with chrF >= {GOOD_CHRF:g}")
     error = 0.0

@@ -16,7 +16,6 @@ from running_server import Running, StartServer
 from dragoman.bundle import Bundle
 from dragoman.documents.translate import TextTranslator
 from dragoman.evaluation.confidence import Confidence
-from dragoman.evaluation.scoring import score
 from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.models import ModelOptions, ModelTable, ServedModel, load_models
 from dragoman.serving.page.words import WordTranslator
@@ -103,8 +102,8 @@ def test_words_and_links_are_places_in_the_text_and_in_its_translation(real_serv
         assert all(segment["source"][0] <= a < b <= segment["source"][1] for a, b, _, _ in segment["links"])
 
 
-def test_segments_have_the_confidence_of_their_tokens(start_server: StartServer, finished_run: Path) -> None:
-    confidence = Confidence(constant=1.0, mean=0.5, minimum=0.1, length=-0.5)
+def test_segments_have_a_confidence_and_replies_the_lowest(start_server: StartServer, finished_run: Path) -> None:
+    confidence = Confidence(constant=1.0, mean=0.5, probability=0.1, length=-0.5)
     bundle = replace(Bundle.load(finished_run / "bundle"), confidence=confidence.model_dump())
     translator = Translator(bundle, bundle.recipe.decoding)
     texts = TextTranslator(translator)
@@ -113,13 +112,14 @@ def test_segments_have_the_confidence_of_their_tokens(start_server: StartServer,
     table = ModelTable([model])
     running.service.use_models(table, LanguageDetector.of(table))
     reply = ask(running, "page/translate", q=TEXT)
-    pairs = [
-        (TEXT[slice(*segment["source"])], reply["translatedText"][slice(*segment["target"])])
-        for segment in reply["segments"]
-    ]
-    expected = [confidence.estimate(scored.log_probabilities) for scored in score(translator, pairs)]
+    sentences = [TEXT[slice(*segment["source"])] for segment in reply["segments"]]
+    expected = [each.confidence or 0.0 for each in texts.stream(sentences)]
     assert [segment["confidence"] for segment in reply["segments"]] == pytest.approx(expected, rel=1e-3)
     assert len(set(expected)) == 3
+    lists = ask(running, "translate", q=["–", TEXT, TEXT])["confidence"]
+    assert lists == [None, *[pytest.approx(min(expected), abs=1e-3)] * 2]
+    deepl = ask(running, "v2/translate", text=[TEXT], source_lang="DE", target_lang="EN")["translations"]
+    assert deepl[0]["confidence"] == lists[1] == ask(running, "translate", q=TEXT)["confidence"]
 
 
 def test_alternatives_continue_the_prefix(real_server: Running) -> None:

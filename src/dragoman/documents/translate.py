@@ -88,9 +88,9 @@ class TextTranslator:
         """Translate any number of lines in constant memory, in order; `window` lines are batched together.
 
         The translation of a line with several sentences joins those of its sentences: `text`, `tokens`,
-        `log_probabilities`, `problems` and `terms` follow each other, `score` is the sum of their scores, `confidence`
-        is the lowest, and the first alternative joins the first alternatives of all sentences. A line without a letter
-        or a number is its own translation.
+        `log_probabilities`, `problems` and `terms` follow each other, `log_probability` and `score` are sums,
+        `confidence` is the lowest, and the first alternative joins the first alternatives of all sentences. A line
+        without a letter or a number is its own translation.
 
         Raises:
             UserError: A line is not a string, or `window` is below 1.
@@ -140,8 +140,12 @@ class TextTranslator:
         problems = [*problems, *map(missing_term, unused), *check_sentence(text, translation.text, self._trained)]
         if self._language and self._language.find_other(text):
             problems.append(OTHER_LANGUAGE)
-        confidence = self._confidence.estimate(translation.log_probabilities) if self._confidence else None
-        return replace(translation, problems=problems, confidence=confidence, terms=used)
+        return replace(translation, problems=problems, confidence=self._estimate(translation), terms=used)
+
+    def _estimate(self, translation: Translation) -> float | None:
+        if self._confidence is None:
+            return None
+        return self._confidence.estimate(translation.log_probability, len(translation.tokens))
 
     def divide(self, text: str) -> list[tuple[int, int]]:
         """The start and the end of the parts of a text that are translated separately; one part if it is short."""
@@ -186,6 +190,7 @@ def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequen
         text=join_translations(text, spans, [each.text for each in translations]),
         tokens=[token for each in translations for token in each.tokens],
         log_probabilities=[value for each in translations for value in each.log_probabilities],
+        log_probability=sum(each.log_probability for each in translations),
         score=sum(each.score for each in translations),
         truncated=any(each.truncated for each in translations),
         alternatives=[join_parts(text, spans, each) for each in ranked],

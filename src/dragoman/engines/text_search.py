@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dragoman.bundle import Bundle
 from dragoman.engines.protocol import Copies, Engine, Ids
 from dragoman.errors import UserError
-from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.hypothesis import Hypothesis, length_penalty
 from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
@@ -99,6 +99,7 @@ class TextSearch:
             text=decode_masked(self.bundle.target, hypothesis.tokens, source.mask),
             tokens=[source.mask.label(token) for token in tokens] if masked else tokens,
             log_probabilities=hypothesis.log_probabilities,
+            log_probability=hypothesis.score * length_penalty(len(tokens) + 1, self.decoding.length_penalty),
             score=hypothesis.score,
             truncated=source.truncated,
             problems=self._problems(source, hypothesis),

@@ -1,4 +1,4 @@
-"""The probability that a translation is good, from the probabilities of its tokens."""
+"""The probability that a translation is good, from the probability that the model gives it."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ Floats = NDArray[np.float64]
 
 
 class Confidence(BaseModel):
-    """A logistic regression on the log-probabilities of the tokens of a translation, in nats."""
+    """A logistic regression on the log-probability of a translation, in nats, and its length."""
 
     model_config = ConfigDict(frozen=True)
 
     constant: FiniteFloat
     mean: FiniteFloat
-    """Weight of the mean over all tokens."""
-    minimum: FiniteFloat
-    """Weight of the least probable token."""
+    """Weight of the mean log-probability of the tokens."""
+    probability: FiniteFloat
+    """Weight of the geometric mean of their probabilities."""
     length: FiniteFloat
     """Weight of the logarithm of the number of tokens."""
 
-    def estimate(self, log_probabilities: Sequence[float]) -> float | None:
-        """The probability that the translation with these tokens is good; None if there are no tokens."""
-        if not log_probabilities:
+    def estimate(self, log_probability: float, tokens: int) -> float | None:
+        """The probability that a translation is good; None if it has no tokens."""
+        if tokens == 0:
             return None
-        weights = np.array([self.constant, self.mean, self.minimum, self.length])
-        return float(_sigmoid(_features(log_probabilities) @ weights))
+        weights = np.array([self.constant, self.mean, self.probability, self.length])
+        return float(_sigmoid(_features(log_probability, tokens) @ weights))
 
 
 def calibrate(translator: Translator, pairs: Sequence[Pair]) -> Confidence | None:
@@ -61,16 +61,16 @@ def calibrate(translator: Translator, pairs: Sequence[Pair]) -> Confidence | Non
 
 def fit_confidence(translations: Sequence[Translation], references: Sequence[str]) -> Confidence:
     """The confidence whose probabilities fit best to which of the translations are good, by Newton's method."""
-    pairs = [pair for pair in zip(translations, references, strict=True) if pair[0].log_probabilities]
+    pairs = [pair for pair in zip(translations, references, strict=True) if pair[0].tokens]
     good = np.array(are_good([str(translation) for translation, _ in pairs], [reference for _, reference in pairs]))
-    x = np.array([_features(translation.log_probabilities) for translation, _ in pairs]).reshape(-1, 4)
+    x = np.array([_features(each.log_probability, len(each.tokens)) for each, _ in pairs]).reshape(-1, 4)
     weights = np.zeros(4)
     for _ in range(_ITERATIONS):
         p = _sigmoid(x @ weights)
         hessian = x.T @ (x * (p * (1 - p))[:, None]) + _PRIOR * np.eye(4)
         weights = weights - np.linalg.solve(hessian, x.T @ (p - good) + _PRIOR * weights)
-    constant, mean, minimum, length = weights.round(6).tolist()
-    return Confidence(constant=constant, mean=mean, minimum=minimum, length=length)
+    constant, mean, probability, length = weights.round(6).tolist()
+    return Confidence(constant=constant, mean=mean, probability=probability, length=length)
 
 
 def are_good(translations: Sequence[str], references: Sequence[str]) -> list[bool]:
@@ -78,9 +78,9 @@ def are_good(translations: Sequence[str], references: Sequence[str]) -> list[boo
     return [score >= GOOD_CHRF for score in sentence_chrf(translations, references)]
 
 
-def _features(log_probabilities: Sequence[float]) -> Floats:
-    length = len(log_probabilities)
-    return np.array([1.0, sum(log_probabilities) / length, min(log_probabilities), math.log(length)])
+def _features(log_probability: float, tokens: int) -> Floats:
+    mean = log_probability / tokens
+    return np.array([1.0, mean, math.exp(mean), math.log(tokens)])
 
 
 def _sigmoid(x: Floats) -> Floats:

@@ -54,6 +54,8 @@ async def translate_deepl(request: Request) -> JSONResponse:
             }
             if result.problems:
                 replies[place]["problems"] = list(result.problems)
+            if result.confidence is not None:
+                replies[place]["confidence"] = result.confidence
             if result.terms:
                 replies[place]["terms"] = [asdict(term) for term in result.terms]
             if len(route) > 1:

@@ -92,7 +92,9 @@ class _ReplyShape:
         """The reply: lists for a list, otherwise the value for the only text."""
         if not self._is_list:
             return {name: values[0] for name, values in columns.items() if values[0] is not None}
-        reply: dict[str, Any] = {name: values for name, values in columns.items() if values[0] is not None}
+        reply: dict[str, Any] = {
+            name: values for name, values in columns.items() if any(each is not None for each in values)
+        }
         if self._encoded:
             reply["translatedText"] = quote_plus(json.dumps(reply["translatedText"]))
         return reply
@@ -163,6 +165,7 @@ def _describe(
         "detectedLanguage": [_detected(*detected)] * count,
         "alternatives": [list(each.alternatives[:alternatives]) if alternatives else None for each in translated],
         "problems": problems if any(problems) else [None] * count,
+        "confidence": [each.confidence for each in translated],
         "pivot": [route[0].target if len(route) > 1 else None] * count,
     }
 

@@ -17,6 +17,7 @@ from dragoman.serving.scheduler import Scheduler
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.placeholders import find_spans
 
+_CONFIDENCE_DIGITS = 3
 _SHORT = 2000  # characters
 _ANY_LANGUAGE = "en"  # words are the same in all languages
 Result = TypeVar("Result")
@@ -58,6 +59,7 @@ class TranslatedText:
         text: The translation.
         alternatives: Other translations, best first.
         problems: What is probably wrong with it.
+        confidence: The lowest confidence of a segment, from the last model of the route; None if it is not known.
         terms: The terms of a glossary that it uses.
         segments: The translations of its segments, from the last model of the route.
     """
@@ -65,6 +67,7 @@ class TranslatedText:
     text: str
     alternatives: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    confidence: float | None = None
     terms: tuple[Term, ...] = ()
     segments: tuple[TranslatedSegment, ...] = ()
 
@@ -144,4 +147,6 @@ def _assemble(document: SegmentedDocument[str], segments: Sequence[TranslatedSeg
     problems = tuple(problem for segment in segments for problem in segment.problems)
     distinct = tuple(dict.fromkeys(text for text in alternatives if text != best))
     terms = tuple(dict.fromkeys(term for segment in segments for term in segment.terms))
-    return TranslatedText(best, distinct, problems, terms, tuple(segments))
+    known = [each.confidence for each in segments if each.confidence is not None]
+    confidence = round(min(known), _CONFIDENCE_DIGITS) if known else None
+    return TranslatedText(best, distinct, problems, confidence, terms, tuple(segments))

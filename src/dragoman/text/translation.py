@@ -16,8 +16,10 @@ class Translation:
     tokens: list[str] = field(default_factory=list)
     log_probabilities: list[float] = field(default_factory=list)
     """Natural logarithms, one for each of `tokens` and one for the end of the sentence; empty if not requested."""
+    log_probability: float = 0.0
+    """The sum of `log_probabilities`, also if these are not requested."""
     score: float = 0.0
-    """The sum of `log_probabilities` divided by the length penalty."""
+    """`log_probability` divided by the length penalty."""
     truncated: bool = False
     """Whether the source was longer than the model's limit, so that only its beginning was translated."""
     alternatives: list[Translation] = field(default_factory=list)

@@ -14,7 +14,6 @@ from dragoman.documents.translate import TextTranslator
 from dragoman.engines import Engine, EngineRequest, open_engine
 from dragoman.engines.scoring import score_targets
 from dragoman.engines.text_search import TextSearch
-from dragoman.evaluation.confidence import Confidence
 from dragoman.explanation.alignment import align, read_words
 from dragoman.explanation.page.render import render_page
 from dragoman.kernels import accelerated
@@ -62,7 +61,6 @@ class WordTranslator:
         self._texts = texts
         self._translator, self._bundle = texts.translator, texts.translator.bundle
         self._search = TextSearch(self._bundle, self._translator.engine, self._translator.decoding)
-        self._confidence = self._bundle.table("confidence", Confidence)
 
     def translate(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """The translations of segments with their words and links."""
@@ -81,20 +79,17 @@ class WordTranslator:
         sources, targets = [segment.text for segment in segments], [each.text for each in found]
         links, words = align(self._bundle, sources, targets), self._words(sources, targets)
         return [
-            SegmentInWords(each.text, own_links, each.problems, confidence, terms=each.terms, words=own_words)
-            for each, own_links, (own_words, confidence) in zip(found, links, words, strict=True)
+            SegmentInWords(each.text, own_links, each.problems, each.confidence, terms=each.terms, words=own_words)
+            for each, own_links, own_words in zip(found, links, words, strict=True)
         ]
 
-    def _words(
-        self, sources: Sequence[str], targets: Sequence[str]
-    ) -> Iterator[tuple[tuple[TargetWord, ...], float | None]]:
-        """The words of each translation, and its confidence."""
+    def _words(self, sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[TargetWord, ...]]:
+        """The words of each translation."""
         pairs = read_words(self._bundle, sources, targets)
         ids = [source.ids for source, _ in pairs], [target.ids for _, target in pairs]
         for (_, target), scores in zip(pairs, score_targets(self._model, self._bundle, *ids), strict=True):
             values = target.shares @ scores.log_probabilities[:-1]  # a token of two words counts for both in part
-            words = tuple(TargetWord(*span, math.exp(value)) for span, value in zip(target.words, values, strict=True))
-            yield words, self._confidence.estimate(scores.log_probabilities) if self._confidence else None
+            yield tuple(TargetWord(*span, math.exp(value)) for span, value in zip(target.words, values, strict=True))
 
     def replace_word(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """Translations that begin with the prefix of a segment, each with another word after it, the likeliest first.
