@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench bench-decoding bench-serving bench-training soak crash-test robustness mutation docs browser clean
+.PHONY: quickstart test check bench bench-decoding bench-serving bench-training soak test-clients crash-test robustness mutation docs browser clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -57,6 +57,15 @@ MINUTES ?= 10
 soak: .venv/extras
 	test -e $(BUNDLE) || $(MAKE) quickstart
 	$(BIN)/python benchmarks/soak.py $(BUNDLE) --corpus $(CORPUS) --minutes $(MINUTES)
+
+# Runs LibreTranslate's own tests of its API, unmodified, against our server. LIBRETRANSLATE=DIR is a checkout of its
+# repository, or an environment of Python with the package libretranslate.
+LIBRETRANSLATE_TESTS = $(wildcard $(addsuffix /libretranslate/tests/test_api,$(LIBRETRANSLATE) $(LIBRETRANSLATE)/lib/python*/site-packages))
+test-clients: .venv/extras
+	@test -n "$(LIBRETRANSLATE_TESTS)" || { echo "LIBRETRANSLATE=DIR must name a checkout of LibreTranslate" >&2; exit 1; }
+	rm -rf build/test-clients && mkdir -p build/test-clients
+	cp $(LIBRETRANSLATE_TESTS)/test_*.py build/test-clients  # their conftest.py and __init__.py import LibreTranslate
+	PYTHONPATH=tests/serving $(BIN)/python -m pytest -p flask_client build/test-clients
 
 # Compares training with other programs, each in a separate environment.
 bench-training: .venv/extras .venv-peers/installed
