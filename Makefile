@@ -7,12 +7,12 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench bench-decoding bench-serving bench-training soak test-clients crash-test robustness mutation docs browser clean
+.PHONY: quickstart test check bench bench-decoding bench-serving bench-training soak test-clients crash-test robustness mutation docs browser node clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
 
-test: check
+test: check $(if $(shell command -v npm),.venv/npm/installed)
 	$(BIN)/python -m pytest -n 2
 
 check: .venv/extras
@@ -79,6 +79,11 @@ browser:
 	command -v chromium >/dev/null && fc-list :lang=hi | grep -q . || { \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-lohit-deva fontconfig; }
 
+# Installs node, npm and a client of the server; without them, its test is skipped.
+node:
+	command -v npm >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm; }
+	$(MAKE) .venv/npm/installed
+
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
@@ -89,6 +94,12 @@ clean:
 	  exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[serving,dev,browser,spacy,clients]'
+	@touch $@
+
+# The versions and checksums are in package-lock.json.
+.venv/npm/installed: tests/serving/npm/package.json tests/serving/npm/package-lock.json | .venv/installed
+	mkdir -p $(@D) && cp $^ $(@D)
+	npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # The packages that exports and engines need.
