@@ -100,7 +100,11 @@ class Serving(Settings):
         20.0, gt=0, le=3600, description="Maximum time in which a client must send the whole request, in seconds."
     )
     connections: int = advanced(
-        1000, ge=1, le=1_000_000, description="Maximum number of open connections; further ones are closed at once."
+        1000,
+        ge=1,
+        le=1_000_000,
+        description="Maximum number of open connections; a further one replaces the one that has sent no request for "
+        "the longest time.",
     )
     shutdown_seconds: int = advanced(
         20, ge=0, le=3600, description="Maximum time for finishing open requests after SIGTERM, in seconds."
