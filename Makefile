@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench bench-decoding bench-serving bench-training soak test-clients crash-test robustness mutation docs browser node clean
+.PHONY: quickstart test check bench bench-decoding bench-serving bench-training soak overload test-clients crash-test robustness mutation docs browser node clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -22,7 +22,7 @@ check: .venv/extras
 
 bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
-	@for benchmark in $(filter-out benchmarks/own_text.py benchmarks/serving.py benchmarks/soak.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
+	@for benchmark in $(filter-out benchmarks/own_text.py benchmarks/serving.py benchmarks/soak.py benchmarks/overload.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
 
 # Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of three kinds.
 crash-test: .venv/installed
@@ -57,6 +57,12 @@ MINUTES ?= 10
 soak: .venv/extras
 	test -e $(BUNDLE) || $(MAKE) quickstart
 	$(BIN)/python benchmarks/soak.py $(BUNDLE) --corpus $(CORPUS) --minutes $(MINUTES)
+
+# Sends twice as many requests as the server can answer: make overload BUNDLE=runs/mine CORPUS=multi30k:val
+SECONDS ?= 120
+overload: .venv/extras
+	test -e $(BUNDLE) || $(MAKE) quickstart
+	$(BIN)/python benchmarks/overload.py $(BUNDLE) --corpus $(CORPUS) --seconds $(SECONDS)
 
 # Runs LibreTranslate's own tests of its API, unmodified, against our server. LIBRETRANSLATE=DIR is a checkout of its
 # repository, or an environment of Python with the package libretranslate.

@@ -1,4 +1,4 @@
-"""Thousands of connections on which nothing is sent, and a server that is stopped while clients send requests."""
+"""Thousands of connections on which nothing is sent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -213,6 +213,14 @@ def test_keys_and_settings(bundle: Path, tmp_path: Path, command: Command, monke
         assert httpx.post(f"{url}/translate", json=body | {"api_key": key}).status_code == 403
 
 
+def test_keys_of_another_directory(tmp_path: Path, command: Command) -> None:
+    other = ("--set", f"serving.state_directory={tmp_path}/other")
+    assert command("serve-key", "add", "alice", *other).code == 0
+    assert command("serve-key", "list", *other).out == "alice\n"
+    assert command("serve-key", "list", "--set", f"serving.state_directory={tmp_path}/none").out == ""
+    assert "did you mean 'state_directory'" in command("serve-key", "list", "--set", "serving.state_dir=x").error
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -84,6 +84,13 @@ class Serving(Settings):
         le=1_000_000_000,
         description="Maximum number of characters that wait for translation; further requests are answered with 503.",
     )
+    queue_seconds: float = advanced(
+        1.0,
+        gt=0,
+        le=3600,
+        description="Maximum time that a request waits until its translation begins, as the speed of the last batches "
+        "suggests; further requests are answered with 503.",
+    )
     documents: int = advanced(
         8, ge=1, le=100_000, description="Maximum number of files that are translated at once; more are refused."
     )
