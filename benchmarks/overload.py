@@ -4,7 +4,8 @@
 
 First, the speed of the server is measured with clients that wait for their replies. Then 200 clients send a request at
 the same moment, several times. Then requests are sent at twice the measured speed, whether there are replies or not.
-One second later, or after the last reply, the speed is measured again. The translations of all sentences are made beforehand.
+One second later, or after the last reply, the speed is measured again. The translations of all sentences are made
+beforehand.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ class SuggestingCommand(TyperCommand):
             raise UserError(f"missing {names}; expected: {command}") from None
 
     def _refuse_text_as_option(self, ctx: Any, given: list[str]) -> None:
-        text = next((each for each in given[: (given + ["--"]).index("--")] if each.startswith("- ")), None)
+        options = takewhile(lambda argument: argument != "--", given)
+        text = next((each for each in options if each.startswith("- ")), None)
         if text is not None:
             others = [each for each in given if each != text]
             command = shlex.join(["dragoman", *_names(ctx), *others, "--", text])
