@@ -7,12 +7,12 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench bench-decoding bench-serving bench-training soak crash-test robustness mutation docs browser clean
+.PHONY: quickstart test check bench bench-decoding bench-serving bench-training soak overload test-clients crash-test robustness mutation docs browser node clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
 
-test: check
+test: check $(if $(shell command -v npm),.venv/npm/installed)
 	$(BIN)/python -m pytest -n 2
 
 check: .venv/extras
@@ -22,7 +22,7 @@ check: .venv/extras
 
 bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
-	@for benchmark in $(filter-out benchmarks/own_text.py benchmarks/serving.py benchmarks/soak.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
+	@for benchmark in $(filter-out benchmarks/own_text.py benchmarks/serving.py benchmarks/soak.py benchmarks/overload.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; done
 
 # Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of three kinds.
 crash-test: .venv/installed
@@ -58,6 +58,21 @@ soak: .venv/extras
 	test -e $(BUNDLE) || $(MAKE) quickstart
 	$(BIN)/python benchmarks/soak.py $(BUNDLE) --corpus $(CORPUS) --minutes $(MINUTES)
 
+# Sends twice as many requests as the server can answer: make overload BUNDLE=runs/mine CORPUS=multi30k:val
+SECONDS ?= 120
+overload: .venv/extras
+	test -e $(BUNDLE) || $(MAKE) quickstart
+	$(BIN)/python benchmarks/overload.py $(BUNDLE) --corpus $(CORPUS) --seconds $(SECONDS)
+
+# Runs LibreTranslate's own tests of its API, unmodified, against our server. LIBRETRANSLATE=DIR is a checkout of its
+# repository, or an environment of Python with the package libretranslate.
+LIBRETRANSLATE_TESTS = $(wildcard $(addsuffix /libretranslate/tests/test_api,$(LIBRETRANSLATE) $(LIBRETRANSLATE)/lib/python*/site-packages))
+test-clients: .venv/extras
+	@test -n "$(LIBRETRANSLATE_TESTS)" || { echo "LIBRETRANSLATE=DIR must name a checkout of LibreTranslate" >&2; exit 1; }
+	rm -rf build/test-clients && mkdir -p build/test-clients
+	cp $(LIBRETRANSLATE_TESTS)/test_*.py build/test-clients  # their conftest.py and __init__.py import LibreTranslate
+	PYTHONPATH=tests/serving $(BIN)/python -m pytest -p flask_client build/test-clients
+
 # Compares training with other programs, each in a separate environment.
 bench-training: .venv/extras .venv-peers/installed
 	$(BIN)/python benchmarks/training.py
@@ -70,6 +85,11 @@ browser:
 	command -v chromium >/dev/null && fc-list :lang=hi | grep -q . || { \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-lohit-deva fontconfig; }
 
+# Installs node, npm and a client of the server; without them, its test is skipped.
+node:
+	command -v npm >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm; }
+	$(MAKE) .venv/npm/installed
+
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
@@ -80,6 +100,12 @@ clean:
 	  exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[serving,dev,browser,spacy,clients]'
+	@touch $@
+
+# The versions and checksums are in package-lock.json.
+.venv/npm/installed: tests/serving/npm/package.json tests/serving/npm/package-lock.json | .venv/installed
+	mkdir -p $(@D) && cp $^ $(@D)
+	npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # The packages that exports and engines need.

@@ -71,6 +71,7 @@ def test_only_chosen_columns_are_translated(finished_run: Path, command: Command
         (["--document", "{path}.docx", "--output", "{path}.docx"], "is also the document"),
         (["--document", "{path}.docx", "--output", "{path}.pdf"], "let the name end in .docx"),
         (["--document", "{path}.docx", "--output", "{path}2.docx"], "not a valid ZIP archive"),
+        (["--document", "-", "--output", "{path}2.docx"], "save the document to a file first"),
         (["--document", "{path}.txt", "--output", "{path}2.txt"], "no such file"),
         (["--document", "{path}.docx", "--output", "{path}2.docx", "Hund"], "cannot be combined with texts"),
     ],

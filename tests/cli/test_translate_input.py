@@ -63,6 +63,15 @@ def test_suggested_commands_work(arguments: str, place: Path, command: Command) 
     assert outcome.out
 
 
+def test_a_text_that_begins_with_a_hyphen_is_answered_with_the_command(place: Path, command: Command) -> None:
+    outcome = command("translate", "runs/tiny", "- Ein Hund läuft.", "--set", "decoding.beam_size=1")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "- Ein Hund läuft." in outcome.error
+    outcome = command(*suggested(outcome.error))
+    assert (outcome.code, outcome.out[:2]) == (0, "- ")
+    assert command("translate", "runs/tiny", "--", "- Ein Hund läuft.").code == 0
+
+
 def test_a_trailing_slash_is_accepted(place: Path, command: Command) -> None:
     assert command("translate", "runs/tiny/", "Ein Hund läuft.").code == 0
 

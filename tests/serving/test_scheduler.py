@@ -155,6 +155,44 @@ def test_a_full_queue_refuses_requests_with_a_time_to_wait(fake: FakeTranslator)
     run(check())
 
 
+def test_requests_that_would_wait_too_long_are_refused(fake: FakeTranslator) -> None:
+    """The speed of the last batches shows how long. Others need not wait for all texts of a client."""
+
+    async def work() -> None:
+        queue = Queue(fake, batch_characters=100, queue_seconds=2.0)
+        fake.seconds = 0.1
+        queue.open()
+        await queue.ask("a" * 100)  # about 1,000 characters per second
+        fake.gate.clear()
+        await queue.occupy_workers()
+        waiting = [queue.ask(f"{number:0100}") for number in range(10)]
+        more = [queue.ask(f"{number:0100}") for number in range(10, 30)]
+        other = queue.ask("b" * 100, client="b")
+        await asyncio.sleep(0)
+        queue.open()
+        assert len(await asyncio.gather(*waiting)) == 10
+        refused = [one for one in await asyncio.gather(*more, return_exceptions=True) if isinstance(one, RequestError)]
+        assert 5 <= len(refused) <= 18
+        assert all(each.status == 503 and int(each.headers["Retry-After"]) >= 1 for each in refused)
+        assert texts_of(await other) == [f"en[{'b' * 100}]"]
+        assert texts_of(await queue.ask("c")) == ["en[c]"]
+
+    run(work())
+
+
+def test_clients_are_estimated_to_wait_for_their_share() -> None:
+    queue = FairQueue(Priority.INTERACTIVE)
+    for client, lengths in {"a": (60, 40), "b": (10,), "c": ()}.items():
+        for number, length in enumerate(lengths):
+            translate = FakeTranslator(client).translate
+            job = Job(translate, Segment(f"{number:0{length}}"), Priority.INTERACTIVE, {object(): [0]})
+            queue.add(client, job)
+    assert queue.characters_before("a", 5) == 100 + 10, "its own texts, and those of others"
+    assert queue.characters_before("b", 5) == 15 + 10, "the share of the other that is not larger"
+    assert queue.characters_before("c", 5) == 5 + 5
+    assert queue.characters_before("c", 1000) == 110
+
+
 def test_a_text_that_fails_does_not_harm_others_in_its_batch(fake: FakeTranslator) -> None:
     async def check() -> None:
         queue = Queue(fake)

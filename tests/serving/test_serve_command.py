@@ -123,6 +123,44 @@ def test_bundles_are_replaced_and_the_server_stops_without_losing_a_request(
         assert process.wait(30) == 0
 
 
+def test_a_server_that_is_stopped_under_load_answers_what_it_has_accepted(
+    bundle: Path, tmp_path: Path, finished_run: Path
+) -> None:
+    expected = {text: each.text for text, each in zip(TEXTS, load(finished_run)(TEXTS), strict=True)}
+    answers: list[tuple[str, httpx.Response]] = []
+    lost: list[httpx.HTTPError] = []
+
+    def ask(number: int) -> None:
+        with httpx.Client(timeout=30) as client:
+            while True:
+                text = TEXTS[number % len(TEXTS)]
+                try:
+                    body = {"q": text, "source": "de", "target": "en"}
+                    answers.append((text, client.post(f"{url}/translate", json=body)))
+                except httpx.HTTPError as error:
+                    lost.append(error)
+                    return
+
+    with serving(bundle, tmp_path, "--set", "serving.requests_per_minute=1000000") as (url, process):
+        clients = [threading.Thread(target=ask, args=(number,)) for number in range(16)]
+        assert process.stderr is not None
+        logs = threading.Thread(target=process.stderr.read)  # otherwise the server would wait for a reader of its logs
+        for thread in (logs, *clients):
+            thread.start()
+        time.sleep(1)
+        before = len(answers)
+        process.terminate()
+        for client in clients:
+            client.join(30)
+            assert not client.is_alive(), "a client hangs"
+        assert process.wait(30) == 0
+        logs.join()
+    assert before > 10
+    for text, reply in answers:
+        assert (reply.status_code, reply.json()["translatedText"]) == (200, expected[text])
+    assert {type(each) for each in lost} == {httpx.ConnectError}, "no request is accepted and then lost"
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not show what a process ignores")
 def test_sighup_is_ignored_until_the_server_listens(bundle: Path, tmp_path: Path) -> None:
     early: list[subprocess.Popen[str]] = []
@@ -173,6 +211,14 @@ def test_keys_and_settings(bundle: Path, tmp_path: Path, command: Command, monke
         assert "exceeds list limit (2)" in too_many.json()["error"]
         command("serve-key", "remove", "alice")
         assert httpx.post(f"{url}/translate", json=body | {"api_key": key}).status_code == 403
+
+
+def test_keys_of_another_directory(tmp_path: Path, command: Command) -> None:
+    other = ("--set", f"serving.state_directory={tmp_path}/other")
+    assert command("serve-key", "add", "alice", *other).code == 0
+    assert command("serve-key", "list", *other).out == "alice\n"
+    assert command("serve-key", "list", "--set", f"serving.state_directory={tmp_path}/none").out == ""
+    assert "did you mean 'state_directory'" in command("serve-key", "list", "--set", "serving.state_dir=x").error
 
 
 @pytest.mark.parametrize(

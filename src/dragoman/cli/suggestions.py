@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,16 @@ from dragoman.system.run_paths import NoBundleError
 
 
 class SuggestingCommand(TyperCommand):
-    """A command that answers missing options with the whole command."""
+    """A command that answers missing options, and texts that look like options, with the whole command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments as usual.
 
         Raises:
-            UserError: Options are missing.
+            UserError: Options are missing, or a text begins with a hyphen and a space.
         """
         given = list(args)
+        self._refuse_text_as_option(ctx, given)
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -35,6 +37,14 @@ class SuggestingCommand(TyperCommand):
             names = " and ".join(option.opts[-1] for option in missing)
             command = shlex.join(["dragoman", *_names(ctx), *given, *values])
             raise UserError(f"missing {names}; expected: {command}") from None
+
+    def _refuse_text_as_option(self, ctx: Any, given: list[str]) -> None:
+        options = takewhile(lambda argument: argument != "--", given)
+        text = next((each for each in options if each.startswith("- ")), None)
+        if text is not None:
+            others = [each for each in given if each != text]
+            command = shlex.join(["dragoman", *_names(ctx), *others, "--", text])
+            raise UserError(f"{text!r} begins with a hyphen, as options do; write -- before such texts: {command}")
 
     def _required_options(self) -> list[Any]:
         return [each for each in self.params if each.required and each.param_type_name == "option"]

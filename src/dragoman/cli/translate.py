@@ -21,6 +21,7 @@ from dragoman.cli.options import (
     open_translator,
 )
 from dragoman.cli.output import open_output, to_json, to_line, with_progress
+from dragoman.cli.shard import Shard, part_of_output
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_document import check_files, translate_document
 from dragoman.cli.translate_html import names_span, write_html
@@ -77,6 +78,13 @@ def translate(
             metavar="FILE", help="Terms that translations must use; each line has a term, a tab, and its translation."
         ),
     ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER/COUNT",
+            help="Translate one of COUNT parts of --input, and write it to a part of --output.",
+        ),
+    ] = None,
 ) -> None:
     """Translate texts, a file, standard input, or what you type.
 
@@ -97,10 +105,18 @@ def translate(
         raise UserError("--format html supports neither --json nor --prefixes")
     if glossary and prefixes:
         raise UserError("--glossary cannot be combined with --prefixes")
+    if shard is not None and (texts or document or prefixes or text_format == "html"):
+        raise UserError("--shard cannot be combined with texts, --document, --prefixes or --format html")
+    part = Shard.parse(shard) if shard is not None else None
+    if part:
+        output = part_of_output(part, source, output)
+        if output.exists():
+            print(f"dragoman: {output}: exists, so it is not translated again", file=sys.stderr)
+            return
     if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
         raise UserError(f"{output}: is also the input")  # also with a loop of links
     translated = check_files(document, output) if document else None
-    chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source)
+    chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source, part)
     terms = _read_glossary(glossary)
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
     translator = TextTranslator(open_translator(bundle, overrides, options, ensemble or []), terms)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dragoman.cli.standard_streams import DASH
 from dragoman.errors import UserError, counted
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def check_files(document: Path, output: Path | None) -> Path:
     """
     if output is None:
         raise UserError(f"--document {document}: name the file for the translation with --output")
+    if document == DASH:
+        raise UserError("--document -: save the document to a file first; the end of its name shows the format")
     if not document.is_file():
         problem = "is not a regular file" if document.exists() else "no such file"
         raise UserError(f"{document}: {problem}")

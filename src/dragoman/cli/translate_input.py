@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dragoman.cli.shard import Shard
 from dragoman.cli.standard_streams import DASH, read_standard_input
 from dragoman.cli.suggestions import command_with
 from dragoman.errors import UserError, nearest
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TranslateInput:
-    """Texts on the command line, or a file, or standard input if there is neither.
+    """Texts on the command line, or a file or a part of it, or standard input if there is neither.
 
     Raises:
         UserError: There are both, or the texts are probably meant as something else.
@@ -29,6 +30,7 @@ class TranslateInput:
     bundle: Path
     texts: Sequence[str]
     file: Path | None
+    shard: Shard | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is probably a mistake, before the model is loaded."""
@@ -82,26 +84,32 @@ class TranslateInput:
             bundle: The translator.
             divided: Whether long texts are divided, so that their length is no problem.
         """
-        from dragoman.corpus.lines import read_lines
         from dragoman.doctor.input.text_warnings import TextChecker
 
-        texts: Iterable[str] = self.texts
         if self.typed:
             data = bundle.recipe.data
             direction = f"from {data.source_language} to {data.target_language}"
             print(f"Type a text and press Enter to translate it {direction}; Ctrl-D ends.", file=sys.stderr)
-        if not self.texts:
-            texts = read_lines(self._file) if self._file else read_standard_input("> ")
         unit = "text" if self.texts else "line"
         reported = {"several-sentences", "long"} if divided else set[str]()  # kinds of warnings
         checker = TextChecker(bundle)
-        for number, text in enumerate(texts, start=1):
+        for number, text in self._numbered_texts():
             for warning in checker.check(number, text):
                 if warning.kind not in reported:
                     reported.add(warning.kind)
                     place = "this text" if self.typed else f"{unit} {number:,}"
                     print(f"dragoman: warning: {place} {warning.message}", file=sys.stderr)
             yield text
+
+    def _numbered_texts(self) -> Iterator[tuple[int, str]]:
+        from dragoman.corpus.lines import read_lines
+
+        if self.shard and self._file:
+            return self.shard.read(self._file)
+        texts: Iterable[str] = self.texts
+        if not self.texts:
+            texts = read_lines(self._file) if self._file else read_standard_input("> ")
+        return enumerate(texts, start=1)
 
 
 def _refuse_other_order(bundle: Path, texts: Sequence[str]) -> None:

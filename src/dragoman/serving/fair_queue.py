@@ -76,6 +76,17 @@ class FairQueue:
                 del self._clients[client]
         return batch
 
+    def characters_before(self, client: str, characters: int) -> int:
+        """The characters that are translated before a new job of a client ends, because clients take turns.
+
+        Args:
+            client: Who asks.
+            characters: The size of the new job.
+        """
+        waiting = {name: sum(job.length for job in jobs if self._waits(job)) for name, jobs in self._clients.items()}
+        share = waiting.get(client, 0) + characters
+        return sum(min(each, share) for each in waiting.values())
+
     def _waits(self, job: Job) -> bool:
         return bool(job.waiters) and not job.taken and job.priority is self._priority
 

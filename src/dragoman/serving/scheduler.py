@@ -68,7 +68,7 @@ class Scheduler:
         """Characters that wait, by priority."""
         self.on_batch: Callable[[int, int, float], None] = lambda segments, characters, seconds: None
         """Called in a worker's thread after each batch."""
-        self._speed = 0.0  # characters per second and worker
+        self._speed = 0.0  # characters per second and worker, of batches that are not small
         self.workers = workers
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -127,7 +127,9 @@ class Scheduler:
         positions: dict[Segment, list[int]] = {}
         for position, segment in enumerate(segments):
             positions.setdefault(segment, []).append(position)
-        self._require_room(sum(len(one.text) for one in positions if (translate, one) not in self._jobs), priority)
+        new = sum(len(one.text) for one in positions if (translate, one) not in self._jobs)
+        if priority is Priority.INTERACTIVE:  # files are limited in number instead
+            self._require_room(new, client)
         jobs = []
         for segment, places in positions.items():
             job = self._jobs.get((translate, segment))
@@ -144,17 +146,23 @@ class Scheduler:
             jobs.append(job)
         return jobs
 
-    def _require_room(self, characters: int, priority: Priority) -> None:
-        """Refuse requests that do not fit into the queue. Files are limited in number instead."""
-        waiting = self.waiting[priority]
-        full = waiting and waiting + characters > self._settings.queue_characters
-        if full and priority is Priority.INTERACTIVE:
+    def _require_room(self, characters: int, client: str) -> None:
+        """Refuse interactive requests that do not fit into the queue, or that would wait too long."""
+        waiting = self.waiting[Priority.INTERACTIVE]
+        if not waiting:
+            return
+        before = self._queues[Priority.INTERACTIVE].characters_before(client, characters)
+        slow = self._seconds(before) > self._settings.queue_seconds
+        if slow or waiting + characters > self._settings.queue_characters:
             raise RequestError(503, "The server is busy; try again later.", self.seconds_to_wait())
 
     def seconds_to_wait(self) -> int:
         """An estimate of when the queue will be empty."""
-        seconds = sum(self.waiting.values()) / (self._speed * self.workers) if self._speed else 1.0
-        return max(1, min(_SLOWEST_RETRY, round(seconds)))
+        return max(1, min(_SLOWEST_RETRY, round(self._seconds(sum(self.waiting.values())))))
+
+    def _seconds(self, characters: int) -> float:
+        """An estimate of the time to translate some characters; 0 until the speed is known."""
+        return characters / (self._speed * self.workers) if self._speed else 0.0
 
     def _withdraw(self, jobs: list[Job], waiter: _Waiter) -> None:
         with self._changed:
@@ -213,7 +221,8 @@ class Scheduler:
         begin = time.perf_counter()
         self._finish(batch, _translate_batch(batch))
         seconds, characters = time.perf_counter() - begin, sum(job.length for job in batch)
-        self._speed = 0.9 * (self._speed or characters / seconds) + 0.1 * characters / seconds
+        if characters >= min(_EFFICIENT_CHARACTERS, self._settings.batch_characters) / 2:
+            self._speed = 0.9 * (self._speed or characters / seconds) + 0.1 * characters / seconds
         self.on_batch(len(batch), characters, seconds)
 
     def _finish(self, batch: list[Job], results: Sequence[TranslatedSegment | Exception]) -> None:

@@ -22,6 +22,8 @@ from dragoman.serving.service import Service
 from dragoman.settings.serving import Serving
 
 _SECONDS_TO_READ_REPLY = 1.0
+_SECONDS_TO_ARRIVE = 0.5
+"""A request that was sent just before the server stops may take so long to arrive."""
 
 
 def run_server(app: Starlette, service: Service, host: str, port: int) -> None:
@@ -89,17 +91,24 @@ def server_config(app: Starlette, settings: Serving, host: str, port: int) -> uv
 
 def limited_protocol(settings: Serving) -> type[H11Protocol]:
     """The protocol of uvicorn with limits on the number of connections, and on the time for the head of a request."""
+    idle: dict[H11Protocol, None] = {}  # connections that wait for a request, the longest first
 
     class LimitedProtocol(H11Protocol):
-        """Closes connections on which no request arrives in time, and those above the limit."""
+        """Closes connections on which no request arrives in time.
+
+        A connection above the limit replaces the one that has waited longest for a request, so that connections that
+        send nothing do not keep others out. If all of them are busy, it is closed.
+        """
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._waiting: asyncio.TimerHandle | None = None
+            self._is_stopping = False
+            self._wait_for_request()
             if len(self.connections) > settings.connections:
-                transport.abort()
-            else:
-                self._wait_for_request()
+                longest = next(iter(idle))
+                del idle[longest]  # it is lost only later
+                longest.transport.abort()
 
         def data_received(self, data: bytes) -> None:
             if self.cycle is not None and self.cycle.response_complete and self._waiting is None:
@@ -111,6 +120,22 @@ def limited_protocol(settings: Serving) -> type[H11Protocol]:
                 self._waiting = self.loop.call_later(_SECONDS_TO_READ_REPLY, self.transport.abort)
             elif self.cycle is not None and not self.cycle.response_complete:
                 self._stop_waiting()
+                if self._is_stopping:
+                    self._announce_end()
+
+        def shutdown(self) -> None:
+            """Close the connection when its request is answered, also if that only arrives now."""
+            self._is_stopping = True
+            if self.cycle is None or self.cycle.response_complete:
+                self._stop_waiting()
+                self._waiting = self.loop.call_later(_SECONDS_TO_ARRIVE, super().shutdown)
+            else:
+                self._announce_end()
+
+        def _announce_end(self) -> None:
+            """Close the connection after the reply, which says so; otherwise the client might send another request."""
+            self.cycle.keep_alive = False
+            self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_waiting()
@@ -122,9 +147,11 @@ def limited_protocol(settings: Serving) -> type[H11Protocol]:
             return answered and self.conn.their_state is h11.SEND_BODY
 
         def _wait_for_request(self) -> None:
+            idle[self] = None
             self._waiting = self.loop.call_later(settings.read_seconds, self.transport.abort)
 
         def _stop_waiting(self) -> None:
+            idle.pop(self, None)
             if self._waiting is not None:
                 self._waiting.cancel()
                 self._waiting = None

@@ -84,6 +84,13 @@ class Serving(Settings):
         le=1_000_000_000,
         description="Maximum number of characters that wait for translation; further requests are answered with 503.",
     )
+    queue_seconds: float = advanced(
+        1.0,
+        gt=0,
+        le=3600,
+        description="Maximum time that a request waits until its translation begins, as the speed of the last batches "
+        "suggests; further requests are answered with 503.",
+    )
     documents: int = advanced(
         8, ge=1, le=100_000, description="Maximum number of files that are translated at once; more are refused."
     )
@@ -100,7 +107,11 @@ class Serving(Settings):
         20.0, gt=0, le=3600, description="Maximum time in which a client must send the whole request, in seconds."
     )
     connections: int = advanced(
-        1000, ge=1, le=1_000_000, description="Maximum number of open connections; further ones are closed at once."
+        1000,
+        ge=1,
+        le=1_000_000,
+        description="Maximum number of open connections; a further one replaces the one that has sent no request for "
+        "the longest time.",
     )
     shutdown_seconds: int = advanced(
         20, ge=0, le=3600, description="Maximum time for finishing open requests after SIGTERM, in seconds."

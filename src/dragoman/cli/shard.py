@@ -1,0 +1,75 @@
+"""The option --shard of dragoman translate: one of several parts of a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from dragoman.cli.standard_streams import DASH
+from dragoman.errors import UserError
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several parts of the lines of a file. Parts are contiguous, and differ by at most one line.
+
+    Args:
+        number: Which part, from 1.
+        count: How many parts there are.
+    """
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """The part that ``NUMBER/COUNT`` names.
+
+        Raises:
+            UserError: There is no such part.
+        """
+        match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
+            raise UserError(f"--shard {text}: expected NUMBER/COUNT, such as 1/8 for the first of eight parts")
+        return cls(int(match[1]), int(match[2]))
+
+    def name_part(self, output: Path) -> Path:
+        """The file of this part: ``out.txt`` becomes ``out.00001-of-00008.txt``. Names are in the order of the parts.
+
+        Raises:
+            UserError: The output is a directory.
+        """
+        if output.is_dir():
+            raise UserError(f"--output {output}: is a directory; name a file in it, such as {output / 'part.txt'}")
+        suffix = "".join(output.suffixes[-2:]) if output.suffix == ".gz" else output.suffix
+        name = f"{output.name.removesuffix(suffix)}.{self.number:05}-of-{self.count:05}{suffix}"
+        return output.with_name(name)
+
+    def read(self, file: Path) -> Iterator[tuple[int, str]]:
+        """The lines of this part with their numbers in the file. The whole file is checked before the first one.
+
+        Raises:
+            UserError: The file is not text.
+        """
+        from dragoman.corpus.lines import read_lines
+
+        total = sum(1 for _ in read_lines(file))
+        start, stop = (total * end // self.count for end in (self.number - 1, self.number))
+        return islice(enumerate(read_lines(file), start=1), start, stop)
+
+
+def part_of_output(shard: Shard, source: Path | None, output: Path | None) -> Path:
+    """The file that a part is written to.
+
+    Raises:
+        UserError: The input or the output is not a file.
+    """
+    if source in (None, DASH) or output in (None, DASH):
+        raise UserError("--shard divides the lines of a file; name the file with --input, and the parts with --output")
+    if not source.is_file():  # a pipe cannot be read twice
+        problem = "is not a regular file" if source.exists() else "no such file"
+        raise UserError(f"{source}: {problem}")
+    return shard.name_part(output)

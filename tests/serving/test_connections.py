@@ -1,0 +1,75 @@
+"""Thousands of connections on which nothing is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from running_server import Running, StartServer
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+CONNECTIONS = 5000
+
+
+@pytest.fixture
+def many_files() -> Iterator[int]:
+    """Allow as many open files as the system allows, and return how many connections they are enough for."""
+    resource: ModuleType = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield min(CONNECTIONS, (hard - open_files() - 200) // 2)  # client and server are the same process
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def count_tasks(server: Running) -> int:
+    async def count() -> int:
+        return len(asyncio.all_tasks())
+
+    loop = server.service.scheduler._loop
+    assert loop is not None
+    return asyncio.run_coroutine_threadsafe(count(), loop).result(10)
+
+
+def is_answered(server: Running) -> None:
+    """New clients are served, and soon."""
+    begin = time.monotonic()
+    assert httpx.get(f"{server.url}/health").json() == {"status": "ok"}
+    assert server.translate("Hund").json()["translatedText"] == "en[Hund]"
+    assert time.monotonic() - begin < 5
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not list open files")
+@pytest.mark.parametrize("limit", [1000, 10_000])
+def test_idle_connections_keep_nobody_out_and_leave_nothing_behind(
+    start_server: StartServer, many_files: int, limit: int
+) -> None:
+    server = start_server(connections=limit)
+    is_answered(server)
+    files, tasks = open_files(), count_tasks(server)
+    with contextlib.ExitStack() as stack:
+        for number in range(many_files):
+            connection = stack.enter_context(socket.create_connection(server.address))
+            if number % 2:
+                connection.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\n")
+        is_answered(server)
+        assert limit - 5 <= len(server.server.server_state.connections) <= limit or limit > many_files
+    is_answered(server)
+    deadline = time.monotonic() + 20
+    while len(server.server.server_state.connections) > 5 or open_files() > files + 10:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert count_tasks(server) <= tasks + 2
