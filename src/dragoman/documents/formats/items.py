@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -10,8 +10,9 @@ from dragoman.text.placeholders import find_spans
 
 if TYPE_CHECKING:
     from dragoman.documents.formats.passage import Passage
+    from dragoman.documents.formats.strings import FileString
 
-Part: TypeAlias = "str | Passage"
+Part: TypeAlias = "str | Passage | FileString"
 """A part of a file: kept as it is, or translated."""
 
 
@@ -94,6 +95,11 @@ def raw_parts(items: Sequence[Item]) -> Iterator[Part]:
             yield from item.parts
         else:
             yield from (item.start, *raw_parts(item.items), item.end)
+
+
+def original(parts: Iterable[Part]) -> str:
+    """What the file contains for these parts."""
+    return "".join(part if isinstance(part, str) else part.original for part in parts)
 
 
 def to_parts(items: Sequence[Item], make_passage: Callable[[Sequence[Item]], Passage]) -> list[Part]:

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.formats.items import Item, Part, is_translatable, plain_text, raw_parts
+from dragoman.documents.formats.items import Item, Part, is_translatable, original, plain_text, raw_parts
 from dragoman.documents.formats.mark_tree import MarkTree
 from dragoman.documents.formats.named_items import name_words
 from dragoman.documents.joining import join_translations
@@ -60,7 +60,7 @@ class Passage:
     @property
     def original(self) -> str:
         """What the file contains."""
-        return "".join(part if isinstance(part, str) else part.original for part in raw_parts(self._items))
+        return original(raw_parts(self._items))
 
     def nested(self) -> Iterator[Part]:
         """The parts of fixed items, in order."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 from dragoman.corpus.po_messages import read_messages
 from dragoman.documents.formats.characters import Characters, read_characters
-from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.plain_text import PlainText
+from dragoman.documents.formats.file import DocumentFile, find_segments, write_parts
+from dragoman.documents.formats.strings import string_parts
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
 
@@ -26,17 +25,18 @@ class PoDocument:
 
     def __init__(self, file: DocumentFile) -> None:
         self._file = file
+        writing = file.writing(lambda text: text)
         self._texts = [
-            PlainText(text, file.languages[0], file.whole_lines)
+            string_parts(text, writing)
             for unit in _find_untranslated(_parse(file))
             for text in _sources(unit)
         ]
-        self.segments: Sequence[Segment] = [segment for text in self._texts for segment in text.segments]
+        self.segments: Sequence[Segment] = [segment for parts in self._texts for segment in find_segments(parts)]
 
     def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
         """The file with the translation of each segment."""
         remaining = iter(translations)
-        texts = (text.assemble(list(islice(remaining, len(text.segments)))) for text in self._texts)
+        texts = (write_parts(parts, remaining) for parts in self._texts)
         store = _parse(self._file)
         forms = _count_forms(store)
         for unit in _find_untranslated(store):
