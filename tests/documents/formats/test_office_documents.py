@@ -30,9 +30,9 @@ def read(data: bytes) -> dict[str, Any]:
 
 
 def elements(root: Any) -> Counter[tuple[str, ...]]:
-    """The elements that no translation may lose or add, with their attributes."""
+    """The elements that no translation may lose or add, with their attributes, of which `lang` may change."""
     return Counter(
-        (each.tag, *map(str, sorted(each.attrib.items())))
+        (each.tag, *map(str, sorted((name, value) for name, value in each.attrib.items() if name != "lang")))
         for each in root.iter("*")
         if etree.QName(each).localname not in RESTYLED
     )

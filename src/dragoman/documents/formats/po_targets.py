@@ -27,9 +27,7 @@ class PoDocument:
         self._file = file
         writing = file.writing(lambda text: text)
         self._texts = [
-            string_parts(text, writing)
-            for unit in _find_untranslated(_parse(file))
-            for text in _sources(unit)
+            string_parts(text, writing) for unit in _find_untranslated(_parse(file)) for text in _sources(unit)
         ]
         self.segments: Sequence[Segment] = [segment for parts in self._texts for segment in find_segments(parts)]
 

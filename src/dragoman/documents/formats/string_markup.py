@@ -10,7 +10,7 @@ from dragoman.documents.formats.items import Fixed, Item
 from dragoman.documents.html.tokens import BLOCKS, INVISIBLE, UNTOUCHED, VOID
 from dragoman.documents.pairs import CodeEdge, match_edges
 
-_TAG = re.compile(r"""<!--[^<>]*+-->|<(/?)([A-Za-z][\w.:-]*+|\d+)((?:[^<>"']|"[^"<>]*+"|'[^'<>]*+')*+)>""")
+_TAG = re.compile(r"""<!--[^<>]*?-->|<(/?)([A-Za-z][\w.:-]*+|\d+)((?:[^<>"']|"[^"<>]*+"|'[^'<>]*+')*+)>""")
 _EXCLUDED = re.compile(r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*["']?[^"'>]*\bnotranslate\b""", re.IGNORECASE)
 _SINGLE = frozenset(("br", "hr", "img", "li", "p", "wbr"))
 """Elements that need no closing tag; others without one are placeholders, such as <file>."""
@@ -20,15 +20,16 @@ _BREAKS = (BLOCKS - VOID) | {"br", "hr"}
 ReadText = Callable[[str], Iterator[Item]]
 
 
-def markup_items(text: str, read_text: ReadText) -> list[Item]:
+def markup_items(text: str, read_text: ReadText, encode: Callable[[str], str] = str) -> list[Item]:
     """The items of a string: pairs of tags are groups, and other tags are kept.
 
-    A pair may have any name, because programs have tags of their own, such as `<0>` and `<link>`. A `<` that belongs to
-    no tag, and a tag such as `<file>` that is not closed, are text.
+    A pair may have any name, because programs have tags of their own, such as `<0>` and `<link>`. A `<` of no tag, and a
+    tag such as `<file>` that is not closed, are text.
 
     Args:
         text: The string.
         read_text: The items of a text between tags.
+        encode: What the file contains for a tag.
     """
     tags = list(_TAG.finditer(text))
     edges = (CodeEdge(index, tag[2].lower(), not tag[1]) for index, tag in enumerate(tags) if _is_edge(tag))
@@ -42,10 +43,11 @@ def markup_items(text: str, read_text: ReadText) -> list[Item]:
         items += read_text(text[position : tag.start()])
         if index in closings and _is_untouched(tag):
             after = closings[index] + 1
-            items.append(Fixed((text[tag.start() : tags[after - 1].end()],), is_word=_name(tag) not in INVISIBLE))
+            raw = encode(text[tag.start() : tags[after - 1].end()])
+            items.append(Fixed((raw,), is_word=_name(tag) not in INVISIBLE))
             position = tags[after - 1].end()
             continue
-        items.append(_tag_item(tag, index in paired))
+        items.append(_tag_item(tag, encode(tag[0]), index in paired))
         position = tag.end()
     return fold_codes([*items, *read_text(text[position:])])
 
@@ -67,10 +69,10 @@ def _is_untouched(tag: re.Match[str]) -> bool:
     return _name(tag) in UNTOUCHED | INVISIBLE or bool(_EXCLUDED.search(tag[3]))
 
 
-def _tag_item(tag: re.Match[str], is_paired: bool) -> Item | Code:
+def _tag_item(tag: re.Match[str], raw: str, is_paired: bool) -> Item | Code:
     name = _name(tag)
     if name in _BREAKS:
-        return Fixed((tag[0],), divides=True)
+        return Fixed((raw,), divides=True)
     if is_paired:
-        return Code(tag[0], name, not tag[1])
-    return Fixed((tag[0],), is_word=bool(name) and name not in VOID)
+        return Code(raw, name, not tag[1])
+    return Fixed((raw,), is_word=bool(name) and name not in VOID)
