@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from dragoman.text.placeholders import find_spans
+from dragoman.documents.sentences import is_translatable
 
 if TYPE_CHECKING:
     from dragoman.documents.formats.passage import Passage
@@ -66,16 +66,6 @@ class Group:
 
 
 Item: TypeAlias = TextItem | Fixed | Group
-
-
-def is_translatable(text: str) -> bool:
-    """Whether a text contains a letter outside of placeholders, tags, URLs and e-mail addresses."""
-    position = 0
-    for span in find_spans(text):
-        if any(map(str.isalpha, text[position : span.start])):
-            return True
-        position = span.end
-    return any(map(str.isalpha, text[position:]))
 
 
 def plain_text(items: Sequence[Item]) -> str:

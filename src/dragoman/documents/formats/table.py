@@ -8,9 +8,10 @@ from functools import partial
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Part, is_translatable
+from dragoman.documents.formats.items import Part
 from dragoman.documents.formats.passage import Writing
 from dragoman.documents.formats.strings import FileString, string_parts
+from dragoman.documents.sentences import is_translatable
 from dragoman.errors import UserError, nearest
 
 Cell = tuple[str, str]
