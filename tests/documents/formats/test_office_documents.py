@@ -139,8 +139,10 @@ def test_footnote_stays_at_its_word() -> None:
 
 
 def test_identifiers_in_cells_of_tables_are_kept() -> None:
-    cells = "".join(f"<w:tc><w:p>{run(text)}</w:p></w:tc>" for text in ("Ein Hund", "A-12", "SKU 4711-B", "v2.3"))
-    table = f"{HEAD}<w:document {W}><w:body><w:tbl><w:tr>{cells}</w:tr></w:tbl></w:body></w:document>"
+    texts_of_row = "".join(
+        f"<w:tc><w:p>{run(text)}</w:p></w:tc>" for text in ("Ein Hund", "A-12", "SKU 4711-B", "v2.3")
+    )
+    table = f"{HEAD}<w:document {W}><w:body><w:tbl><w:tr>{texts_of_row}</w:tr></w:tbl></w:body></w:document>"
     texts = [segment.text for segment in open_document(docx(table), "a.docx", LANGUAGES).segments]
     assert "Ein Hund" in texts
     assert not {"A-12", "SKU 4711-B", "v2.3"} & set(texts)

@@ -13,6 +13,7 @@ from dragoman.documents.formats.strings import string_parts
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
 
+_DECLARED = re.compile(r"(Content-Type:[^\n]*?charset=)[\w.:-]+", re.IGNORECASE)
 _CHARSET = re.compile(rb"Content-Type:[^\n]*?charset=([\w.:-]+)", re.IGNORECASE)
 
 
@@ -33,7 +34,7 @@ class PoDocument:
 
     def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
         """The file with the translation of each segment."""
-        remaining = iter(translations)
+        remaining, characters = iter(translations), _read(self._file)
         texts = (write_parts(parts, remaining) for parts in self._texts)
         store = _parse(self._file)
         forms = _count_forms(store)
@@ -41,7 +42,22 @@ class PoDocument:
             translated = [next(texts) for _ in _sources(unit)]
             unit.target = translated if len(translated) == 1 else _plural_forms(translated, forms)
             unit.markfuzzy()
-        return bytes(store)
+        return _in_charset(bytes(store), characters.encoding)
+
+
+def _in_charset(content: bytes, charset: str) -> bytes:
+    """A file in UTF-8 in another encoding, unless that lacks a character."""
+    if charset.startswith("utf"):
+        return content
+    try:
+        return _with_charset(content.decode(), charset).encode(charset)
+    except UnicodeEncodeError:
+        return content
+
+
+def _with_charset(text: str, charset: str) -> str:
+    """A file whose header declares an encoding."""
+    return _DECLARED.sub(lambda match: f"{match[1]}{charset}", text, count=1)
 
 
 def _parse(file: DocumentFile) -> Any:
@@ -51,7 +67,9 @@ def _parse(file: DocumentFile) -> Any:
     characters = _read(file)
     messages = list(read_messages(characters.text.splitlines(), file.name))
     try:
-        store: Any = pofile.parsestring(file.data)  # type: ignore[no-untyped-call]
+        is_unicode = characters.encoding.startswith("utf")
+        data = file.data if is_unicode else _with_charset(characters.text, "UTF-8").encode()
+        store: Any = pofile.parsestring(data)  # type: ignore[no-untyped-call]
         same = sum(not unit.isobsolete() for unit in store.units) == len(messages)
     except Exception as error:  # the library raises errors of many types
         raise UserError(f"{file.name}: not a valid PO file ({error}); export it again") from None

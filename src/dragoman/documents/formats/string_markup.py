@@ -23,7 +23,7 @@ ReadText = Callable[[str], Iterator[Item]]
 def markup_items(text: str, read_text: ReadText, encode: Callable[[str], str] = str) -> list[Item]:
     """The items of a string: pairs of tags are groups, and other tags are kept.
 
-    A pair may have any name, because programs have tags of their own, such as `<0>` and `<link>`. A `<` of no tag, and
+    A pair may have any name, because programs define other tags, such as `<0>` and `<link>`. A `<` of no tag, and
     a tag such as `<file>` that is not closed, are text.
 
     Args:
