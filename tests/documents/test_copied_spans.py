@@ -68,6 +68,8 @@ def test_spans_are_counted(source: str, translation: str, problems: list[str]) -
         ("wähle %s %d 😀 aus", "WÄHLE %s %d 😀 AUS"),
         ("%s", "%s"),
         ("{x} 😀", "{x} 😀"),
+        ("um 1:55 kommen 26 hunde", "UM 1:55 KOMMEN 26 HUNDE"),
+        (f"{'7' * 5000} hunde", f"{'7' * 5000} HUNDE"),
     ],
 )
 def test_lost_spans_are_put_back(text: str, expected: str) -> None:

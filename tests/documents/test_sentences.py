@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from span_texts import TEXTS
 
-from dragoman.documents.sentences import has_words, split_sentences
+from dragoman.documents.sentences import has_words, is_translatable, split_sentences
 
 
 def split(text: str, language: str) -> list[str]:
@@ -50,6 +50,13 @@ def test_parts_without_words_are_no_sentences() -> None:
     assert split("Ja! 😀 Und nein. 🎉", "de") == ["Ja!", "Und nein."] or split("Ja! 😀 Und nein.", "de")[0] == "Ja!"
     for text in ("", " ", "😀", "...", "—\n\n—"):
         assert split_sentences(text, "de") == []
+
+
+def test_identifiers_are_not_translatable() -> None:
+    for text in ("A-12", "SKU 4711-B", "v2.3", "A-12, B-13", "(F-16)", "x86_64", "12", "{name} %s", "https://a.de/b"):
+        assert not is_translatable(text), text
+    for text in ("Hund", "TEIL 2", "OK", "20jährig", "Größe XL-3", "B2B-Handel", "Nr. 5b", "5वां", "10 km", "42nd"):
+        assert is_translatable(text), text
 
 
 @given(TEXTS | st.text(st.characters()), st.sampled_from(["de", "en", "hi", "zh", "xx"]))

@@ -17,9 +17,10 @@ from dragoman.text.translation import Translation
 Translate = Callable[[Sequence[Segment]], Sequence[Translation]]
 Align = Callable[[Sequence[str], Sequence[str]], Sequence[tuple[Link, ...]]]
 
-MIN_DIGITS = 3
-"""Shorter numbers may be spelled as words, so they are reported but not put back."""
+MAX_SPELLED = 12
+"""Numbers up to this one may be spelled as words, so they are reported but not put back."""
 
+_NUMBER = re.compile(r"\d+(?:[.,:/'’\u00a0\u202f-]\d+)*")
 _CLOSING = ".,;:!?…)]}»”’।。"
 
 
@@ -66,8 +67,13 @@ def _copied(text: str) -> list[tuple[int, int]]:
     return [
         (start, end)
         for start, end, kind in find_spans(text)
-        if kind != "number" or sum(map(str.isdigit, text[start:end])) >= MIN_DIGITS
+        if kind != "number" or not _may_be_spelled(text[start:end])
     ]
+
+
+def _may_be_spelled(number: str) -> bool:
+    digits = _digits(number)
+    return len(digits) <= len(str(MAX_SPELLED)) and int(digits) <= MAX_SPELLED
 
 
 def _lost_spans(source: str, translation: str) -> bool:
@@ -75,9 +81,14 @@ def _lost_spans(source: str, translation: str) -> bool:
     spans = {source[start:end] for start, end in _copied(source)}
     return any(
         _count(span, source) != _count(span, translation)
-        and not (span[0].isdigit() and _digits(span) in _digits(translation))
+        and not (span[0].isdigit() and any(_is_same_number(span, match[0]) for match in _NUMBER.finditer(translation)))
         for span in spans
     )
+
+
+def _is_same_number(one: str, other: str) -> bool:
+    """Whether two numbers differ only in their separators, such as 1.500 and 1,500; a time such as 1:55 needs some."""
+    return _digits(one) == _digits(other) and not (":" in one and other.isdigit())
 
 
 def _digits(text: str) -> str:

@@ -45,13 +45,23 @@ def _best_cut(text: str) -> Cut | None:
         cuts = (match.span() for match in pattern.finditer(text))
         if cut := _nearest_cut(text, cuts, spans, share):
             return cut
-    characters = [(match.end(), match.end()) for match in _CHARACTER.finditer(text)]
+    edges = {edge for span in spans for edge in span}
+    characters = [(place, place) for place in sorted({*_ends_of_characters(text), *edges})]
     middle = len(text) // 2, len(text) // 2
     return (
         _nearest_cut(text, characters, spans)
         or _nearest_cut(text, characters, ())
         or (middle if len(text) > MOST_ACCENTS else None)
     )
+
+
+def _ends_of_characters(text: str) -> Iterator[int]:
+    """Where characters end near the middle; a search of a whole text would be slow if it consists of flags."""
+    start = max(0, len(text) // 2 - MOST_ACCENTS)
+    end = start + 2 * MOST_ACCENTS
+    for match in _CHARACTER.finditer(text, start, end):
+        if match.end() < min(end, len(text)):
+            yield match.end()
 
 
 def _nearest_cut(text: str, cuts: Iterable[Cut], spans: Sequence[tuple[int, int]], share: float = 0) -> Cut | None:

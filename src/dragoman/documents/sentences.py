@@ -11,6 +11,8 @@ from dragoman.text.placeholders import find_spans
 
 _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
 _TITLE = regex.compile(r"(?:^|\s)(?:डॉ|प्रो|पं|श्री|सुश्री|श्रीमती|कु|मि)\.$")  # of Hindi, which sentencex does not know
+_IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:[A-Z]++|[a-z](?![a-z])|\d++|[-_./:#+]++)++\W*+$")
+_ABBREVIATION = regex.compile(r"^\W*+[A-Z]{1,4}[.:]?+\W*+$")
 _READ = 5000  # characters that are split at once
 _LONGEST_ABBREVIATION = 10  # with the character before it
 ORDINAL_POINTS = {"bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lv", "no", "nb", "pl", "sk", "sl", "sr", "tr"}
@@ -46,6 +48,19 @@ def primary_language(language: str) -> str:
 def has_words(text: str) -> bool:
     """Whether a text contains a letter or a number, so that there is something to translate."""
     return any(map(str.isalnum, text))
+
+
+def is_translatable(text: str) -> bool:
+    """Whether a text contains a word; placeholders, URLs, numbers and identifiers, such as "SKU 4711-B", are none."""
+    position, parts = 0, []
+    for span in find_spans(text):
+        if span.kind != "number":
+            parts.append(text[position : span.start])
+            position = span.end
+    words = [word for part in [*parts, text[position:]] for word in part.split() if any(map(str.isalpha, word))]
+    if any(map(_IDENTIFIER.search, words)):
+        return not all(_IDENTIFIER.search(word) or _ABBREVIATION.search(word) for word in words)
+    return bool(words)
 
 
 def _joined_boundaries(text: str, language: str) -> Iterator[tuple[int, int]]:

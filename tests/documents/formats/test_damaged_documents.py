@@ -181,7 +181,7 @@ def _changed(draw: st.DrawFn, data: bytes) -> bytes:
     return data
 
 
-@settings(max_examples=400, suppress_health_check=list(HealthCheck))
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutated())
 def test_mutated_files_are_refused_or_translated(case: tuple[str, bytes]) -> None:
     open_and_translate(case[1], case[0])

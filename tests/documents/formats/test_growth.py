@@ -19,9 +19,11 @@ from dragoman.documents.sentences import split_sentences
 
 LANGUAGES = ("de", "en")
 CUE = "1\n00:00:01,000 --> 00:00:02,500\n"
+PO_HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n'
 PARTS = [
     *("A 1. ", "Hund Nummer 12. ", "1 ", "\n", "1. A\n", "<b>a ", "<b>a</b> ", "a<br>"),
     *("<i>A.</i> B. ", "{", "{{a ", "`a` ", "“", "![", "你好。"),
+    *("\u0301", "a@b.", "\U0001f1e9", "<b> <i> ", "<a href='"),
 ]
 
 
@@ -61,6 +63,7 @@ RUNS: dict[str, Callable[[str], object]] = {
     "markdown": lambda text: run_file("a.md", f"x {text}"),
     "subtitles": lambda text: run_file("a.srt", f"{CUE}x {text}"),
     "json": lambda text: run_file("a.json", json.dumps({"a": text, "b": "x"})),
+    "po": lambda text: run_file("a.po", f'{PO_HEADER}msgid {json.dumps(f"x {text}", ensure_ascii=False)}\nmsgstr ""\n'),
     "csv": lambda text: run_file("a.csv", "a;b\nx;" + text.replace('"', "'")),
 }
 NESTED: dict[str, Callable[[int], object]] = {

@@ -69,6 +69,15 @@ def test_subtitles_keep_times_tags_and_number_of_lines(text: str, name: str) -> 
     assert "BELLT" in after or "HUNDE &amp; KATZEN" in after
 
 
+def test_each_speaker_of_a_cue_is_translated_alone() -> None:
+    cue = "1\n00:00:01,000 --> 00:00:02,500\n"
+    document = open_document(
+        f"{cue}- Wer ist da? - Ich!\n<i>- Du?</i>\nAm 3. - 4. Mai ist er da - und sie.\n".encode(), "a.srt", LANGUAGES
+    )
+    texts = [segment.text for segment in document.segments]
+    assert texts == ["Wer ist da?", "Ich!", "Du?", "Am 3. - 4. Mai ist er da - und sie."]
+
+
 def test_json_keeps_keys_numbers_and_messages() -> None:
     def walk(value: Any) -> Any:
         if isinstance(value, list):

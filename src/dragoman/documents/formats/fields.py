@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.formats.items import Fixed, Group, Item, raw_parts
+from dragoman.documents.formats.items import Fixed, Group, Item, original, raw_parts
 from dragoman.documents.pairs import CodeEdge, match_edges
 
 
@@ -55,8 +55,4 @@ def _fold(field: Sequence[Item | FieldCharacter]) -> Item:
 
 def _raw(items: Sequence[Item | FieldCharacter]) -> str:
     """What the file contains; texts in items that are kept are not translated."""
-    return "".join(item.raw if isinstance(item, FieldCharacter) else _unchanged(item) for item in items)
-
-
-def _unchanged(item: Item) -> str:
-    return "".join(part if isinstance(part, str) else part.original for part in raw_parts([item]))
+    return "".join(item.raw if isinstance(item, FieldCharacter) else original(raw_parts([item])) for item in items)

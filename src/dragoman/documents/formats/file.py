@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.items import Part
-from dragoman.documents.formats.passage import Passage, Writing
+from dragoman.documents.formats.passage import Writing
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
 
 
@@ -44,28 +44,30 @@ class PassageDocument:
 
     def __init__(self, parts: Sequence[Part], encode: Callable[[str], bytes]) -> None:
         self._parts, self._encode = parts, encode
-        self.segments = list(_find_segments(parts))
+        self.segments = list(find_segments(parts))
 
     def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
         """The file with the translation of each segment."""
         remaining = iter(translations)
-        written = _write(self._parts, remaining)
+        written = write_parts(self._parts, remaining)
         assert next(remaining, None) is None, "one translation for each segment"
         return self._encode(written)
 
 
-def _find_segments(parts: Sequence[Part]) -> Iterator[Segment]:
+def find_segments(parts: Sequence[Part]) -> Iterator[Segment]:
+    """The segments of parts, in the order in which they are written."""
     for part in parts:
-        if isinstance(part, Passage):
+        if not isinstance(part, str):
             yield from part.segments
-            yield from _find_segments(list(part.nested()))
+            yield from find_segments(list(part.nested()))
 
 
-def _write(parts: Sequence[Part], translations: Iterator[TranslatedSegment]) -> str:
+def write_parts(parts: Sequence[Part], translations: Iterator[TranslatedSegment]) -> str:
+    """What the file contains for parts whose segments have the next translations."""
     return "".join(
         part
         if isinstance(part, str)
-        else part.write([next(translations) for _ in part.segments], lambda inner: _write(inner, translations))
+        else part.write([next(translations) for _ in part.segments], lambda inner: write_parts(inner, translations))
         for part in parts
     )
 

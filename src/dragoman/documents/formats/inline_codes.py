@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from dragoman.documents.formats.codes import Code, fold_codes
 from dragoman.documents.formats.items import Fixed, Group, Item, TextItem
-from dragoman.documents.formats.xml_tree import XmlNode, XmlText, is_protected, raw_xml
+from dragoman.documents.formats.string_markup import markup_items
+from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, encode_xml, is_protected, raw_xml
 
 _GROUPS = {"g", "mrk", "pc", "hi"}
 _OPENING = {"bpt": ("rid", "i", "id"), "bx": ("rid", "id"), "sc": ("id",)}
@@ -16,12 +17,20 @@ _CLOSING = {"ept": ("rid", "i", "id"), "ex": ("rid", "id"), "ec": ("startRef",)}
 
 def code_items(nodes: Sequence[XmlNode]) -> list[Item]:
     """The items of a segment."""
-    return fold_codes([_to_item(node) for node in nodes])
+    return fold_codes([item for node in nodes for item in _to_items(node)])
 
 
-def _to_item(node: XmlNode) -> Item | Code:
+def _to_items(node: XmlNode) -> Sequence[Item | Code]:
     if isinstance(node, XmlText):
-        return TextItem(node.raw, node.text)
+        return markup_items(node.text, _read_text, encode_xml) if "<" in node.text else [TextItem(node.raw, node.text)]
+    return [_to_item(node)]
+
+
+def _read_text(text: str) -> Iterator[Item]:
+    yield TextItem(encode_xml(text), text)
+
+
+def _to_item(node: XmlElement) -> Item | Code:
     raw = raw_xml([node])
     if node.name in _GROUPS and not is_protected(node):
         return Group(node.start, node.end, tuple(code_items(node.children))) if node.end else Fixed((raw,))

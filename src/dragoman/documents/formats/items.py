@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from dragoman.text.placeholders import find_spans
+from dragoman.documents.sentences import is_translatable
 
 if TYPE_CHECKING:
     from dragoman.documents.formats.passage import Passage
+    from dragoman.documents.formats.strings import FileString
 
-Part: TypeAlias = "str | Passage"
+Part: TypeAlias = "str | Passage | FileString"
 """A part of a file: kept as it is, or translated."""
 
 
@@ -67,16 +68,6 @@ class Group:
 Item: TypeAlias = TextItem | Fixed | Group
 
 
-def is_translatable(text: str) -> bool:
-    """Whether a text contains a letter outside of placeholders, tags, URLs and e-mail addresses."""
-    position = 0
-    for span in find_spans(text):
-        if any(map(str.isalpha, text[position : span.start])):
-            return True
-        position = span.end
-    return any(map(str.isalpha, text[position:]))
-
-
 def plain_text(items: Sequence[Item]) -> str:
     """The text of items; of fixed ones, the placeholders."""
     return "".join(
@@ -94,6 +85,11 @@ def raw_parts(items: Sequence[Item]) -> Iterator[Part]:
             yield from item.parts
         else:
             yield from (item.start, *raw_parts(item.items), item.end)
+
+
+def original(parts: Iterable[Part]) -> str:
+    """What the file contains for these parts."""
+    return "".join(part if isinstance(part, str) else part.original for part in parts)
 
 
 def to_parts(items: Sequence[Item], make_passage: Callable[[Sequence[Item]], Passage]) -> list[Part]:

@@ -10,14 +10,17 @@ from typing import Any
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Part, to_parts
+from dragoman.documents.formats.items import Part
 from dragoman.documents.formats.message_syntax import message_items
-from dragoman.documents.formats.passage import Passage
+from dragoman.documents.formats.strings import FileString, string_parts
 from dragoman.errors import UserError
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|[^"{}\[\]]++')
 _CODE = re.compile(r"[\w#@-]+(?:[./:_][\w#@-]*)+|#[0-9a-fA-F]{3,8}|\S*[a-z][A-Z]\S*|[A-Z0-9_]*_[A-Z0-9_]*", re.ASCII)
 """Names in programs, colors and paths."""
+
+
+_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+(\\u[0-9a-fA-F]{4}|\\/)")
 
 
 def open_json(file: DocumentFile) -> PassageDocument:
@@ -36,12 +39,22 @@ def open_json(file: DocumentFile) -> PassageDocument:
     except RecursionError:
         raise UserError(f"{file.name}: nested too deeply; simplify it") from None
     only_ascii = characters.text.isascii() and "\\u" in characters.text
-    writing = file.writing(lambda text: json.dumps(text, ensure_ascii=only_ascii)[1:-1])
-    make_passage = partial(Passage, writing=writing)
+    writing = file.writing(lambda text: text)
     parts: list[Part] = []
     for token, is_text in _find_texts(characters.text, _is_extension(content)):
-        parts += ['"', *to_parts(message_items(token[1:-1], json.loads), make_passage), '"'] if is_text else [token]
+        inside = string_parts(json.loads(token), writing, message_items) if is_text else ()
+        parts.append(FileString(token, inside, partial(_encode, token, only_ascii)) if inside else token)
     return PassageDocument(parts, characters.encode)
+
+
+def _encode(original: str, only_ascii: bool, text: str) -> str:
+    """Another string, in which the characters that the original escapes without need are also escaped."""
+    written = json.dumps(text, ensure_ascii=only_ascii)
+    for escape in dict.fromkeys(_ESCAPE.findall(original)):
+        character = json.loads(f'"{escape}"')
+        if not character.isalnum() and character not in '"\\':
+            written = written.replace(character, escape)
+    return written
 
 
 def _is_extension(content: Any) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.formats.items import Fixed, Item, TextItem
+from dragoman.documents.formats.items import Fixed, Item
+from dragoman.documents.formats.string_markup import ReadText, markup_items
 from dragoman.documents.pairs import CodeEdge, match_edges
 
 _COMPLEX = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
@@ -19,63 +20,66 @@ _END = re.compile(r"\s*\}")
 _REFERENCE = re.compile(r"\$t\([^()]*\)|\$[A-Za-z]\w*\$|#(?=\s|$)")
 
 
-def message_items(raw: str, decode: Callable[[str], str]) -> list[Item]:
+def message_items(text: str, read_text: ReadText) -> list[Item]:
     """The items of a message.
 
     The forms of `{count, plural, one {# file} other {# files}}` are texts by themselves. `$t(key)` of i18next, `$name$`
-    of browser extensions and `#` in a form are kept.
+    of browser extensions and `#` in a form are kept, and so are tags.
 
     Args:
-        raw: The message as a JSON file contains it, without the quotation marks.
-        decode: The text of a JSON string.
+        text: The message.
+        read_text: The items of a text between these.
     """
-    braces = match_edges(CodeEdge(match.start(), "", match[0] == "{") for match in _BRACE.finditer(raw))
-    return list(_Message(raw, braces, lambda part: decode(f'"{part}"')).items(0, len(raw), 0))
+    braces = match_edges(CodeEdge(match.start(), "", match[0] == "{") for match in _BRACE.finditer(text))
+    return list(_Message(text, braces, read_text).items(0, len(text), 0))
 
 
 @dataclass(frozen=True)
 class _Message:
     """A message, and where each of its braces is closed."""
 
-    raw: str
+    text: str
     braces: Mapping[int, int]
-    decode: Callable[[str], str]
+    read_text: ReadText
 
     def items(self, position: int, end: int, depth: int) -> Iterator[Item]:
         """The items between two places, which are inside of so many forms."""
-        while match := _COMPLEX.search(self.raw, position, end):
+        while match := _COMPLEX.search(self.text, position, end):
             forms = list(self._find_forms(match.end(), end))
             if not forms:
                 break
-            yield from _words(self.raw[position : match.start()], self.decode, depth > 0)
+            yield from self._words(self.text[position : match.start()], depth > 0)
             position = match.start()
             for first, last in forms if depth < MAX_DEPTH else ():
-                yield Fixed((self.raw[position:first],), divides=True)
+                yield Fixed((self.text[position:first],), divides=True)
                 yield from self.items(first, last, depth + 1)
                 position = last
             closing = self.braces[match.start()] + 1
-            yield Fixed((self.raw[position:closing],), divides=True)
+            yield Fixed((self.text[position:closing],), divides=True)
             position = closing
-        yield from _words(self.raw[position:end], self.decode, depth > 0)
+        yield from self._words(self.text[position:end], depth > 0)
 
     def _find_forms(self, position: int, end: int) -> Iterator[tuple[int, int]]:
         """Where the text of each form starts and ends; nothing if the braces do not match."""
         forms = []
-        while selector := _SELECTOR.match(self.raw, position, end):
+        while selector := _SELECTOR.match(self.text, position, end):
             closing = self.braces.get(selector.end() - 1)
             if closing is None:
                 return
             forms.append((selector.end(), closing))
             position = closing + 1
-        if _END.match(self.raw, position, end):
+        if _END.match(self.text, position, end):
             yield from forms
 
+    def _words(self, text: str, inside: bool) -> Sequence[Item]:
+        """The items of a text without forms, which may be inside of one."""
+        return markup_items(text, lambda part: self._without_references(part, inside))
 
-def _words(raw: str, decode: Callable[[str], str], inside: bool) -> Iterator[Item]:
-    position = 0
-    for match in _REFERENCE.finditer(raw):
-        if match[0] != "#" or inside:
-            yield TextItem(raw[position : match.start()], decode(raw[position : match.start()]))
-            yield Fixed((match[0],), is_word=True)
-            position = match.end()
-    yield TextItem(raw[position:], decode(raw[position:]))
+    def _without_references(self, text: str, inside: bool) -> Iterator[Item]:
+        position = 0
+        for match in _REFERENCE.finditer(text):
+            if match[0] != "#" or inside:
+                yield from self.read_text(text[position : match.start()])
+                yield Fixed((match[0],), is_word=True)
+                position = match.end()
+        yield from self.read_text(text[position:])

@@ -12,6 +12,7 @@ from dragoman.documents.formats.epub import open_epub
 from dragoman.documents.formats.file import DocumentFile, OpenDocument
 from dragoman.documents.formats.html_file import open_html
 from dragoman.documents.formats.json_values import open_json
+from dragoman.documents.formats.language_labels import LabeledDocument
 from dragoman.documents.formats.markdown import open_markdown
 from dragoman.documents.formats.odt import open_odt
 from dragoman.documents.formats.po_targets import PoDocument
@@ -92,4 +93,6 @@ def open_document(
         raise UserError(f"{name}: is empty; choose another file")
     if suffix not in _ARCHIVES and (content := describe_content(data[:8])):
         raise UserError(f"{name}: is {content}")
-    return DOCUMENT_FORMATS[suffix](DocumentFile(data, name, languages, columns, whole_lines))
+    file = DocumentFile(data, name, languages, columns, whole_lines)
+    document = DOCUMENT_FORMATS[suffix](file)
+    return document if suffix in _ARCHIVES else LabeledDocument(document, file)

@@ -11,6 +11,7 @@ from itertools import islice
 
 from dragoman.corpus.archive import read_archive
 from dragoman.documents.formats.file import DocumentFile
+from dragoman.documents.formats.language_labels import set_language
 from dragoman.documents.formats.xml_tree import refuse_huge_xml
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
 from dragoman.errors import UserError
@@ -68,6 +69,7 @@ class PackagedDocument:
             target.comment = source.comment
             for entry in source.infolist():
                 content = changed[entry.filename] if entry.filename in changed else source.read(entry)
+                content = set_language(entry.filename, content, self._file.languages)
                 target.writestr(copy.copy(entry), content, entry.compress_type)
         return output.getvalue()
 

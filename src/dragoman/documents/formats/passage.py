@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.formats.items import Item, Part, is_translatable, plain_text, raw_parts
+from dragoman.documents.formats.items import Item, Part, original, plain_text, raw_parts
 from dragoman.documents.formats.mark_tree import MarkTree
 from dragoman.documents.formats.named_items import name_words
 from dragoman.documents.joining import join_translations
@@ -14,6 +14,7 @@ from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.placeholder_names import find_names, outside_names
 from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.sentences import is_translatable
 
 
 def _keep(new: str, old: str) -> str:
@@ -60,7 +61,7 @@ class Passage:
     @property
     def original(self) -> str:
         """What the file contains."""
-        return "".join(part if isinstance(part, str) else part.original for part in raw_parts(self._items))
+        return original(raw_parts(self._items))
 
     def nested(self) -> Iterator[Part]:
         """The parts of fixed items, in order."""

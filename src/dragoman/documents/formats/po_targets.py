@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 from dragoman.corpus.po_messages import read_messages
 from dragoman.documents.formats.characters import Characters, read_characters
-from dragoman.documents.formats.file import DocumentFile
-from dragoman.documents.plain_text import PlainText
+from dragoman.documents.formats.file import DocumentFile, find_segments, write_parts
+from dragoman.documents.formats.strings import string_parts
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
 
+_DECLARED = re.compile(r"(Content-Type:[^\n]*?charset=)[\w.:-]+", re.IGNORECASE)
 _CHARSET = re.compile(rb"Content-Type:[^\n]*?charset=([\w.:-]+)", re.IGNORECASE)
 
 
@@ -26,24 +26,38 @@ class PoDocument:
 
     def __init__(self, file: DocumentFile) -> None:
         self._file = file
+        writing = file.writing(lambda text: text)
         self._texts = [
-            PlainText(text, file.languages[0], file.whole_lines)
-            for unit in _find_untranslated(_parse(file))
-            for text in _sources(unit)
+            string_parts(text, writing) for unit in _find_untranslated(_parse(file)) for text in _sources(unit)
         ]
-        self.segments: Sequence[Segment] = [segment for text in self._texts for segment in text.segments]
+        self.segments: Sequence[Segment] = [segment for parts in self._texts for segment in find_segments(parts)]
 
     def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
         """The file with the translation of each segment."""
-        remaining = iter(translations)
-        texts = (text.assemble(list(islice(remaining, len(text.segments)))) for text in self._texts)
+        remaining, characters = iter(translations), _read(self._file)
+        texts = (write_parts(parts, remaining) for parts in self._texts)
         store = _parse(self._file)
         forms = _count_forms(store)
         for unit in _find_untranslated(store):
             translated = [next(texts) for _ in _sources(unit)]
             unit.target = translated if len(translated) == 1 else _plural_forms(translated, forms)
             unit.markfuzzy()
-        return bytes(store)
+        return _in_charset(bytes(store), characters.encoding)
+
+
+def _in_charset(content: bytes, charset: str) -> bytes:
+    """A file in UTF-8 in another encoding, unless that lacks a character."""
+    if charset.startswith("utf"):
+        return content
+    try:
+        return _with_charset(content.decode(), charset).encode(charset)
+    except UnicodeEncodeError:
+        return content
+
+
+def _with_charset(text: str, charset: str) -> str:
+    """A file whose header declares an encoding."""
+    return _DECLARED.sub(lambda match: f"{match[1]}{charset}", text, count=1)
 
 
 def _parse(file: DocumentFile) -> Any:
@@ -53,7 +67,9 @@ def _parse(file: DocumentFile) -> Any:
     characters = _read(file)
     messages = list(read_messages(characters.text.splitlines(), file.name))
     try:
-        store: Any = pofile.parsestring(file.data)  # type: ignore[no-untyped-call]
+        is_unicode = characters.encoding.startswith("utf")
+        data = file.data if is_unicode else _with_charset(characters.text, "UTF-8").encode()
+        store: Any = pofile.parsestring(data)  # type: ignore[no-untyped-call]
         same = sum(not unit.isobsolete() for unit in store.units) == len(messages)
     except Exception as error:  # the library raises errors of many types
         raise UserError(f"{file.name}: not a valid PO file ({error}); export it again") from None

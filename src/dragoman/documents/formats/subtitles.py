@@ -8,6 +8,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+import regex
+
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.codes import Code, fold_codes
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
@@ -20,6 +22,7 @@ _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\r\n]*")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|$)")
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z]+)[^<>\r\n]*>|<(?:\d+:)?\d+:\d+\.\d+>|\{\\[^{}]*\}")
 _TAG_OR_SPACE = re.compile(r"<[^<>]*>| ")
+_NEXT_SPEAKER = regex.compile(r"(?<=[.?!…][\"'”’»“]?)\s+[-–—‐]\s*(?=[\"'„“«»¿¡]?[\p{Lu}\p{Lo}])")
 _SPEAKER = re.compile(r"\s*(?:[-–—‐]\s*|[A-ZÄÖÜ][A-ZÄÖÜ ]+:\s)")
 
 
@@ -69,23 +72,33 @@ def _items(lines: Sequence[str], decode: Callable[[str], str]) -> Iterator[Item 
     """The items of a cue. A line that starts with a dash or the name of a speaker is a text by itself."""
     for number, line in enumerate(lines):
         text = line.rstrip("\r\n")
-        speaker = _SPEAKER.match(text)
         if number:
             end = lines[number - 1][len(lines[number - 1].rstrip("\r\n")) :]
-            yield Fixed((end,), divides=True) if speaker else TextItem(end, " ")
-        start = speaker.end() if speaker else 0
-        if start:
-            yield Fixed((text[:start],), divides=True)
-        yield from _tagged(text[start:], decode)
+            yield Fixed((end,), divides=True) if _SPEAKER.match(_TAG.sub("", text)) else TextItem(end, " ")
+        yield from _tagged(text, decode)
     if lines:
         yield Fixed((lines[-1][len(lines[-1].rstrip("\r\n")) :],))
 
 
 def _tagged(text: str, decode: Callable[[str], str]) -> Iterator[Item | Code]:
-    position = 0
+    position, begins = 0, True
     for match in _TAG.finditer(text):
-        yield TextItem(text[position : match.start()], decode(text[position : match.start()]))
+        yield from _spoken(text[position : match.start()], decode, begins)
+        begins = begins and position == match.start()
         yield Code(match[0], match["name"], not match["end"]) if match["name"] else Fixed((match[0],))
+        position = match.end()
+    yield from _spoken(text[position:], decode, begins)
+
+
+def _spoken(text: str, decode: Callable[[str], str], begins: bool) -> Iterator[Item]:
+    """A text, which may begin a line, divided where another person speaks: "Wer ist da? - Ich!"."""
+    position = 0
+    if begins and (speaker := _SPEAKER.match(text)):
+        yield Fixed((speaker[0],), divides=True)
+        position = speaker.end()
+    for match in _NEXT_SPEAKER.finditer(text, position):
+        yield TextItem(text[position : match.start()], decode(text[position : match.start()]))
+        yield Fixed((match[0],), divides=True)
         position = match.end()
     yield TextItem(text[position:], decode(text[position:]))
 

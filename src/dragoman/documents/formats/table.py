@@ -8,8 +8,10 @@ from functools import partial
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
-from dragoman.documents.formats.items import Part, TextItem, is_translatable, to_parts
-from dragoman.documents.formats.passage import Passage, Writing
+from dragoman.documents.formats.items import Part
+from dragoman.documents.formats.passage import Writing
+from dragoman.documents.formats.strings import FileString, string_parts
+from dragoman.documents.sentences import is_translatable
 from dragoman.errors import UserError, nearest
 
 Cell = tuple[str, str]
@@ -74,26 +76,21 @@ def _find_parts(rows: Sequence[list[Cell]], file: DocumentFile, write: Callable[
     names = [_unquoted(cell) for cell, _ in rows[0]] if rows else []
     columns = _choose_columns(names, file)
     header = not all(column.isdecimal() for column in file.columns) if file.columns else bool(rows) and _is_header(rows)
-    writing = file.writing(lambda text: text, lambda new, old: write(new))
+    writing = file.writing(lambda text: text)
     parts: list[Part] = []
     for number, row in enumerate(rows):
         for column, (cell, end) in enumerate(row):
             if column in columns and not (header and number == 0):
-                parts += _cell_parts(cell, writing)
+                parts.append(_cell_part(cell, writing, write))
             else:
                 parts.append(cell)
             parts.append(end)
     return parts
 
 
-def _cell_parts(cell: str, writing: Writing) -> list[Part]:
+def _cell_part(cell: str, writing: Writing, write: Callable[[str], str]) -> Part:
     text = _unquoted(cell)
-    if _IDENTIFIER.fullmatch(text):
-        return [cell]
-    parts = to_parts([TextItem(text, text)], partial(Passage, writing=writing))
-    if not any(isinstance(part, Passage) for part in parts):
-        return [cell]
-    return to_parts([TextItem(cell, text)], partial(Passage, writing=writing))
+    return cell if _IDENTIFIER.fullmatch(text) else FileString(cell, string_parts(text, writing), write)
 
 
 def _choose_columns(names: Sequence[str], file: DocumentFile) -> set[int]:

@@ -15,7 +15,7 @@ from dragoman.documents.html.tokens import Attribute, HtmlToken
 from dragoman.documents.marks import Edge, Mark, interleave, place_marks
 from dragoman.documents.placeholder_names import PLACEHOLDER, find_names, outside_names
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import has_words
+from dragoman.documents.sentences import is_translatable
 
 Raw = Callable[[int, int], str]
 """The document between two places, with translated attributes."""
@@ -115,7 +115,7 @@ def read_attribute(html: str, attribute: Attribute, split: Split) -> Iterator[At
     quote = html[attribute.start] if html[attribute.start] in "\"'" else ""
     run = Run()
     run.add_text(html, attribute.start + len(quote), attribute.end - len(quote))
-    if not quote and has_words(run.text):
+    if not quote and is_translatable(run.text):
         yield AttributeSegment(attribute.start, attribute.end, run.text, quote)
     elif quote:
         for start, end in split(run.text):
@@ -125,7 +125,7 @@ def read_attribute(html: str, attribute: Attribute, split: Split) -> Iterator[At
 def read_sentences(run: Run, split: Split) -> Iterator[SentenceSegment]:
     """The sentences of a run with the tags in them; tags around whole sentences are not part of them."""
     pairs = _find_pairs(run.tokens)
-    spans = [span for span in split(run.text) if has_words(PLACEHOLDER.sub("", run.text[slice(*span)]))]
+    spans = [span for span in split(run.text) if is_translatable(PLACEHOLDER.sub("", run.text[slice(*span)]))]
     before = 0  # the end of the last sentence in the document
     for index, (start, end) in enumerate(spans):
         after = run.starts[spans[index + 1][0]] if index + 1 < len(spans) else math.inf

@@ -1,0 +1,78 @@
+"""Tags of HTML in the strings of programs, such as "Click <b>here</b>"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from dragoman.documents.formats.codes import Code, fold_codes
+from dragoman.documents.formats.items import Fixed, Item
+from dragoman.documents.html.tokens import BLOCKS, INVISIBLE, UNTOUCHED, VOID
+from dragoman.documents.pairs import CodeEdge, match_edges
+
+_TAG = re.compile(r"""<!--[^<>]*?-->|<(/?)([A-Za-z][\w.:-]*+|\d+)((?:[^<>"']|"[^"<>]*+"|'[^'<>]*+')*+)>""")
+_EXCLUDED = re.compile(r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*["']?[^"'>]*\bnotranslate\b""", re.IGNORECASE)
+_SINGLE = frozenset(("br", "hr", "img", "li", "p", "wbr"))
+"""Elements that need no closing tag; others without one are placeholders, such as <file>."""
+
+_BREAKS = (BLOCKS - VOID) | {"br", "hr"}
+
+ReadText = Callable[[str], Iterator[Item]]
+
+
+def markup_items(text: str, read_text: ReadText, encode: Callable[[str], str] = str) -> list[Item]:
+    """The items of a string: pairs of tags are groups, and other tags are kept.
+
+    A pair may have any name, because programs define other tags, such as `<0>` and `<link>`. A `<` of no tag, and
+    a tag such as `<file>` that is not closed, are text.
+
+    Args:
+        text: The string.
+        read_text: The items of a text between tags.
+        encode: What the file contains for a tag.
+    """
+    tags = list(_TAG.finditer(text))
+    edges = (CodeEdge(index, tag[2].lower(), not tag[1]) for index, tag in enumerate(tags) if _is_edge(tag))
+    closings = match_edges(edges)
+    paired = {*closings, *closings.values()}
+    items: list[Item | Code] = []
+    position = after = 0
+    for index, tag in enumerate(tags):
+        if index < after or (index not in paired and not _is_single(tag)):
+            continue
+        items += read_text(text[position : tag.start()])
+        if index in closings and _is_untouched(tag):
+            after = closings[index] + 1
+            raw = encode(text[tag.start() : tags[after - 1].end()])
+            items.append(Fixed((raw,), is_word=_name(tag) not in INVISIBLE))
+            position = tags[after - 1].end()
+            continue
+        items.append(_tag_item(tag, encode(tag[0]), index in paired))
+        position = tag.end()
+    return fold_codes([*items, *read_text(text[position:])])
+
+
+def _name(tag: re.Match[str]) -> str:
+    return (tag[2] or "").lower()
+
+
+def _is_edge(tag: re.Match[str]) -> bool:
+    return tag[2] is not None and not tag[3].endswith("/")
+
+
+def _is_single(tag: re.Match[str]) -> bool:
+    """Whether a tag is markup without another tag that closes it; also a comment."""
+    return not _is_edge(tag) or _name(tag) in _SINGLE
+
+
+def _is_untouched(tag: re.Match[str]) -> bool:
+    return _name(tag) in UNTOUCHED | INVISIBLE or bool(_EXCLUDED.search(tag[3]))
+
+
+def _tag_item(tag: re.Match[str], raw: str, is_paired: bool) -> Item | Code:
+    name = _name(tag)
+    if name in _BREAKS:
+        return Fixed((raw,), divides=True)
+    if is_paired:
+        return Code(raw, name, not tag[1])
+    return Fixed((raw,), is_word=bool(name) and name not in VOID)

@@ -1,0 +1,69 @@
+"""Translated documents state the language of their translation; unchanged ones keep theirs."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+from office_files import epub, odt, pptx
+from segment_translators import assemble, translate_upper
+
+from dragoman.documents.formats import open_document
+from dragoman.documents.formats.language_labels import set_language
+
+LABELED = {
+    "a.html": (
+        '<html lang="de-DE" xml:lang=de><p lang="fr">Ein Hund',
+        '<html lang="en" xml:lang=en><p lang="fr">EIN HUND',
+    ),
+    "a.arb": ('{"@@locale": "de_AT", "a": "Hund"}', '{"@@locale": "en", "a": "HUND"}'),
+    "a.vtt": (
+        "WEBVTT\nLanguage: de\n\n00:01.000 --> 00:02.000\nHund\n",
+        "WEBVTT\nLanguage: en\n\n00:01.000 --> 00:02.000\nHUND\n",
+    ),
+    "a.htm": ('<p>Text: &lt;html lang="de"> <b lang="de">x</b>', '<p>TEXT: &lt;HTML LANG="DE"&gt; <b lang="de">X</b>'),
+}
+"""Documents, and the same in upper case and in English."""
+
+
+@pytest.mark.parametrize("name", LABELED)
+def test_labels_state_the_target_language(name: str) -> None:
+    before, after = LABELED[name]
+    assert assemble(open_document(before.encode(), name, ("de", "en")), translate_upper).decode() == after
+    assert assemble(open_document(before.encode(), name, ("de", "en"))).decode() == before
+
+
+@pytest.mark.parametrize(("stated", "expected"), [("", "pt_BR"), ("de", "pt_BR"), ("fr", "fr"), ("pt", "pt")])
+def test_header_of_po_states_its_language_unless_it_is_another(stated: str, expected: str) -> None:
+    data = f'msgid ""\nmsgstr ""\n"Language: {stated}\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
+    document = open_document(f'{data}\nmsgid "Hund"\nmsgstr ""\n'.encode(), "a.po", ("de", "pt_BR"))
+    assert f'"Language: {expected}\\n"' in assemble(document, translate_upper).decode()
+
+
+def test_direction_of_a_page_is_that_of_its_language() -> None:
+    page = b"<html lang='de'>"
+    arabic = set_language("a.html", page, ("de", "ar"))
+    assert arabic == b"<html dir=\"rtl\" lang='ar'>"
+    assert set_language("a.html", arabic, ("ar", "de")) == b"<html dir=\"ltr\" lang='de'>"
+    assert set_language("a.html", b"<html>", ("de", "ar")) == b"<html>"
+
+
+def test_labels_in_archives() -> None:
+    for name, data in (("a.pptx", pptx()), ("a.epub", epub()), ("a.odt", odt())):
+        document = open_document(data, name, ("de", "en-GB"))
+        with zipfile.ZipFile(io.BytesIO(assemble(document, translate_upper))) as archive:
+            contents = "".join(
+                archive.read(member).decode() for member in archive.namelist() if member.endswith(("xml", "opf"))
+            )
+        for label in ('lang="de"', ">de<", '"de"'):
+            assert label not in contents, name
+
+
+def test_labels_of_word_and_odt() -> None:
+    words = b'<w:lang w:eastAsia="ja-JP" w:val="de-AT"/><w:lang w:val="fr-FR"/>'
+    assert set_language("word/styles.xml", words, ("de", "en")) == words.replace(b"de-AT", b"en")
+    style = b'<style:text-properties fo:language="de" fo:country="DE"/><style:text-properties fo:language="fr"/>'
+    for target, language, country in (("en-GB", b"en", b"GB"), ("hi", b"hi", b"none")):
+        expected = style.replace(b'"de"', b'"%s"' % language).replace(b'"DE"', b'"%s"' % country)
+        assert set_language("styles.xml", style, ("de", target)) == expected

@@ -1,0 +1,103 @@
+"""Strings of programs with tags of HTML in JSON, PO, tables, XLIFF and TMX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+from segment_translators import assemble, translate_shuffled, translate_upper
+
+from dragoman.documents.formats import open_document
+
+STRINGS = {
+    'Klicken Sie <b class="x">hier</b>, um zu sichern': 'KLICKEN SIE <b class="x">HIER</b>, UM ZU SICHERN',
+    "Siehe <0>Seite <icon/></0> und <link>mehr</link>": "SIEHE <0>SEITE <icon/></0> UND <link>MEHR</link>",
+    "Zeile eins<br>Zeile zwei": "ZEILE EINS<br>ZEILE ZWEI",
+    "<p>Ein Absatz</p><p>Noch einer</p>": "<p>EIN ABSATZ</p><p>NOCH EINER</p>",
+    "Taste <kbd>Strg</kbd> und <code>nimm a</code> da": "TASTE <kbd>Strg</kbd> UND <code>nimm a</code> DA",
+    "Hunde &amp; <i>Katzen</i> &lt;b&gt;": "HUNDE &amp; <i>KATZEN</i> &lt;B&gt;",
+    "Hunde & <i>Katzen</i>": "HUNDE & <i>KATZEN</i>",
+    "Fertig <!-- bleibt --> jetzt": "FERTIG <!-- bleibt --> JETZT",
+    '<a href="%s" translate="no">bleibt</a> neu <b>x <i>y</i></b>': (
+        '<a href="%s" translate="no">bleibt</a> NEU <b>X <i>Y</i></b>'
+    ),
+    "a < b und b > a": "A < B UND B > A",
+    "{n} <b>von</b> {m}": "{n} <b>VON</b> {m}",
+}
+"""Strings, and the same in upper case."""
+
+TAG = re.compile(r"<[\w/!][^<>]*>")
+
+
+def in_json(text: str, translate: Any) -> str:
+    data = json.dumps({"a": text}).encode()
+    return str(json.loads(assemble(open_document(data, "a.json", ("de", "en")), translate))["a"])
+
+
+def in_csv(text: str, translate: Any) -> str:
+    data = io.StringIO()
+    csv.writer(data).writerows([["id", "text"], ["1", text]])
+    document = open_document(data.getvalue().encode(), "a.csv", ("de", "en"), ["text"])
+    return list(csv.reader(io.StringIO(assemble(document, translate).decode())))[1][1]
+
+
+def in_po(text: str, translate: Any) -> str:
+    from translate.storage import pypo
+
+    library: Any = pypo
+    data = f'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid {json.dumps(text)}\nmsgstr ""\n'
+    store = library.pofile.parsestring(assemble(open_document(data.encode(), "a.po", ("de", "en")), translate))
+    return str(store.units[1].target)
+
+
+FORMATS = {"json": in_json, "csv": in_csv, "po": in_po}
+
+
+@pytest.mark.parametrize("text", STRINGS)
+@pytest.mark.parametrize("name", FORMATS)
+def test_tags_stay_around_their_words(name: str, text: str) -> None:
+    assert FORMATS[name](text, translate_upper) == STRINGS[text]
+    assert FORMATS[name](text, None) == text
+
+
+@pytest.mark.parametrize("text", STRINGS)
+@pytest.mark.parametrize("name", FORMATS)
+def test_shuffled_words_lose_no_tag(name: str, text: str) -> None:
+    assert sorted(TAG.findall(FORMATS[name](text, translate_shuffled))) == sorted(TAG.findall(text))
+
+
+def test_placeholders_that_look_like_tags_are_text() -> None:
+    document = open_document(b'["cp <quelle> <ziel>"]', "a.json", ("de", "en"))
+    assert [segment.text for segment in document.segments] == ["cp <quelle> <ziel>"]
+
+
+def test_forms_of_messages_may_contain_tags() -> None:
+    text = "{n, plural, one {<b>#</b> Datei} other {<b>#</b> Dateien}}"
+    assert in_json(text, translate_upper) == "{n, plural, one {<b>#</b> DATEI} other {<b>#</b> DATEIEN}}"
+
+
+def test_escapes_of_json_stay() -> None:
+    data = rb'["Klick \u003cb\u003ehier\u003c\/b\u003e\u00a0an \"jetzt\"\n"]'
+    assert assemble(open_document(data, "a.json", ("de", "en")), translate_upper) == (
+        rb'["KLICK \u003cb\u003eHIER\u003c\/b\u003e\u00a0AN \"JETZT\"\n"]'
+    )
+
+
+@pytest.mark.parametrize("source", ["Klick &lt;b>hier&lt;/b> &amp; da", "<![CDATA[Klick <b>hier</b> & da]]>"])
+def test_escaped_tags_in_translation_files(source: str) -> None:
+    from lxml import etree
+
+    xliff = (
+        '<xliff version="1.2"><file source-language="de" target-language="en"><body><trans-unit id="1">'
+        f"<source>{source}</source></trans-unit></body></file></xliff>"
+    )
+    tmx = f'<tmx version="1.4"><body><tu><tuv xml:lang="de"><seg>{source}</seg></tuv></tu></body></tmx>'
+    for name, data, path in (("a.xlf", xliff, ".//target"), ("a.tmx", tmx, ".//tuv[2]/seg")):
+        document = open_document(data.encode(), name, ("de", "en"))
+        found = etree.fromstring(assemble(document, translate_upper)).find(path)
+        assert found.text == "KLICK <b>HIER</b> & DA"
+        assert document.segments[0].text.startswith("Klick hier")
