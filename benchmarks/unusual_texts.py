@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from dragoman.corpus.corpus import read_corpus
-from dragoman.doctor.input.text_warnings import TextWarning, check_with
-from dragoman.doctor.input.training_text import TrainingText, describe_text
+from dragoman.doctor.input.text_warnings import TextChecker
+from dragoman.doctor.input.training_text import describe_text
 
 CORPORA = {
     "multi30k": "test_2016_flickr",
@@ -27,7 +27,7 @@ CORPORA = {
     "libreoffice-hi-en": "test",
 }
 """The test split by corpus."""
-OTHER_LANGUAGE = ("target-language", "script")
+OTHER_LANGUAGE = ("target-language", "script", "language")
 PAIRS = 10_000  # of the training text
 
 
@@ -37,9 +37,9 @@ def read_sides(name: str, source: str, target: str) -> tuple[list[str], list[str
     return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
-def share(trained: TrainingText, texts: Sequence[str], target: str, kinds: Sequence[str] = ()) -> float:
+def share(checker: TextChecker, texts: Sequence[str], kinds: Sequence[str] = ()) -> float:
     """The share of texts with a warning, or with one of these kinds."""
-    found: list[list[TextWarning]] = [check_with(trained, 1, text, target) for text in texts]
+    found = [checker.check(1, text) for text in texts]
     return sum(any(not kinds or each.kind in kinds for each in warnings) for warnings in found) / len(texts)
 
 
@@ -51,13 +51,14 @@ def main() -> None:
         for source, target in (languages, languages[::-1]):
             sources, targets = read_sides(f"{corpus}:train", source, target)
             step = max(1, len(sources) // PAIRS)
-            trained = describe_text(sources[::step], targets[::step])
+            trained = describe_text(sources[::step], targets[::step], (source, target))
+            checker = TextChecker(trained, (source, target))
             texts, others = read_sides(f"{corpus}:{split}", source, target)
             values = (
-                f"{share(trained, texts, target):.2%}",
-                f"{share(trained, others, target, OTHER_LANGUAGE):.0%}",
-                f"{share(trained, [text.upper() for text in texts], target, ['capitals']):.0%}",
-                f"{share(trained, list(map(' '.join, pairwise(texts))), target, ['several-sentences']):.0%}",
+                f"{share(checker, texts):.2%}",
+                f"{share(checker, others, OTHER_LANGUAGE):.0%}",
+                f"{share(checker, [text.upper() for text in texts], ['capitals']):.0%}",
+                f"{share(checker, list(map(' '.join, pairwise(texts))), ['several-sentences']):.0%}",
             )
             print(f"| {corpus}, {source} to {target} | {' | '.join(values)} |")
 

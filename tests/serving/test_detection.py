@@ -22,7 +22,7 @@ def model(source: str, target: str, **profiles: str) -> ServedModel:
     """A model whose bundle stores profiles, by default those of its languages."""
     sources, targets = TEXTS[source], TEXTS[target]
     size = min(len(sources), len(targets))
-    described = describe_text(sources[:size], targets[:size])
+    described = describe_text(sources[:size], targets[:size], (source, target))
     stored = profiles or {language: write_profile(count_ngrams(TEXTS[language])) for language in (source, target)}
     described = described.model_copy(update={"profiles": stored})
     bundle: Any = SimpleNamespace(table=lambda name, kind: described)

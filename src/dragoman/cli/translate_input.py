@@ -92,7 +92,7 @@ class TranslateInput:
             print(f"Type a text and press Enter to translate it {direction}; Ctrl-D ends.", file=sys.stderr)
         unit = "text" if self.texts else "line"
         reported = {"several-sentences", "long"} if divided else set[str]()  # kinds of warnings
-        checker = TextChecker(bundle)
+        checker = TextChecker.of(bundle)
         for number, text in self._numbered_texts():
             for warning in checker.check(number, text):
                 if warning.kind not in reported:

@@ -28,7 +28,6 @@ from dragoman.explanation.alignment_choice import choose_rows
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
-from dragoman.text.language_profile import count_ngrams, write_profile
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.averaging import average_weights
 from dragoman.training.state import load_weights
@@ -105,12 +104,8 @@ def describe_training_text(data: Dataset, recipe: Recipe) -> TrainingText:
     augmentation, languages = recipe.training.augmentation, (recipe.data.source_language, recipe.data.target_language)
     sample = _sample_pairs(data)
     sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
-    described = describe_text(sources, targets)
+    described = describe_text(sources, targets, languages)
     seen = {
-        "profiles": {
-            language: write_profile(count_ngrams(sentences))
-            for language, sentences in zip(languages, (sources, targets), strict=True)
-        },
         "capitals": described.capitals + augmentation.upper_case,
         "single_words": described.single_words + augmentation.single_words * bool(data.dictionary),
     }

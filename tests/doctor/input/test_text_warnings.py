@@ -16,7 +16,7 @@ from dragoman.doctor.input.source_language import MIN_WORDS
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
 from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.errors import UserError
-from dragoman.text.language_profile import count_ngrams, words_of, write_profile
+from dragoman.text.language_profile import words_of
 from dragoman.training.finish import describe_training_text
 from dragoman.translator import Translator
 
@@ -84,8 +84,7 @@ def test_ordinary_sentences_have_nearly_no_warnings(
     trained, tested = (read_pairs_of(name, source, target, data_directory) for name in names)
     data = translator.bundle.recipe.data.model_copy(update={"source_language": source, "target_language": target})
     recipe = translator.bundle.recipe.model_copy(update={"data": data})
-    profiles = {code: write_profile(count_ngrams(side)) for code, side in zip((source, target), trained, strict=True)}
-    described = describe_text(*trained).model_copy(update={"profiles": profiles})
+    described = describe_text(*trained, (source, target))
     bundle = replace(translator.bundle, recipe=recipe, training_text=described.model_dump())
     unusual = {warning.number for warning in check_texts(bundle, tested[0])}
     assert len(unusual) <= MAX_ORDINARY * len(tested[0])
@@ -96,7 +95,7 @@ def test_ordinary_sentences_have_nearly_no_warnings(
 
 def test_a_form_that_the_training_text_has_is_not_reported(translator: Translator) -> None:
     sources = ["EIN HUND LÄUFT ÜBER DIE WIESE.", "Hund", "Ein Hund läuft. Eine Frau liest ein Buch.", "Бегает собака."]
-    described = describe_text(sources * 10, ["a dog"] * 40)
+    described = describe_text(sources * 10, ["a dog"] * 40, ("de", "en"))
     bundle = replace(translator.bundle, training_text=described.model_dump())
     assert check_texts(bundle, sources) == []
 

@@ -9,7 +9,7 @@ from dragoman.doctor.output.sentence_checks import check_sentence
 
 SOURCES = ["Der Hund läuft über die grüne Wiese.", "Die Frau liest ein Buch.", "Der Mann und das Kind schlafen."] * 9
 TARGETS = ["The dog runs across the green meadow.", "The woman reads a book.", "The man and the child sleep."] * 9
-TRAINED = describe_text(SOURCES, TARGETS)
+TRAINED = describe_text(SOURCES, TARGETS, ("de", "en"))
 
 
 @pytest.mark.parametrize(

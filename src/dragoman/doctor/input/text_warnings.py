@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dragoman.bundle import Bundle
+from dragoman.corpus.pair import Languages
 from dragoman.doctor.input.source_language import SourceLanguage
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
 from dragoman.doctor.input.training_text import TrainingText
@@ -32,17 +33,26 @@ class TextWarning:
 class TextChecker:
     """Compares texts with the training text of a translator.
 
-    Imported bundles and those of older versions do not describe their training text, so there are no warnings.
-
-    Raises:
-        UserError: The bundle is damaged.
+    Args:
+        trained: The description of the training text; without it, there are no warnings.
+        languages: Its languages.
+        lowercase: Whether the translator converts texts to lower case.
     """
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, trained: TrainingText | None, languages: Languages, lowercase: bool = False) -> None:
+        self._trained, self._lowercase = trained, lowercase
+        self._language = trained and SourceLanguage(trained, *languages)
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> TextChecker:
+        """The checker for a bundle; imported ones and those of older versions do not describe their training text.
+
+        Raises:
+            UserError: The bundle is damaged.
+        """
         data = bundle.recipe.data
-        self._trained = trained = bundle.table("training_text", TrainingText)
-        self._language = trained and SourceLanguage(trained, data.source_language, data.target_language)
-        self._lowercase = bundle.recipe.text.lowercase
+        languages = data.source_language, data.target_language
+        return cls(bundle.table("training_text", TrainingText), languages, bundle.recipe.text.lowercase)
 
     def check(self, number: int, text: str) -> list[TextWarning]:
         """What is unusual about a text. A text in another language has no other warning."""
@@ -59,7 +69,7 @@ def check_texts(bundle: Bundle, texts: Iterable[str]) -> list[TextWarning]:
 
     >>> dragoman.doctor.check_texts(translator.bundle, ["EIN HUND LÄUFT."])
     """
-    checker = TextChecker(bundle)
+    checker = TextChecker.of(bundle)
     return [warning for number, text in enumerate(texts, start=1) for warning in checker.check(number, text)]
 
 

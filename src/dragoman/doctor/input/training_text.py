@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from pydantic import BaseModel, ConfigDict, FiniteFloat
 
+from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.length_model import robust_fit
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
-from dragoman.text.language_profile import words_of
+from dragoman.text.language_profile import count_ngrams, words_of, write_profile
 
 FREQUENT_WORDS = 100  # of each language
 MIN_WORD_COUNT = 5  # rarer words are no evidence of a language
@@ -48,8 +49,8 @@ class TrainingText(BaseModel):
     """Standard deviation of `log_length_ratio`."""
 
 
-def describe_text(sources: Sequence[str], targets: Sequence[str]) -> TrainingText:
-    """Describe sources and their translations; there must be at least one."""
+def describe_text(sources: Sequence[str], targets: Sequence[str], languages: Languages) -> TrainingText:
+    """Describe sources and their translations in two languages; there must be at least one."""
     lengths = sorted(map(len, sources))
     ratio, deviation = robust_fit(np.array(list(map(log_length_ratio, sources, targets))))
 
@@ -64,6 +65,10 @@ def describe_text(sources: Sequence[str], targets: Sequence[str]) -> TrainingTex
         single_words=share(is_single_word),
         several_sentences=share(has_several_sentences),
         evidence=_word_evidence(sources, targets),
+        profiles={
+            language: write_profile(count_ngrams(texts))
+            for language, texts in zip(languages, (sources, targets), strict=True)
+        },
         length_ratio=round(ratio, 6),
         length_deviation=round(deviation, 6),
     )
