@@ -76,9 +76,9 @@ def choose_settings(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     return [
         *choose_text(facts),
         *choose_model(facts, size),
-        *_choose_dropout(facts, budget),
-        *_choose_training(facts, size, budget),
-        *_choose_augmentation(facts, budget),
+        *choose_dropout(facts, budget),
+        *choose_training(facts, size, budget),
+        *choose_augmentation(facts, budget),
         *_choose_decoding(),
     ]
 
@@ -133,7 +133,7 @@ def choose_model(facts: TextFacts, size: ModelSize) -> Iterator[ChosenSetting]:
     yield ChosenSetting("model", "max_length", 512, "Maximum length of a sentence in tokens.")
 
 
-def _choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+def choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
     """The less text, and the more often it is read, the more a model has to be kept from learning it by heart."""
     epochs = budget.epochs(facts)
     if facts.pairs >= 100_000:
@@ -147,7 +147,8 @@ def _choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenS
     yield ChosenSetting("model", "dropout", probability, f"Dropout probability: {reason}")
 
 
-def _choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+    """Settings of the training, for weights that are random at its start."""
     large = size == LARGE_MODEL
     if budget.minutes is None:
         yield ChosenSetting("training", "epochs", budget.epochs(facts), "Passes over the text: more for less text.")
@@ -188,7 +189,7 @@ def _choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -
     )
 
 
-def _choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+def choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
     """The shares in the training configuration of Firefox Translations, and some single words.
 
     Short trainings get smaller shares: with five epochs of Multi30k, the whole ones cost 1.8 BLEU on clean text.

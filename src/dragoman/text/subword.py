@@ -64,6 +64,10 @@ class SubwordTokenizer:
         cleaned = [replace_surrogates(text) for text in texts]
         return [encoding.ids for encoding in self._backend.encode_batch_fast(cleaned, add_special_tokens=False)]
 
+    def split_token(self, token: str) -> list[int]:
+        """The ids of the subwords of a token of another vocabulary; U+2581 at its start begins a word."""
+        return [piece.id for piece in self._backend.model.tokenize(self._backend.normalizer.normalize_str(token))]
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids on one line, without pad, bos, eos and reserved tokens.
 
