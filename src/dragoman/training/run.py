@@ -41,6 +41,7 @@ from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.report import render_report
 from dragoman.training.report.verdict import judge_run, judge_text
 from dragoman.training.start import open_start, record_start
+from dragoman.training.start_comparison import StartScores, read_old_text
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
 from dragoman.training.trainer import Trainer
@@ -78,6 +79,7 @@ class _Run:
         self.ranks, self.line = ranks, line
         self.cleaned: CleanedText | None = None
         self.start: Bundle | None = None
+        self.start_scores: StartScores | None = None
 
     def train(self, resume: Resume) -> bool:
         """Prepare the data, train, and finish; see `train`."""
@@ -99,6 +101,9 @@ class _Run:
                     cleaned = self._clean()
                     data = prepare(cleaned, self.data_directory, tokenizers, self.line.log, self.line.update)
                     tests = read_tests(self.recipe, self.data_directory) if self.ranks.first else {}
+                    if self.start and self.ranks.first:
+                        scores = read_old_text(self.start, self.recipe, self.data_directory, self.line.log)
+                        self.start_scores = scores
                 if self.ranks.first:
                     start_directory(self.recipe, self.output, data, resume)
                     record_start(self.recipe, self.output)
@@ -151,7 +156,7 @@ class _Run:
         try:
             with trainer.stop.interruptible():
                 if model:
-                    finish(trainer, model, tests)
+                    finish(trainer, model, tests, self.start_scores)
         except StopRequested:
             return False
         return True
