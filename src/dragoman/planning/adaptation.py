@@ -19,6 +19,7 @@ from dragoman.settings import Recipe, Settings
 
 SLOWER = 0.5  # learning rate, as a share of that of a training from random weights
 MAX_WARMUP = 100  # steps
+EPOCHS_SHARE = 0.5  # of the epochs of a training from random weights
 
 
 @dataclass(frozen=True)

@@ -46,16 +46,18 @@ class PlannedBudget:
     Attributes:
         minutes: The time that was given; None if there is no limit.
         tokens_per_second: Target tokens that this machine processes in a second.
+        share: Epochs without a limit, as a share of those that random weights need.
     """
 
     minutes: float | None
     tokens_per_second: float
+    share: float = 1.0
 
     def epochs(self, facts: TextFacts) -> float:
         """Passes over the text: those that fit into the time, or more for less text."""
         if self.minutes is not None:
             return 60 * self.minutes * self.tokens_per_second / facts.target_tokens
-        return float(round(min(max(20 * (30_000 / facts.pairs) ** 0.3, 4), 60)))
+        return float(round(self.share * min(max(20 * (30_000 / facts.pairs) ** 0.3, 4), 60)))
 
     def expected_minutes(self, facts: TextFacts) -> float:
         """How long the training takes."""

@@ -11,7 +11,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import UserError, counted
 from dragoman.model.transformer import parameter_counts
-from dragoman.planning.adaptation import StartingPoint, choose_adaptation
+from dragoman.planning.adaptation import EPOCHS_SHARE, StartingPoint, choose_adaptation
 from dragoman.planning.choose import (
     LARGE_MODEL,
     MANY_PAIRS,
@@ -201,7 +201,7 @@ def plan_with(
     if start is None:
         settings = choose_settings(facts, *choose_size(facts, minutes, operations))
     else:
-        budget = PlannedBudget(minutes, tokens_per_second(start.parameters, operations))
+        budget = PlannedBudget(minutes, tokens_per_second(start.parameters, operations), EPOCHS_SHARE)
         settings = choose_adaptation(facts, start, budget)
         name, longest = f"{name}{ADAPTED}", min(MAX_TOKENS, start.recipe.model.max_length - 1)
     text = recipe_text(name, _choose_data(texts, facts, cleaned, longest), settings)
