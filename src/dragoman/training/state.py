@@ -19,7 +19,14 @@ from dragoman.settings import Recipe, Training
 from dragoman.system.device import compute_dtype
 from dragoman.text.registry import tokenizers_digest
 from dragoman.training.batch_loss import BatchLoss
-from dragoman.training.distributed import SINGLE_PROCESS, Ranks, collect, distribute_like, wrap_distributed
+from dragoman.training.distributed import (
+    SINGLE_PROCESS,
+    Ranks,
+    collect,
+    distribute_like,
+    local_tensor,
+    wrap_distributed,
+)
 from dragoman.training.progress import Progress
 from dragoman.training.start_weights import copy_start_weights
 
@@ -33,7 +40,7 @@ class TrainingState:
     optimizer: torch.optim.Optimizer
     scaler: torch.amp.GradScaler  # disabled unless gradients are float16
     moving_average: Transformer | None = None
-    start: list[Tensor] = field(default_factory=list)  # the initial weights, with `training.pull_to_start`
+    start: list[Tensor] = field(default_factory=list)  # this process's initial weights, with training.pull_to_start
     progress: Progress = field(default_factory=Progress)
 
     @property
@@ -78,7 +85,7 @@ def build_state(
         optimizer=build_optimizer(model, settings),
         scaler=torch.amp.GradScaler(device.type, enabled=float16),
         moving_average=None if settings.ema_decay is None else deepcopy(model),
-        start=[each.detach().clone() for each in model.parameters()] if settings.pull_to_start else [],
+        start=[local_tensor(each.detach()).clone() for each in model.parameters()] if settings.pull_to_start else [],
         progress=Progress(tokenizers=tokenizers_digest(data.source, data.target)),
     )
 
@@ -132,7 +139,7 @@ def update_moving_average(average: Transformer, model: Transformer, decay: float
 def pull_to_start(state: TrainingState, share: float) -> None:
     """Move the weights by a share of the way towards those that the training started from."""
     for parameter, start in zip(state.model.parameters(), state.start, strict=True):
-        parameter.lerp_(start, min(1.0, share))
+        local_tensor(parameter).lerp_(start, min(1.0, share))
 
 
 def unsharded_model(state: TrainingState, recipe: Recipe, data: Dataset, ranks: Ranks) -> Transformer | None:
