@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,11 +180,33 @@ def test_scores_before_and_after_are_logged_and_shown(adapting: Adapting, corpus
     lines = [line for line in read_metrics(run / "metrics.jsonl") if line["kind"] == "comparison"]
     old_test, new_test = (f"{corpus}/{name}.{{lang}}" for name in ("test", "validation"))
     assert {line["name"]: line["old_text"] for line in lines} == {new_test: False, "validation": False, old_test: True}
-    texts = [(corpus / f"test.{language}").read_text("utf-8").splitlines() for language in ("de", "en")]
+    sources, references = ((corpus / f"test.{code}").read_text("utf-8").splitlines() for code in ("de", "en"))
     for key, path in (("before", adapting.base), ("after", run)):
-        report, _ = evaluate(dragoman.load(path), *texts)
+        report, _ = evaluate(dragoman.load(path), sources, references)
         logged = next(line for line in lines if line["old_text"])[key]
         assert (logged["bleu"], logged["chrf"]) == pytest.approx((report.bleu, report.chrf), abs=0.3)
     page = (run / "report.html").read_text("utf-8")
     assert "Before and after" in page
     assert f"{old_test} (old text)" in page
+
+
+def test_another_language_needs_another_vocabulary(adapting: Adapting, tmp_path: Path) -> None:
+    """Text of the bundle in other languages is not scored."""
+    bundle = Bundle.load(adapting.base)
+    data = bundle.recipe.data.model_copy(update={"source_language": "nl"})
+    replace(bundle, recipe=bundle.recipe.model_copy(update={"data": data})).save(adapting.base)
+    with pytest.raises(UserError, match="translates nl-en, not de-en"):
+        train(adapting.recipe(), tmp_path / "run")
+    assert train(adapting.recipe("training.new_vocabulary=true", "text.vocabulary_size=350"), tmp_path / "run")
+    assert len(dragoman.load(tmp_path / "run").bundle.source.vocabulary) == 350
+    assert not [line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if line["kind"] == "comparison"]
+
+
+def test_old_text_that_is_gone_is_announced(
+    adapting: Adapting, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = Bundle.load(adapting.base)
+    data = bundle.recipe.data.model_copy(update={"test": ("gone.tsv",)})
+    replace(bundle, recipe=bundle.recipe.model_copy(update={"data": data})).save(adapting.base)
+    assert train(adapting.recipe("training.steps=1", "training.validations=1"), tmp_path / "run")
+    assert "old text is not scored: gone.tsv" in capsys.readouterr().err

@@ -42,7 +42,7 @@ def bundle_of(pair: tuple[Tokenizer, Tokenizer], **model: Any) -> Bundle:
     built = build_model(recipe.model, *sizes, source_pad=1, seed=5)
     with torch.no_grad():
         for parameter in built.parameters():
-            parameter += 0.1  # biases and gains have other values than in a new model
+            parameter.add_(0.1)  # biases and gains have other values than in a new model
     return Bundle(recipe, built, *pair)
 
 

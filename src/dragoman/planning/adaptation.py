@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from dragoman.bundle import Bundle
+from dragoman.model.transformer import parameter_counts
 from dragoman.planning.choose import (
     LARGE_MODEL,
     SMALL_MODEL,
@@ -16,6 +18,7 @@ from dragoman.planning.choose import (
 )
 from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Recipe, Settings
+from dragoman.text.tokenizer import Tokenizer
 
 SLOWER = 0.5  # learning rate, as a share of that of a training from random weights
 MAX_WARMUP = 100  # steps
@@ -35,6 +38,12 @@ class StartingPoint:
     path: str
     recipe: Recipe
     parameters: int
+
+
+def load_start(path: str) -> tuple[StartingPoint, Tokenizer]:
+    """A bundle to start from, and its target tokenizer; raises UserError if it is missing or damaged."""
+    bundle = Bundle.load(path)
+    return StartingPoint(path, bundle.recipe, parameter_counts(bundle.model)["total"]), bundle.target
 
 
 def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBudget) -> list[ChosenSetting]:

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import UserError, counted
-from dragoman.model.transformer import parameter_counts
-from dragoman.planning.adaptation import EPOCHS_SHARE, StartingPoint, choose_adaptation
+from dragoman.planning.adaptation import EPOCHS_SHARE, StartingPoint, choose_adaptation, load_start
 from dragoman.planning.choose import (
     LARGE_MODEL,
     MANY_PAIRS,
@@ -161,7 +159,7 @@ def plan_recipe(
         UserError: A corpus is missing or damaged, or the training text is too short, or most of it has problems; or the
             bundle is missing, damaged or of other languages.
     """
-    bundle = Bundle.load(start_from) if start_from is not None else None
+    start, tokenizer = (None, None) if start_from is None else load_start(start_from)
     data, cleaned = clean_data(texts.data(), data_directory, log)
     facts, sample = collect_facts([corpus for corpus, _ in data.weighted], texts.languages, data_directory)
     if facts.pairs == 1 and not texts.validation:
@@ -169,13 +167,13 @@ def plan_recipe(
             "the training text has one pair, and training needs another one to validate on; add text, or name "
             "validation text with --validation"
         )
-    if bundle is None or start_from is None:
+    if tokenizer is None:
         facts = measure_subwords(facts, sample, texts.languages)
-        return plan_with(texts, facts, minutes, operations_per_second(), cleaned)
-    facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
-    start = StartingPoint(start_from, bundle.recipe, parameter_counts(bundle.model)["total"])
+    else:
+        facts = facts_with(facts, tokenizer, [pair.target for pair in sample])
     made = plan_with(texts, facts, minutes, operations_per_second(), cleaned, start)
-    check_start_fits(made.recipe(), bundle, start_from)
+    if start is not None:
+        check_start_fits(made.recipe(), start.recipe, start.path)
     return made
 
 

@@ -40,7 +40,7 @@ from dragoman.training.metrics_file import MetricsFile, read_metrics
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.report import render_report
 from dragoman.training.report.verdict import judge_run, judge_text
-from dragoman.training.start import open_start, record_start
+from dragoman.training.start import open_start, record_start, same_languages
 from dragoman.training.start_comparison import StartScores, read_old_text
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
@@ -101,7 +101,7 @@ class _Run:
                     cleaned = self._clean()
                     data = prepare(cleaned, self.data_directory, tokenizers, self.line.log, self.line.update)
                     tests = read_tests(self.recipe, self.data_directory) if self.ranks.first else {}
-                    if self.start and self.ranks.first:
+                    if self.start and self.ranks.first and same_languages(self.recipe, self.start.recipe):
                         scores = read_old_text(self.start, self.recipe, self.data_directory, self.line.log)
                         self.start_scores = scores
                 if self.ranks.first:
@@ -209,6 +209,7 @@ class _Run:
             ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
             ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out by the filters)"),
             *([("Cleaning", str(self.cleaned))] if self.cleaned else []),
+            *([("Initial weights", start_from)] if (start_from := self.recipe.training.start_from) else []),
             ("Training", f"{steps} in {format_seconds(progress.seconds)}, validation included"),
             ("End of training", trainer.budget.reason_to_end(progress)),
             ("Machine", f"{trainer.state.device}, {torch.get_num_threads()} threads, {platform.machine()}"),

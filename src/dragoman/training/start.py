@@ -48,7 +48,7 @@ def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
             raise UserError(f"training.start_from: {error}") from error
         log(f"training.start_from: {error}; continuing from the checkpoint, which does not need it")
         return None
-    check_start_fits(recipe, bundle, path)
+    check_start_fits(recipe, bundle.recipe, path)
     return bundle
 
 
@@ -59,18 +59,18 @@ def record_start(recipe: Recipe, run: Path) -> None:
         write_json(path, {"sha256": bundle_digest(recipe.training.start_from)})
 
 
-def check_start_fits(recipe: Recipe, bundle: Bundle, path: str) -> None:
+def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:
     """Check that a training can start from a bundle.
 
     Args:
         recipe: The recipe of the training.
-        bundle: The bundle.
-        path: Its place.
+        of_bundle: The recipe of the bundle.
+        path: The place of the bundle.
 
     Raises:
         UserError: The bundle has other settings, or translates other languages.
     """
-    if differences := list(_differences(recipe, bundle.recipe)):
+    if differences := list(_differences(recipe, of_bundle)):
         raise UserError(
             "\n  ".join(
                 [
@@ -81,13 +81,18 @@ def check_start_fits(recipe: Recipe, bundle: Bundle, path: str) -> None:
                 ]
             )
         )
-    languages, others = _languages(recipe), _languages(bundle.recipe)
-    same = all(one == other or UNKNOWN_LANGUAGE in (one, other) for one, other in zip(languages, others, strict=True))
-    if not same and not recipe.training.new_vocabulary:
+    if not same_languages(recipe, of_bundle) and not recipe.training.new_vocabulary:
+        ours, theirs = ("-".join(_languages(each)) for each in (recipe, of_bundle))
         raise UserError(
-            f"training.start_from: {path} translates {'-'.join(others)}, not {'-'.join(languages)}, and its vocabulary "
-            "suits no other languages; training.new_vocabulary = true learns another one"
+            f"training.start_from: {path} translates {theirs}, not {ours}, and its vocabulary suits no other "
+            "languages; training.new_vocabulary = true learns another one"
         )
+
+
+def same_languages(recipe: Recipe, other: Recipe) -> bool:
+    """Whether two recipes have the same languages, apart from regions, as far as they are known."""
+    pairs = zip(_languages(recipe), _languages(other), strict=True)
+    return all(one == another or UNKNOWN_LANGUAGE in (one, another) for one, another in pairs)
 
 
 def _languages(recipe: Recipe) -> list[str]:
