@@ -83,7 +83,7 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
 
 
 def _divide(cleaned: CleanedText, data: Data, cache: BuildCache) -> Iterator[WeightedCorpus]:
-    """The corpora of a cleaned copy, each in files of its own, with their weights."""
+    """The corpora of a cleaned copy, divided into files, with their weights."""
     references = [corpus for corpus, _ in data.weighted]
     if repeated := [one for one, number in Counter(map(file_name, references)).items() if number > 1]:
         raise UserError(f"data.train: {repeated[0]} is listed twice; list it once, with a higher weight")
