@@ -46,10 +46,12 @@ def read_old_text(bundle: Bundle, recipe: Recipe, data_directory: Path | None, l
         log: Receives a message if nothing can be read.
     """
     data, texts, problems = bundle.recipe.data, dict[str, list[Pair]](), list[str]()
+    tests = set(map(file_name, recipe.data.test))
     for reference in data.test or data.validation:
         try:
-            if reference not in recipe.data.test and (pairs := read_pairs([reference], data, data_directory)):
-                texts[file_name(reference)] = pairs
+            name = file_name(reference)
+            if name not in tests and (pairs := read_pairs([reference], data, data_directory)):
+                texts[name] = pairs
         except UserError as error:
             problems.append(str(error))
     if problems or not (data.test or data.validation):
