@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from dragoman.planning.plan import PlannedRecipe, Texts, plan_with
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.recipe import build_recipe
-from dragoman.settings import CorpusFile, FilePair, Recipe, Settings
+from dragoman.settings import CorpusFile, FilePair, Recipe, Settings, WeightedCorpus
 from dragoman.settings.recipe_errors import Location, describe_schema, section_at
 from dragoman.settings.serving import Serving
 
@@ -53,13 +53,16 @@ TABLES = """\
 ## Tables of corpora
 
 An entry of `data.train`, `data.validation` or `data.test` may be a table in braces instead of a string: [two
-files](own-data.md#formats), or one file with facts that the file does not contain.
+files](own-data.md#formats), or one file with facts that the file does not contain. An entry of `data.train` may also be
+a corpus with a [weight](adaptation.md#forget-less).
 """
 
 
 def render() -> str:
     """The whole page."""
-    tables = (line for table in (FilePair, CorpusFile) for line in (f"{table.__doc__}\n", *_table(table)))
+    tables = (
+        line for table in (FilePair, CorpusFile, WeightedCorpus) for line in (f"{table.__doc__}\n", *_table(table))
+    )
     return "\n".join([PREFACE, *_section(Recipe, ()), TABLES, *tables])
 
 

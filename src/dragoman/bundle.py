@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from contextlib import suppress
@@ -156,6 +157,16 @@ def find_bundle(path: str | Path) -> Path:
         if os.path.isfile(directory / "bundle.json"):  # the method of Path raises OSError for names that are too long
             return directory
     raise explain_no_bundle(path)
+
+
+def bundle_digest(path: str | Path) -> str:
+    """SHA-256 of the weights and the tokenizers of a bundle, or of the bundle of a run directory.
+
+    Raises:
+        UserError: There is no bundle, or its bundle.json is damaged.
+    """
+    about = _read_about(find_bundle(path))
+    return hashlib.sha256(json.dumps(about["sha256"], sort_keys=True).encode()).hexdigest()
 
 
 def _read_about(directory: Path) -> dict[str, Any]:

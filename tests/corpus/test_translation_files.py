@@ -64,7 +64,7 @@ def test_inline_tags_are_dropped_and_their_text_kept(segment: str, text: str, me
 def test_languages_are_found_with_and_without_regions(tags: list[str], chosen: tuple[int, int], memory: Path) -> None:
     for attribute in ("xml:lang", "lang"):
         write_units(memory, {tag: f"text {number}" for number, tag in enumerate(tags)}, attribute=attribute)
-        assert read(memory) == [Pair(*(f"text {number}" for number in chosen))]
+        assert read(memory) == [Pair(f"text {chosen[0]}", f"text {chosen[1]}")]
 
 
 def test_a_region_that_was_chosen_is_not_replaced_by_another(memory: Path) -> None:

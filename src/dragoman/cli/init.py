@@ -19,7 +19,7 @@ from dragoman.cli.text_files import (
     TestOption,
     ValidationOption,
 )
-from dragoman.cli.training_texts import KeepAllOption, MinutesOption, TrainingTexts
+from dragoman.cli.training_texts import KeepAllOption, MinutesOption, StartFromOption, TrainingTexts
 from dragoman.errors import UserError
 
 FILES_HELP = "Two line-aligned files, source first, or files in other formats, such as memory.tmx."
@@ -32,6 +32,7 @@ def init(
     validation: ValidationOption = None,
     test: TestOption = None,
     keep_all: KeepAllOption = False,
+    start_from: StartFromOption = None,
     languages: LanguagesOption = None,
     encoding: EncodingOption = None,
     delimiter: DelimiterOption = None,
@@ -53,7 +54,8 @@ def init(
     if output.exists():
         raise UserError(f"{output}: already exists; choose another --output")
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
-    made = TrainingTexts(files, validation or (), test or (), described, minutes, data_dir, keep_all).plan()
+    texts = TrainingTexts(files, validation or (), test or (), described, minutes, data_dir, keep_all, start_from)
+    made = texts.plan()
     write_text(output, made.text)
     for line in (made.cleaned, *made.cleaned.warnings) if made.cleaned else ():
         print(line)

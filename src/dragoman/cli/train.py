@@ -22,7 +22,7 @@ from dragoman.cli.text_files import (
     TextFilesCommand,
     ValidationOption,
 )
-from dragoman.cli.training_texts import KeepAllOption, MinutesOption, TrainingTexts
+from dragoman.cli.training_texts import KeepAllOption, MinutesOption, StartFromOption, TrainingTexts
 from dragoman.errors import UserError
 from dragoman.system.run_paths import RUNS
 
@@ -87,6 +87,7 @@ def train(
     validation: ValidationOption = None,
     test: TestOption = None,
     keep_all: KeepAllOption = False,
+    start_from: StartFromOption = None,
     languages: LanguagesOption = None,
     encoding: EncodingOption = None,
     delimiter: DelimiterOption = None,
@@ -118,7 +119,7 @@ def train(
     keep_freed_memory()
     avoid_cudnn_attention()
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
-    files = TrainingTexts(recipe, validation or (), test or (), described, minutes, data_dir, keep_all)
+    files = TrainingTexts(recipe, validation or (), test or (), described, minutes, data_dir, keep_all, start_from)
     loaded = _find_recipe(files, overrides or [], output, resume)
     run = output or RUNS / loaded.name
     if not train(loaded, run, resume="auto" if resume == "auto" else resume is not None, data_directory=data_dir):
@@ -169,8 +170,9 @@ def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) ->
         "--test": (tuple(texts.test), recipe.data.test),
         "--keep-all": (texts.clean, recipe.data.clean),
         "--minutes": (files.minutes, recipe.training.minutes),
+        "--start-from": (files.start_from, recipe.training.start_from),
     }
-    optional = {"--validation", "--test", "--minutes"}  # need not be repeated
+    optional = {"--validation", "--test", "--minutes", "--start-from"}  # need not be repeated
     if changed := [name for name, (new, old) in given.items() if new != old and (new or name not in optional)]:
         raise UserError(
             f"{run}: was started with another {' and '.join(changed)}, which cannot change; choose another --output to "

@@ -29,6 +29,15 @@ KeepAllOption = Annotated[
     ),
 ]
 
+StartFromOption = Annotated[
+    str | None,
+    typer.Option(
+        "--start-from",
+        metavar="BUNDLE",
+        help="Start with the weights and the vocabulary of a bundle or run, instead of random weights.",
+    ),
+]
+
 
 def print_to_stderr(text: str) -> None:
     """Print a message that is not the result of a command."""
@@ -46,18 +55,23 @@ class TrainingTexts:
     minutes: float | None
     data_directory: Path | None
     keep_all: bool = False
+    start_from: str | None = None
 
     def given(self) -> list[str]:
         """The names of options that describe files of text, of those that were given."""
         values = {
             **{"minutes": self.minutes, "validation": self.validation, "test": self.test, "keep-all": self.keep_all},
+            "start-from": self.start_from,
             **vars(self.files),
         }
         return [name for name, value in values.items() if value not in (None, (), False)]
 
     def name(self) -> str:
-        """The name of the recipe: the languages."""
-        return "-".join(find_references(self.train, self.files)[1])
+        """The name of the recipe: the languages, and whether it starts from a bundle."""
+        from dragoman.planning.plan import ADAPTED
+
+        languages = "-".join(find_references(self.train, self.files)[1])
+        return languages if self.start_from is None else f"{languages}{ADAPTED}"
 
     def texts(self) -> Texts:
         """The text as it is planned for."""
@@ -72,4 +86,4 @@ class TrainingTexts:
         """The recipe for these files."""
         from dragoman.planning.plan import plan_recipe
 
-        return plan_recipe(self.texts(), self.minutes, self.data_directory, print_to_stderr)
+        return plan_recipe(self.texts(), self.minutes, self.data_directory, print_to_stderr, self.start_from)

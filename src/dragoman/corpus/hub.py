@@ -73,4 +73,5 @@ def _to_pair(translation: dict[str, Any], place: str, languages: Languages) -> P
         if len(text) > MAX_LINE_CHARACTERS:
             raise UserError(f"{place}: longer than {MAX_LINE_CHARACTERS:,} characters")
         texts.append(replace_forbidden(text))
-    return Pair(*texts)
+    source, target = texts
+    return Pair(source, target)

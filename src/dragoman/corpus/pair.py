@@ -16,6 +16,8 @@ class Pair:
 
     source: str
     target: str
+    weight: float = 1.0
+    """How often it is seen in an epoch of training."""
 
     @property
     def complete(self) -> bool:

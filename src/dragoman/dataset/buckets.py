@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 Indices = NDArray[np.int64]
 Integers = NDArray[np.integer[Any]]
 
+WEIGHTS_STREAM = 2  # distinguishes these random numbers from those of the order of an epoch, and of augmentation
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -64,6 +66,23 @@ def plan_epoch(
     plan = split_into_batches(source_lengths, target_lengths, order, batch_tokens, batch_sentences)
     shuffled = generator.permutation(len(plan))
     return Plan(order, plan.firsts[shuffled], plan.ends[shuffled])
+
+
+def draw_pairs(weights: NDArray[np.float32], seed: int, epoch: int) -> Indices:
+    """Indices of the pairs of an epoch, in ascending order: each as often as its weight says, on average.
+
+    A pair of weight 2 occurs twice in each epoch; one of weight 0.25 in one of each four epochs, which depends on the
+    seed.
+
+    Args:
+        weights: How often each pair is seen in an epoch, (pairs,).
+        seed: Seed of the run.
+        epoch: Number of the epoch, from 0.
+    """
+    generator = np.random.Generator(np.random.PCG64([seed, 0, WEIGHTS_STREAM]))
+    start = generator.integers(2**32, size=len(weights), dtype=np.uint32) / 2**32  # exact sums for integer weights
+    before, after = (np.floor(weights.astype(np.float64) * count + start) for count in (epoch, epoch + 1))
+    return np.repeat(np.arange(len(weights)), (after - before).astype(np.int64))
 
 
 def split_into_batches(

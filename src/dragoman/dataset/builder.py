@@ -165,5 +165,7 @@ class DatasetBuilder:
 def _shards(pairs: Iterable[Pair], directory: Path) -> Iterator[Shard]:
     remaining, number = iter(pairs), 0
     while chunk := list(islice(remaining, SHARD_PAIRS)):
-        yield Shard(directory / f"{number:06}.npz", [pair.source for pair in chunk], [pair.target for pair in chunk])
+        sources, targets = [pair.source for pair in chunk], [pair.target for pair in chunk]
+        weights = [pair.weight for pair in chunk]
+        yield Shard(directory / f"{number:06}.npz", sources, targets, weights if set(weights) != {1.0} else ())
         number += 1

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dragoman.dataset.copy_examples import mask_pairs
 from dragoman.dataset.token_store import IdStore, PairStore, save_shard
 from dragoman.errors import UserError
@@ -26,11 +28,12 @@ from dragoman.text.tokenizer import Tokenizer
 
 
 class Shard(NamedTuple):
-    """Consecutive pairs, and the file to write their ids to."""
+    """Consecutive pairs with their weights, and the file to write their ids to."""
 
     path: Path
     sources: list[str]
     targets: list[str]
+    weights: Sequence[float] = ()  # one each; none if all are 1
 
 
 @dataclass(frozen=True)
@@ -41,13 +44,14 @@ class PairEncoder:
     target: Tokenizer
     max_tokens: int
 
-    def encode(self, sources: Sequence[str], targets: Sequence[str]) -> PairStore:
+    def encode(self, sources: Sequence[str], targets: Sequence[str], weights: Sequence[float] = ()) -> PairStore:
         """Ids of the pairs that are kept, in order; their spans are masked if the tokenizers have reserved tokens."""
         if masking := masking_of(self.source):
             sources, targets = mask_pairs(masking, sources, targets)
-        pairs = zip(encode_masked(self.source, sources), encode_masked(self.target, targets), strict=True)
-        kept = [pair for pair in pairs if all(0 < len(side) <= self.max_tokens for side in pair)]
-        return PairStore(IdStore.of(side for side, _ in kept), IdStore.of(side for _, side in kept))
+        pairs = list(zip(encode_masked(self.source, sources), encode_masked(self.target, targets), strict=True))
+        kept = [index for index, pair in enumerate(pairs) if all(0 < len(side) <= self.max_tokens for side in pair)]
+        source, target = (IdStore.of(pairs[index][side] for index in kept) for side in (0, 1))
+        return PairStore(source, target, weights=np.array(weights, np.float32)[kept] if weights else None)
 
     def write(self, shard: Shard) -> int:
         """Encode a shard into its file; return its number of pairs, those that are dropped included.
@@ -56,7 +60,7 @@ class PairEncoder:
             UserError: The file cannot be written.
         """
         largest = max(len(self.source.vocabulary), len(self.target.vocabulary))
-        save_shard(shard.path, self.encode(shard.sources, shard.targets), largest)
+        save_shard(shard.path, self.encode(shard.sources, shard.targets, shard.weights), largest)
         return len(shard.sources)
 
 

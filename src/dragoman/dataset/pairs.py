@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,10 @@ class CorpusPairs:
         fingerprint: What identifies the content, as plain data: paths, sizes and modification times of the files.
     """
 
-    def __init__(self, corpora: Sequence[Corpus]) -> None:
+    def __init__(self, corpora: Sequence[Corpus], weights: Sequence[float] = ()) -> None:
         self._corpora = corpora
-        self.fingerprint = _fingerprint(corpora)
+        self._weights = weights or [1.0] * len(corpora)
+        self.fingerprint = self._identify()
 
     def __iter__(self) -> Iterator[Pair]:
         """Read all pairs.
@@ -39,13 +41,14 @@ class CorpusPairs:
         Raises:
             CorpusChangedError: A file is no longer the one that this object was made for.
         """
-        yield from _read_complete(self._corpora)
-        if _fingerprint(self._corpora) != self.fingerprint:
+        yield from _read_complete(self._corpora, self._weights)
+        if self._identify() != self.fingerprint:
             raise CorpusChangedError("data.train: a file was changed while it was read")
 
     def load(self, limit: int) -> list[Pair] | None:
         """All pairs in memory, or None if there are more than `limit`. Pipes can be read too, but only once."""
-        return _load(self._corpora, limit)
+        pairs = list(islice(_read_complete(self._corpora, self._weights), limit + 1))
+        return pairs if len(pairs) <= limit else None
 
     def check_files(self, reason: str = "a corpus of this size is read several times") -> None:
         """Check that all corpora can be read several times, for a reason.
@@ -57,6 +60,11 @@ class CorpusPairs:
             if not file.is_file():
                 raise UserError(f"{file}: not a regular file; {reason}, so it cannot come from a pipe")
 
+    def _identify(self) -> list[Any]:
+        """Names and files of the corpora, and weights other than 1."""
+        found = zip(_fingerprint(self._corpora), self._weights, strict=True)
+        return [corpus if weight == 1 else [*corpus, weight] for corpus, weight in found]
+
 
 def find_training_corpora(data: Data, data_directory: Path | None) -> CorpusPairs:
     """The training corpora of a recipe, looked up but not read.
@@ -64,7 +72,8 @@ def find_training_corpora(data: Data, data_directory: Path | None) -> CorpusPair
     Raises:
         UserError: A corpus is missing.
     """
-    return CorpusPairs(_find(data.train, data, data_directory))
+    references, weights = zip(*data.weighted, strict=True)
+    return CorpusPairs(_find(references, data, data_directory), weights)
 
 
 def read_pairs(references: Sequence[CorpusReference], data: Data, data_directory: Path | None) -> list[Pair]:
@@ -73,7 +82,7 @@ def read_pairs(references: Sequence[CorpusReference], data: Data, data_directory
     Raises:
         UserError: A corpus is missing or broken, or there are more than `EVALUATION_PAIRS`.
     """
-    pairs = _load(_find(references, data, data_directory), EVALUATION_PAIRS)
+    pairs = CorpusPairs(_find(references, data, data_directory)).load(EVALUATION_PAIRS)
     if pairs is None:
         names = ", ".join(map(describe_reference, references))
         raise UserError(f"{names}: more than {EVALUATION_PAIRS:,} pairs, which are too many to validate or test on")
@@ -85,13 +94,10 @@ def _find(references: Sequence[CorpusReference], data: Data, data_directory: Pat
     return find_corpora(references, **languages, data_directory=data_directory)
 
 
-def _load(corpora: Sequence[Corpus], limit: int) -> list[Pair] | None:
-    pairs = list(islice(_read_complete(corpora), limit + 1))
-    return pairs if len(pairs) <= limit else None
-
-
-def _read_complete(corpora: Sequence[Corpus]) -> Iterator[Pair]:
-    return (pair for corpus in corpora for pair in corpus.read() if pair.complete)
+def _read_complete(corpora: Sequence[Corpus], weights: Sequence[float]) -> Iterator[Pair]:
+    for corpus, weight in zip(corpora, weights, strict=True):
+        complete = (pair for pair in corpus.read() if pair.complete)
+        yield from complete if weight == 1 else (replace(pair, weight=weight) for pair in complete)
 
 
 def _fingerprint(corpora: Sequence[Corpus]) -> list[Any]:

@@ -18,7 +18,7 @@ from dragoman.system.files import atomic_file
 
 IdArray = NDArray[np.int32] | NDArray[np.uint16]
 
-SIDES, ARRAYS = ("source", "target"), ("ids", "offsets")
+SIDES, ARRAYS, WEIGHTS_FILE = ("source", "target"), ("ids", "offsets"), "weights.npy"
 
 RELEASE_BYTES = 2**28
 """The mapped pages of smaller stores are never released: reading them again would only cost time."""
@@ -61,18 +61,23 @@ class IdStore:
 
 @dataclass(frozen=True)
 class PairStore:
-    """Sentence pairs as ids, without bos and eos."""
+    """Sentence pairs as ids, without bos and eos.
+
+    Shapes: `weights` (pairs,), how often each is seen in an epoch; None if all are seen once.
+    """
 
     source: IdStore
     target: IdStore
     maps: tuple[mmap.mmap, ...] = ()  # of the files that hold the arrays; none if the arrays are in memory
+    weights: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.source)
 
     def in_memory(self) -> PairStore:
         """The same pairs in arrays in memory, which stay valid when the files are deleted."""
-        return PairStore(self.source.copy(), self.target.copy())
+        weights = None if self.weights is None else self.weights.copy()
+        return PairStore(self.source.copy(), self.target.copy(), weights=weights)
 
     def release_pages(self) -> None:
         """Return the mapped pages of a large store to the operating system, which keeps them cached while it can.
@@ -91,6 +96,7 @@ def save_shard(path: Path, pairs: PairStore, vocabulary_size: int) -> None:
         UserError: The file cannot be written; then there is none.
     """
     dtype = np.uint16 if vocabulary_size <= 2**16 else np.int32
+    weights: dict[str, Any] = {} if pairs.weights is None else {"weights": pairs.weights}
     with atomic_file(path, "wb") as file:
         np.savez(
             file,
@@ -98,6 +104,7 @@ def save_shard(path: Path, pairs: PairStore, vocabulary_size: int) -> None:
             source_offsets=pairs.source.offsets,
             target_ids=pairs.target.ids.astype(dtype),
             target_offsets=pairs.target.offsets,
+            **weights,
         )
 
 
@@ -106,21 +113,25 @@ def load_shard(path: Path) -> PairStore | None:
     try:
         with path.open("rb") as file, np.load(file) as arrays:
             source, target = (IdStore(arrays[f"{side}_ids"], arrays[f"{side}_offsets"]) for side in SIDES)
+            weights = arrays.get("weights")
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError):
         return None
-    return PairStore(source, target)
+    return PairStore(source, target, weights=weights)
 
 
 def join_shards(paths: Sequence[Path], directory: Path) -> int:
     """Write the pairs of all shards, in order, for `open_pairs`, and return their number; no files for no pairs."""
-    pairs = source_tokens = target_tokens = 0
+    pairs = source_tokens = target_tokens = weighted = 0
     for shard in map(_load_intact, paths):
         pairs += len(shard)
+        weighted += shard.weights is not None
         source_tokens += len(shard.source.ids)
         target_tokens += len(shard.target.ids)
     if pairs:
         _join_side((shard.source for shard in map(_load_intact, paths)), pairs, source_tokens, directory / SIDES[0])
         _join_side((shard.target for shard in map(_load_intact, paths)), pairs, target_tokens, directory / SIDES[1])
+    if pairs and weighted:
+        _join_weights(map(_load_intact, paths), pairs, directory / WEIGHTS_FILE)
     return pairs
 
 
@@ -128,7 +139,8 @@ def open_pairs(directory: Path) -> PairStore:
     """Map what `join_shards` wrote into memory: only the pages that are used are read."""
     paths = (Path(f"{directory / side}.{array}.npy") for side in SIDES for array in ARRAYS)
     arrays, maps = zip(*map(_map, paths), strict=True)
-    return PairStore(IdStore(*arrays[:2]), IdStore(*arrays[2:]), maps)
+    weights, *more = _map(directory / WEIGHTS_FILE) if (directory / WEIGHTS_FILE).exists() else (None,)
+    return PairStore(IdStore(*arrays[:2]), IdStore(*arrays[2:]), (*maps, *more), weights)
 
 
 def _map(path: Path) -> tuple[NDArray[Any], mmap.mmap]:
@@ -157,6 +169,13 @@ def _join_side(sides: Iterator[IdStore], sentences: int, tokens: int, path: Path
             ids.write(side.ids.tobytes())
             offsets.write((side.offsets[1:] + start).tobytes())
             start += len(side.ids)
+
+
+def _join_weights(shards: Iterable[PairStore], pairs: int, path: Path) -> None:
+    with path.open("wb") as file:
+        _write_header(file, np.dtype(np.float32), pairs)
+        for shard in shards:
+            file.write((np.ones(len(shard), np.float32) if shard.weights is None else shard.weights).tobytes())
 
 
 def _write_header(file: BinaryIO, dtype: np.dtype[Any], length: int) -> None:

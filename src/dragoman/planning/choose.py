@@ -46,16 +46,18 @@ class PlannedBudget:
     Attributes:
         minutes: The time that was given; None if there is no limit.
         tokens_per_second: Target tokens that this machine processes in a second.
+        share: Epochs without a limit, as a share of those that random weights need.
     """
 
     minutes: float | None
     tokens_per_second: float
+    share: float = 1.0
 
     def epochs(self, facts: TextFacts) -> float:
         """Passes over the text: those that fit into the time, or more for less text."""
         if self.minutes is not None:
             return 60 * self.minutes * self.tokens_per_second / facts.target_tokens
-        return float(round(min(max(20 * (30_000 / facts.pairs) ** 0.3, 4), 60)))
+        return float(round(self.share * min(max(20 * (30_000 / facts.pairs) ** 0.3, 4), 60)))
 
     def expected_minutes(self, facts: TextFacts) -> float:
         """How long the training takes."""
@@ -76,9 +78,9 @@ def choose_settings(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     return [
         *choose_text(facts),
         *choose_model(facts, size),
-        *_choose_dropout(facts, budget),
-        *_choose_training(facts, size, budget),
-        *_choose_augmentation(facts, budget),
+        *choose_dropout(facts, budget),
+        *choose_training(facts, size, budget),
+        *choose_augmentation(facts, budget),
         *_choose_decoding(),
     ]
 
@@ -133,7 +135,7 @@ def choose_model(facts: TextFacts, size: ModelSize) -> Iterator[ChosenSetting]:
     yield ChosenSetting("model", "max_length", 512, "Maximum length of a sentence in tokens.")
 
 
-def _choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+def choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
     """The less text, and the more often it is read, the more a model has to be kept from learning it by heart."""
     epochs = budget.epochs(facts)
     if facts.pairs >= 100_000:
@@ -147,7 +149,8 @@ def _choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenS
     yield ChosenSetting("model", "dropout", probability, f"Dropout probability: {reason}")
 
 
-def _choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+    """Settings of the training, for weights that are random at its start."""
     large = size == LARGE_MODEL
     if budget.minutes is None:
         yield ChosenSetting("training", "epochs", budget.epochs(facts), "Passes over the text: more for less text.")
@@ -188,7 +191,7 @@ def _choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -
     )
 
 
-def _choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+def choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
     """The shares in the training configuration of Firefox Translations, and some single words.
 
     Short trainings get smaller shares: with five epochs of Multi30k, the whole ones cost 1.8 BLEU on clean text.

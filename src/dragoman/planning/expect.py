@@ -23,16 +23,19 @@ class ExpectedTraining:
     minutes: float
 
 
-def expect_training(recipe: Recipe, facts: TextFacts, operations: float) -> ExpectedTraining:
+def expect_training(
+    recipe: Recipe, facts: TextFacts, operations: float, parameters: int | None = None
+) -> ExpectedTraining:
     """Estimate the length of a training.
 
     Args:
         recipe: The recipe.
         facts: Its training text.
         operations: Result of `operations_per_second`.
+        parameters: Number of parameters of the model, if the recipe's vocabulary size does not decide it.
     """
     training, tokens = recipe.training, facts.target_tokens
-    parameters = count_parameters(recipe.model, recipe.text.vocabulary_size)
+    parameters = parameters or count_parameters(recipe.model, recipe.text.vocabulary_size)
     speed = tokens_per_second(parameters, operations)
     batch = training.batch_tokens
     if training.batch_sentences:

@@ -9,6 +9,7 @@ from pathlib import Path
 from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import UserError, counted
+from dragoman.planning.adaptation import EPOCHS_SHARE, StartingPoint, choose_adaptation, load_start
 from dragoman.planning.choose import (
     LARGE_MODEL,
     MANY_PAIRS,
@@ -22,14 +23,18 @@ from dragoman.planning.choose import (
 )
 from dragoman.planning.expect import count_parameters, expect_training
 from dragoman.planning.speed import operations_per_second, tokens_per_second
-from dragoman.planning.subwords import measure_subwords
+from dragoman.planning.subwords import facts_with, measure_subwords
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
 from dragoman.recipe import parse_recipe
 from dragoman.settings import CorpusReference, Data, Model, Recipe
 from dragoman.system.progress import Log, no_log
 from dragoman.training.report.verdict import FEW_PAIRS
+from dragoman.training.start import check_start_fits
 
+ADAPTED = "-adapted"
+"""The end of the name of a recipe that starts from a bundle, whose run is often called like the languages."""
+MAX_TOKENS = 128
 MAX_HELD_OUT = 1000  # validation pairs
 MAX_BLOCK = 50  # neighboring pairs; in corpora of documents, lines further apart have little in common
 MIN_BLOCKS = 10
@@ -79,6 +84,7 @@ class PlannedRecipe:
         facts: The training text.
         operations: Result of `operations_per_second`.
         cleaned: What was left out of the training text.
+        start: The bundle that the training starts from.
     """
 
     name: str
@@ -86,6 +92,7 @@ class PlannedRecipe:
     facts: TextFacts
     operations: float
     cleaned: CleanedText | None
+    start: StartingPoint | None = None
 
     def recipe(self, overrides: Sequence[str] = ()) -> Recipe:
         """The recipe with overrides, ``SECTION.KEY=VALUE`` each; UserError if they are invalid."""
@@ -97,7 +104,8 @@ class PlannedRecipe:
         Args:
             recipe: The recipe with the overrides that training uses.
         """
-        facts, expected = self.facts, expect_training(recipe, self.facts, self.operations)
+        facts, parameters = self.facts, self.start.parameters if self.start else None
+        expected = expect_training(recipe, facts, self.operations, parameters)
         words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
         lines = [
             f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {facts.target_tokens:,} target "
@@ -107,6 +115,10 @@ class PlannedRecipe:
             f"{expected.tokens_per_second:,.0f} tokens per second on this machine",
             *_advise(facts, expected.epochs),
         ]
+        if self.start:
+            lines.insert(1, f"starts from {self.start.path}, with its vocabulary")
+            if recipe.text.lowercase:
+                lines.insert(2, "it converts text to lower case, and so will the new translator")
         return "\n".join(lines)
 
 
@@ -127,7 +139,13 @@ def _advise(facts: TextFacts, epochs: float) -> Iterator[str]:
         yield f"what would help most: more text, because each pair is read {epochs:.0f} times"
 
 
-def plan_recipe(texts: Texts, minutes: float | None, data_directory: Path | None, log: Log = no_log) -> PlannedRecipe:
+def plan_recipe(
+    texts: Texts,
+    minutes: float | None,
+    data_directory: Path | None,
+    log: Log = no_log,
+    start_from: str | None = None,
+) -> PlannedRecipe:
     """Read the training text and choose a recipe for it.
 
     Args:
@@ -135,23 +153,37 @@ def plan_recipe(texts: Texts, minutes: float | None, data_directory: Path | None
         minutes: The time for training; None chooses a number of epochs.
         data_directory: Mirror of the dataset catalog.
         log: Receives messages while text is checked.
+        start_from: The bundle or run directory that the training starts from.
 
     Raises:
-        UserError: A corpus is missing or damaged, or the training text is too short, or most of it has problems.
+        UserError: A corpus is missing or damaged, or the training text is too short, or most of it has problems; or the
+            bundle is missing, damaged or of other languages.
     """
+    start, tokenizer = (None, None) if start_from is None else load_start(start_from)
     data, cleaned = clean_data(texts.data(), data_directory, log)
-    facts, sample = collect_facts(data.train, texts.languages, data_directory)
+    facts, sample = collect_facts([corpus for corpus, _ in data.weighted], texts.languages, data_directory)
     if facts.pairs == 1 and not texts.validation:
         raise UserError(
             "the training text has one pair, and training needs another one to validate on; add text, or name "
             "validation text with --validation"
         )
-    facts = measure_subwords(facts, sample, texts.languages)
-    return plan_with(texts, facts, minutes, operations_per_second(), cleaned)
+    if tokenizer is None:
+        facts = measure_subwords(facts, sample, texts.languages)
+    else:
+        facts = facts_with(facts, tokenizer, [pair.target for pair in sample])
+    made = plan_with(texts, facts, minutes, operations_per_second(), cleaned, start)
+    if start is not None:
+        check_start_fits(made.recipe(), start.recipe, start.path)
+    return made
 
 
 def plan_with(
-    texts: Texts, facts: TextFacts, minutes: float | None, operations: float, cleaned: CleanedText | None = None
+    texts: Texts,
+    facts: TextFacts,
+    minutes: float | None,
+    operations: float,
+    cleaned: CleanedText | None = None,
+    start: StartingPoint | None = None,
 ) -> PlannedRecipe:
     """The recipe for a text of which the facts are known.
 
@@ -161,11 +193,17 @@ def plan_with(
         minutes: The time for training; None chooses a number of epochs.
         operations: Result of `operations_per_second`.
         cleaned: What was left out of the training text.
+        start: The bundle that the training starts from.
     """
-    size, budget = choose_size(facts, minutes, operations)
-    name = "-".join(texts.languages)
-    text = recipe_text(name, _choose_data(texts, facts, cleaned), choose_settings(facts, size, budget))
-    return PlannedRecipe(name, text, facts, operations, cleaned)
+    name, longest = "-".join(texts.languages), MAX_TOKENS
+    if start is None:
+        settings = choose_settings(facts, *choose_size(facts, minutes, operations))
+    else:
+        budget = PlannedBudget(minutes, tokens_per_second(start.parameters, operations), EPOCHS_SHARE)
+        settings = choose_adaptation(facts, start, budget)
+        name, longest = f"{name}{ADAPTED}", min(MAX_TOKENS, start.recipe.model.max_length - 1)
+    text = recipe_text(name, _choose_data(texts, facts, cleaned, longest), settings)
+    return PlannedRecipe(name, text, facts, operations, cleaned, start)
 
 
 def choose_size(facts: TextFacts, minutes: float | None, operations: float) -> tuple[ModelSize, PlannedBudget]:
@@ -191,7 +229,7 @@ def _plan_budget(facts: TextFacts, size: ModelSize, minutes: float | None, opera
     return PlannedBudget(minutes, tokens_per_second(parameters, operations))
 
 
-def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None) -> list[ChosenSetting]:
+def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None, max_tokens: int) -> list[ChosenSetting]:
     source, target = texts.languages
     held_out = min(MAX_HELD_OUT, max(1, facts.pairs // 20))
     choices = [
@@ -201,7 +239,10 @@ def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None) ->
         ChosenSetting("data", "validation", list(texts.validation), "Text to choose the best checkpoint with."),
         ChosenSetting("data", "test", list(texts.test), "Text to score the finished translator with."),
         ChosenSetting(
-            "data", "max_tokens", 128, "Longer pairs are left out: they are often misaligned, and need much memory."
+            "data",
+            "max_tokens",
+            max_tokens,
+            "Longer pairs are left out: they are often misaligned, and need much memory.",
         ),
     ]
     if texts.clean:

@@ -10,6 +10,7 @@ from dragoman.planning.choose import choose_text
 from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Text
 from dragoman.text.registry import train_tokenizers
+from dragoman.text.tokenizer import Tokenizer
 
 
 def measure_subwords(facts: TextFacts, sample: Sequence[Pair], languages: Languages) -> TextFacts:
@@ -25,5 +26,10 @@ def measure_subwords(facts: TextFacts, sample: Sequence[Pair], languages: Langua
     _, tokenizer = train_tokenizers(
         sources, targets, settings, source_language=source_language, target_language=target_language
     )
+    return facts_with(facts, tokenizer, targets)
+
+
+def facts_with(facts: TextFacts, tokenizer: Tokenizer, targets: Sequence[str]) -> TextFacts:
+    """The facts with the characters per subword of some targets, split by a tokenizer."""
     subwords = sum(map(len, tokenizer.encode(targets)))
     return replace(facts, characters_per_subword=sum(map(len, targets)) / max(1, subwords))

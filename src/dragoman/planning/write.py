@@ -14,7 +14,7 @@ WIDTH = 118
 
 
 def recipe_text(name: str, data: Sequence[ChosenSetting], settings: Sequence[ChosenSetting]) -> str:
-    """The text of a recipe in which a comment gives the reason for each value.
+    """The text of a recipe in which a comment gives the reason for each value, or for several that follow each other.
 
     Args:
         name: The name of the recipe.

@@ -7,7 +7,7 @@ the settings and returns a problem or None, listed in its section's `rules`.
 
 from dragoman.settings.augmentation import Augmentation
 from dragoman.settings.base import Settings
-from dragoman.settings.data import CorpusFile, CorpusReference, Data, FilePair
+from dragoman.settings.data import CorpusFile, CorpusReference, Data, FilePair, WeightedCorpus
 from dragoman.settings.decoding import Decoding
 from dragoman.settings.model import Model
 from dragoman.settings.recipe import Recipe
@@ -27,4 +27,5 @@ __all__ = [
     "Specials",
     "Text",
     "Training",
+    "WeightedCorpus",
 ]

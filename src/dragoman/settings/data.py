@@ -57,16 +57,29 @@ CorpusReference = str | FilePair | CorpusFile
 ``my/train.{lang}.gz``; a file in one of the formats of `dragoman.corpus.formats`; or a table that describes files."""
 
 
+class WeightedCorpus(Settings):
+    """A training corpus that is seen more or less often than the others."""
+
+    corpus: CorpusReference = Field(description="The corpus, as it would be written alone.")
+    weight: float = Field(
+        ge=0.001,
+        le=1000,
+        description="How often each pair is seen in an epoch: 2 is the same as listing the corpus twice; with 0.25, "
+        "each epoch has another quarter of the pairs.",
+    )
+
+
 class Data(Settings):
     """The sentence pairs for training, validation and tests."""
 
     source_language: str = Field(description="Code of the language to translate from, such as 'de'.")
     target_language: str = Field(description="Code of the language to translate into, such as 'en'.")
-    train: tuple[CorpusReference, ...] = Field(
+    train: tuple[CorpusReference | WeightedCorpus, ...] = Field(
         min_length=1,
         description="Corpora to train on: 'multi30k:train' (catalog), 'my/train.{lang}' (line-aligned files; {lang} "
         "is replaced by the language code), a file (.tsv, .csv, .jsonl, .xlsx, .tmx, .xliff, .po, .zip), "
-        "'hf:NAME:SPLIT', {source = FILE, target = FILE}, or {file = FILE, …}.",
+        "'hf:NAME:SPLIT', {source = FILE, target = FILE}, or {file = FILE, …}; {corpus = CORPUS, weight = 2} to see a "
+        "corpus twice as often.",
     )
     validation: tuple[CorpusReference, ...] = Field(
         (),
@@ -102,3 +115,8 @@ class Data(Settings):
         le=1_000_000,
         description="Leave out training pairs with this many characters or more on either side.",
     )
+
+    @property
+    def weighted(self) -> list[tuple[CorpusReference, float]]:
+        """The training corpora with their weights."""
+        return [(each.corpus, each.weight) if isinstance(each, WeightedCorpus) else (each, 1.0) for each in self.train]

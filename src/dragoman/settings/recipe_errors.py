@@ -59,7 +59,8 @@ def describe_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -
     if "$ref" in schema:
         table = definitions[schema["$ref"].rpartition("/")[2]]
         optional = [key for key in table["properties"] if key not in table["required"]]
-        return f"a table of {' and '.join(table['required'])} (optional: {', '.join(optional)})"
+        more = f" (optional: {', '.join(optional)})" if optional else ""
+        return f"a table of {' and '.join(table['required'])}{more}"
     if "anyOf" in schema:
         return " or ".join(describe_schema(one, definitions) for one in schema["anyOf"] if one.get("type") != "null")
     if "enum" in schema:

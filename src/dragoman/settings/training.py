@@ -21,10 +21,15 @@ def _shard_supports_it(training: Training) -> str | None:
     return "shard does not support ema_decay or scheduled_sampling = 'stepwise'"
 
 
+def _start_is_given(training: Training) -> str | None:
+    needs = [name for name in ("new_vocabulary", "pull_to_start") if getattr(training, name)]
+    return f"{needs[0]} needs start_from" if needs and training.start_from is None else None
+
+
 class Training(Settings):
     """Budget, batches, optimizer and validation. Exactly one of epochs, steps and minutes must be given."""
 
-    rules = (_one_budget, _shard_supports_it)
+    rules = (_one_budget, _shard_supports_it, _start_is_given)
     epochs: float | None = Field(None, gt=0, le=1_000_000, description="Budget in passes over the training pairs.")
     steps: int | None = Field(None, ge=1, le=1_000_000_000, description="Budget in optimizer steps.")
     minutes: float | None = Field(
@@ -32,6 +37,12 @@ class Training(Settings):
         gt=0,
         le=1_000_000,
         description="Budget in minutes, validation included; the learning rate follows the time.",
+    )
+    start_from: str | None = Field(
+        None,
+        min_length=1,
+        description="A bundle or run directory: training starts with its weights and its vocabulary instead of random "
+        "weights. The sections text and model must agree with it.",
     )
     batch_tokens: int = Field(
         4096,
@@ -97,7 +108,19 @@ class Training(Settings):
     )
     seed: Seed = Field(1, description="Seed of initial weights, order of the data, and dropout.")
     augmentation: Augmentation = Field(Augmentation(), description="Changes to training pairs.")
+    pull_to_start: float = Field(
+        0.0,
+        ge=0,
+        le=1_000_000,
+        description="With start_from: each step moves the weights towards those of the bundle by this number times the "
+        "learning rate (L2-SP, Li et al. 2018, decoupled like weight decay), so that less is forgotten.",
+    )
     device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto is a GPU if there is one.")
+    new_vocabulary: bool = advanced(
+        False,
+        description="With start_from: learn another vocabulary, as the section text says. Tokens that both have keep "
+        "their embeddings; others start with the mean of the tokens into which the bundle splits them.",
+    )
     batch_sentences: int | None = advanced(
         None,
         ge=1,

@@ -65,6 +65,13 @@ class SubwordTokenizer:
         cleaned = [replace_surrogates(text) for text in texts]
         return [encoding.ids for encoding in self._backend.encode_batch_fast(cleaned, add_special_tokens=False)]
 
+    def split_token(self, token: str) -> list[int]:
+        """The ids of the subwords of a token of another vocabulary; U+2581 at its start begins a word."""
+        letters = token.removeprefix(METASPACE)
+        start = token[: len(token) - len(letters)]  # normalization would remove it, like a space
+        pieces = self._backend.model.tokenize(start + self._backend.normalizer.normalize_str(letters))
+        return [piece.id for piece in pieces]
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids on one line, without pad, bos, eos and reserved tokens.
 

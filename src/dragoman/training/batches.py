@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -12,7 +13,7 @@ import torch
 
 from dragoman.dataset.augmentation import PairAugmenter
 from dragoman.dataset.batch import Batch, Transform, make_batch, no_transform, take_rows, unpad
-from dragoman.dataset.buckets import Indices, Plan, plan_epoch
+from dragoman.dataset.buckets import Indices, Plan, draw_pairs, plan_epoch
 from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.transfer import StagedBatch
 from dragoman.settings import Recipe
@@ -61,7 +62,7 @@ class BatchStream:
         self._augmenter = PairAugmenter(recipe, data) if any(augmentation.model_dump().values()) else None
         self.groups_per_step = self.settings.length_groups * self.settings.accumulation
         self._planned: tuple[int, Plan] | None = None  # the plan made last, and its epoch
-        self.groups_per_epoch = len(self.plan(0))
+        self.groups_per_epoch = max(1, len(self.plan(0)))  # low weights may leave none in some epochs
         self._shares_groups = self.settings.length_groups % ranks.size == 0
         self._bpe_dropout = [self._segmenter(tokenizer, recipe) for tokenizer in (data.source, data.target)]
         self._prefetcher: Prefetcher[Step] | None = None
@@ -77,7 +78,11 @@ class BatchStream:
         settings, groups = self.settings, self.settings.length_groups
         sentences = settings.batch_sentences and max(1, settings.batch_sentences // groups)
         source, target = self.lengths if self._augmenter is None else self._augmenter.lengths(epoch)
-        return plan_epoch(source, target, self._group_tokens, settings.seed, epoch, sentences)
+        if (weights := self.data.train.weights) is None:
+            return plan_epoch(source, target, self._group_tokens, settings.seed, epoch, sentences)
+        drawn = draw_pairs(weights, settings.seed, epoch)
+        plan = plan_epoch(source[drawn], target[drawn], self._group_tokens, settings.seed, epoch, sentences)
+        return replace(plan, order=drawn[plan.order])
 
     @property
     def groups_at_once(self) -> int:

@@ -90,6 +90,9 @@ def _describe_unfinished(path: Path, data_directory: Path | None) -> dict[str, A
 
 def vocabulary_sizes(recipe: Recipe, data_directory: Path | None) -> tuple[int, int]:
     """Sizes of the source and the target vocabulary before training; `data.clean` leaves out words."""
+    if recipe.training.start_from is not None and not recipe.training.new_vocabulary:
+        start = Bundle.load(recipe.training.start_from)
+        return len(start.source.vocabulary), len(start.target.vocabulary)
     if recipe.text.tokenizer in ("bpe", "unigram"):
         return recipe.text.vocabulary_size, recipe.text.vocabulary_size
     data, _ = clean_data(recipe.data, data_directory, no_log)

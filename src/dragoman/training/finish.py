@@ -30,6 +30,7 @@ from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.averaging import average_weights
+from dragoman.training.start_comparison import StartScores, compare_with_start
 from dragoman.training.state import load_weights
 from dragoman.training.trainer import SAMPLES, Trainer
 from dragoman.translator import Translator
@@ -52,13 +53,16 @@ def read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pa
     return tests
 
 
-def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]) -> None:
+def finish(
+    trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]], start: StartScores | None = None
+) -> None:
     """Load the best weights into a model, score it, and save the bundle.
 
     Args:
         trainer: The trainer after its last step.
         model: A model with the settings of the run; its weights are replaced.
         tests: The test corpora by name.
+        start: The bundle that the training started from, to compare its scores.
     """
     recipe, progress, log = trainer.recipe, trainer.state.progress, trainer.log
     steps = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
@@ -73,6 +77,8 @@ def finish(trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]]
     for name, pairs in tests.items():
         log.line.update(1.0, f"scoring {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)
+    if start is not None:
+        compare_with_start(trainer, translator, tests, scores, start)
     described = describe_training_text(trainer.data, recipe).model_dump()
     dictionary = trainer.data.dictionary or learn_dictionary(_sample_pairs(trainer.data))
     rows = choose_rows(bundle, trainer.data.validation, dictionary)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_file
 
-RecordKind = Literal["train", "validation", "test", "event"]
+RecordKind = Literal["train", "validation", "test", "comparison", "event"]
 Metrics = Sequence[dict[str, Any]]
 """Lines of metrics.jsonl."""
 

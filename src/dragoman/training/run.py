@@ -12,11 +12,13 @@ from typing import Literal
 
 import torch
 
+from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.prepare import Dataset, prepare
+from dragoman.dataset.tokenizer_training import Tokenizers
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.doctor.training_checks import check_start
-from dragoman.errors import counted
+from dragoman.errors import UserError, counted
 from dragoman.model.transformer import parameter_counts
 from dragoman.settings import Recipe
 from dragoman.system.device import compute_dtype
@@ -38,6 +40,8 @@ from dragoman.training.metrics_file import MetricsFile, read_metrics
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.report import render_report
 from dragoman.training.report.verdict import judge_run, judge_text
+from dragoman.training.start import open_start, record_start, same_languages
+from dragoman.training.start_comparison import StartScores, read_old_text
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
 from dragoman.training.trainer import Trainer
@@ -74,6 +78,8 @@ class _Run:
         self.recipe, self.output, self.data_directory = recipe, output, data_directory
         self.ranks, self.line = ranks, line
         self.cleaned: CleanedText | None = None
+        self.start: Bundle | None = None
+        self.start_scores: StartScores | None = None
 
     def train(self, resume: Resume) -> bool:
         """Prepare the data, train, and finish; see `train`."""
@@ -90,15 +96,26 @@ class _Run:
                     locks.enter_context(lock_directory(self.output))
                     refuse_other_versions(self.output)
                 with _removed_after_error(self.output if made else None):
-                    tokenizers = saved_tokenizers(self.output)
+                    self.start = open_start(self.recipe, self.output, self.line.log)
+                    tokenizers = saved_tokenizers(self.output) or self._start_tokenizers()
                     cleaned = self._clean()
                     data = prepare(cleaned, self.data_directory, tokenizers, self.line.log, self.line.update)
                     tests = read_tests(self.recipe, self.data_directory) if self.ranks.first else {}
+                    if self.start and self.ranks.first and same_languages(self.recipe, self.start.recipe):
+                        scores = read_old_text(self.start, self.recipe, self.data_directory, self.line.log)
+                        self.start_scores = scores
                 if self.ranks.first:
                     start_directory(self.recipe, self.output, data, resume)
+                    record_start(self.recipe, self.output)
                     if self.cleaned:
                         shutil.copyfile(self.cleaned.listing, self.output / LEFT_OUT_FILE)
             return self._train(data, tests, device, resume)
+
+    def _start_tokenizers(self) -> Tokenizers | None:
+        """Those of the bundle that the run starts from, unless the recipe wants another vocabulary."""
+        if self.start is None or self.recipe.training.new_vocabulary:
+            return None
+        return self.start.source, self.start.target
 
     def _clean(self) -> Recipe:
         """The recipe with cleaned training text, if it asks for that."""
@@ -139,7 +156,7 @@ class _Run:
         try:
             with trainer.stop.interruptible():
                 if model:
-                    finish(trainer, model, tests)
+                    finish(trainer, model, tests, self.start_scores)
         except StopRequested:
             return False
         return True
@@ -147,10 +164,14 @@ class _Run:
     def _build_trainer(self, data: Dataset, device: torch.device) -> Trainer:
         """The trainer, at the newest intact checkpoint if there is one."""
         recipe, ranks, run = self.recipe, self.ranks, self.output
-        state = build_state(recipe, data, device, ranks)
+        state = build_state(recipe, data, device, ranks, self.start)
         newest = newest_intact(run, recipe.training.average, self.line.log) if ranks.first else None
         if (step := ranks.broadcast(newest)) is not None:
             load_checkpoint(run, int(step), state, ranks.rank)
+        elif recipe.training.start_from is not None and self.start is None:
+            raise UserError(
+                f"{run}: no intact checkpoint, and {recipe.training.start_from}, which it started from, is gone"
+            )
         metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), state.progress.step)
         trainer = Trainer(recipe, run, data, state, RunLog(self.line, metrics), ranks)
         precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
@@ -188,6 +209,7 @@ class _Run:
             ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
             ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out by the filters)"),
             *([("Cleaning", str(self.cleaned))] if self.cleaned else []),
+            *([("Initial weights", start_from)] if (start_from := self.recipe.training.start_from) else []),
             ("Training", f"{steps} in {format_seconds(progress.seconds)}, validation included"),
             ("End of training", trainer.budget.reason_to_end(progress)),
             ("Machine", f"{trainer.state.device}, {torch.get_num_threads()} threads, {platform.machine()}"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
+from dragoman.bundle import Bundle
 from dragoman.dataset.prepare import Dataset
 from dragoman.kernels import accelerate
 from dragoman.model.build import build_model
@@ -18,8 +19,16 @@ from dragoman.settings import Recipe, Training
 from dragoman.system.device import compute_dtype
 from dragoman.text.registry import tokenizers_digest
 from dragoman.training.batch_loss import BatchLoss
-from dragoman.training.distributed import SINGLE_PROCESS, Ranks, collect, distribute_like, wrap_distributed
+from dragoman.training.distributed import (
+    SINGLE_PROCESS,
+    Ranks,
+    collect,
+    distribute_like,
+    local_tensor,
+    wrap_distributed,
+)
 from dragoman.training.progress import Progress
+from dragoman.training.start_weights import copy_start_weights
 
 
 @dataclass
@@ -31,6 +40,7 @@ class TrainingState:
     optimizer: torch.optim.Optimizer
     scaler: torch.amp.GradScaler  # disabled unless gradients are float16
     moving_average: Transformer | None = None
+    start: list[Tensor] = field(default_factory=list)  # this process's initial weights, with training.pull_to_start
     progress: Progress = field(default_factory=Progress)
 
     @property
@@ -44,7 +54,13 @@ class TrainingState:
         return self.model if self.moving_average is None else self.moving_average
 
 
-def build_state(recipe: Recipe, data: Dataset, device: torch.device, ranks: Ranks = SINGLE_PROCESS) -> TrainingState:
+def build_state(
+    recipe: Recipe,
+    data: Dataset,
+    device: torch.device,
+    ranks: Ranks = SINGLE_PROCESS,
+    start: Bundle | None = None,
+) -> TrainingState:
     """The state before the first step.
 
     Args:
@@ -52,9 +68,12 @@ def build_state(recipe: Recipe, data: Dataset, device: torch.device, ranks: Rank
         data: The dataset; the model has the size of its vocabularies.
         device: Where to train.
         ranks: The processes that train together.
+        start: The bundle that the weights are taken from; without one, they are random.
     """
     settings = recipe.training
     model = _build_model(recipe, data)
+    if start is not None:
+        copy_start_weights(start, model, data.source, data.target)
     if settings.kernels:
         accelerate(model, device_type=device.type)
     loss = BatchLoss(model, settings, data.target.vocabulary.pad)
@@ -66,6 +85,7 @@ def build_state(recipe: Recipe, data: Dataset, device: torch.device, ranks: Rank
         optimizer=build_optimizer(model, settings),
         scaler=torch.amp.GradScaler(device.type, enabled=float16),
         moving_average=None if settings.ema_decay is None else deepcopy(model),
+        start=[local_tensor(each.detach()).clone() for each in model.parameters()] if settings.pull_to_start else [],
         progress=Progress(tokenizers=tokenizers_digest(data.source, data.target)),
     )
 
@@ -113,6 +133,13 @@ def update_moving_average(average: Transformer, model: Transformer, decay: float
     decay = min(decay, (1 + step) / (10 + step))
     for mean, parameter in zip(average.parameters(), model.parameters(), strict=True):
         mean.lerp_(parameter, 1 - decay)
+
+
+@torch.no_grad()
+def pull_to_start(state: TrainingState, share: float) -> None:
+    """Move the weights by a share of the way towards those that the training started from."""
+    for parameter, start in zip(state.model.parameters(), state.start, strict=True):
+        local_tensor(parameter).lerp_(start, min(1.0, share))
 
 
 def unsharded_model(state: TrainingState, recipe: Recipe, data: Dataset, ranks: Ranks) -> Transformer | None:

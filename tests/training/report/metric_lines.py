@@ -40,6 +40,13 @@ def scores_line(name: str, **changes: Any) -> dict[str, Any]:
     return line | rest | SIGNATURES | changes
 
 
+def comparison_line(name: str, before: float, after: float, *, old_text: bool) -> dict[str, Any]:
+    """The chrF of a text before and after a training that started from a bundle."""
+    scores = [{"sentences": 1000, "bleu": chrf / 2, "chrf": chrf} for chrf in (before, after)]
+    compared = {"name": name, "old_text": old_text, "before": scores[0], "after": scores[1]}
+    return {"kind": "comparison", "step": 1000, "epoch": 2.5, "seconds": 125.0} | compared
+
+
 def analyzed_line(name: str, text: str = "Ein Hund läuft.") -> dict[str, Any]:
     """The scores on a test corpus with the results of `analyze_errors`."""
     row = {"source": text, "reference": text, "translation": text, "chrf": 12.3}

@@ -17,6 +17,7 @@ from metric_lines import (
     STEPS,
     Elements,
     analyzed_line,
+    comparison_line,
     event_line,
     sample,
     scores_line,
@@ -110,6 +111,8 @@ ODD: list[dict[str, Any]] = [
     event_line("\ud800"),
     {"kind": "event", "step": 1, "seconds": 1.0},
     scores_line("x", best=7),
+    comparison_line("x", 1.0, float("nan"), old_text=True),
+    comparison_line("x", 1.0, 2.0, old_text=True) | {"before": {"bleu": 1.0}},
 ]
 
 
@@ -184,6 +187,18 @@ def test_test_scores_replace_validation_scores() -> None:
     for shown in ("multi30k:test_2016_flickr", "12.3", "98.7", "1,000 sentences; beam 5", SIGNATURES["bleu_signature"]):
         assert shown in page.text
     assert page.text.count("Test: captions:test") == 1, "a repeated test replaces its first scores"
+
+
+def test_scores_before_and_after_are_in_one_table() -> None:
+    lines = [
+        comparison_line("my/test.de", 41.25, 63.5, old_text=False),
+        comparison_line("news", 55.0, 54.0, old_text=True),
+    ]
+    page = render([*FINISHED_RUN, comparison_line("news", 9.0, 8.0, old_text=True), *lines])
+    for shown in ("my/test.de", "41.2", "63.5", "news (old text)", "54.0"):
+        assert shown in page.text
+    assert page.text.count("news (old text)") == 1, "a repeated comparison replaces the first one"
+    assert "Before and after" not in render(FINISHED_RUN).text
 
 
 def test_translations_during_training_include_the_first_and_the_last_validation() -> None:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from metric_lines import RECIPE, scores_line, validation_line
+from metric_lines import RECIPE, comparison_line, scores_line, validation_line
 
 from dragoman.training.report.verdict import BANDS, judge_run, judge_scores, judge_text, judge_training
 
@@ -122,3 +122,12 @@ def test_the_verdict_of_a_run_is_about_its_tests_if_there_are_any() -> None:
     assert [verdict.scope for verdict in finished.scores] == ["one", "two"]
     assert next(finished.lines()).startswith("verdict on one: good. BLEU ")
     assert judge_run([], training).scores == []
+
+
+@pytest.mark.parametrize(
+    ("after", "old_text", "mentioned"), [(55.0, True, True), (59.0, True, False), (55.0, False, False)]
+)
+def test_forgetting_is_mentioned(after: float, old_text: bool, mentioned: bool) -> None:
+    older, latest = (comparison_line("news", 60.0, chrf, old_text=old_text) for chrf in (1.0, after))
+    verdict = judge_run([scores_line("test"), older, latest], RECIPE.training)
+    assert any("The chrF of news" in reason and "fell by 5.0" in reason for reason in verdict.training) == mentioned

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from dragoman import __version__
 from dragoman.corpus.corpus import find_corpora
+from dragoman.corpus.references import file_name
 from dragoman.dataset.pairs import CorpusChangedError, CorpusPairs
 from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.cleaned_copy import DROPPED
 from dragoman.doctor.data.corpora import Corpora, corpora_of_recipe
 from dragoman.doctor.findings.finding import Finding
 from dragoman.errors import UserError, counted
-from dragoman.settings import CorpusReference, Data, FilePair
+from dragoman.settings import CorpusReference, Data, FilePair, WeightedCorpus
 from dragoman.system.build_cache import BuildCache
 from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
 
 EMPTY = "empty-side"
-FORMAT = 2  # increase it if a change finds other problems in the same text, or stores other facts
+FORMAT = 3  # increase it if a change finds other problems in the same text, or stores other facts
 MIN_KEPT = 0.5  # of the pairs; if fewer are left, the text as a whole is wrong
 
 
@@ -38,6 +40,7 @@ class CleanedText:
         reasons: How many of them have each problem, by code, the most frequent first; a pair may have several.
         errors: What is wrong with a whole corpus, such as swapped sides, trained on or not.
         warnings: Less serious findings that leaving out training pairs does not solve.
+        kept_by_corpus: The number of pairs that each corpus has in the copy, which contains them in order.
         listing: A table of the pairs that were left out, with corpus, line and reasons.
     """
 
@@ -47,6 +50,7 @@ class CleanedText:
     reasons: dict[str, int]
     errors: list[str]
     warnings: list[str]
+    kept_by_corpus: list[int]
     listing: Path
 
     def __str__(self) -> str:
@@ -72,7 +76,33 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
         raise UserError(f"{problem}; correct the text, or train on all of it with --keep-all or data.clean = false")
     if cleaned.errors:
         raise UserError("\n".join([*cleaned.errors, "correct the text, or train on all of it with --keep-all"]))
-    return data.model_copy(update={"train": (cleaned.files,), "clean": False}), cleaned
+    train: tuple[FilePair | WeightedCorpus, ...] = (cleaned.files,)
+    if any(weight != 1 for _, weight in data.weighted):
+        train = tuple(_divide(cleaned, data, BuildCache(cache_directory() / "prepared", log)))
+    return data.model_copy(update={"train": train, "clean": False}), cleaned
+
+
+def _divide(cleaned: CleanedText, data: Data, cache: BuildCache) -> Iterator[WeightedCorpus]:
+    """The corpora of a cleaned copy, divided into files, with their weights."""
+    references = [corpus for corpus, _ in data.weighted]
+    if repeated := [one for one, number in Counter(map(file_name, references)).items() if number > 1]:
+        raise UserError(f"data.train: {repeated[0]} is listed twice; list it once, with a higher weight")
+    paths = [Path(file) for file in (cleaned.files.source, cleaned.files.target)]
+
+    def build(directory: Path) -> dict[str, Any]:
+        for path in paths:
+            with path.open("rb") as lines:
+                for number, kept in enumerate(cleaned.kept_by_corpus):
+                    (directory / f"{number}.{path.name}").write_bytes(b"".join(islice(lines, kept)))
+        return {}
+
+    identity = {"copy": cleaned.files.model_dump(), "pairs": cleaned.kept_by_corpus}
+    with cache.lock(identity):
+        entry = cache.get("divided", identity, build)
+    for number, (kept, (_, weight)) in enumerate(zip(cleaned.kept_by_corpus, data.weighted, strict=True)):
+        if kept:
+            source, target = (str(entry.path / f"{number}.{path.name}") for path in paths)
+            yield WeightedCorpus(corpus=FilePair(source=source, target=target), weight=weight)
 
 
 def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> CleanedText:
@@ -96,19 +126,23 @@ def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> Clean
     }
 
     def build(directory: Path) -> dict[str, Any]:
-        total = sum(1 for _ in train)  # also reports damage, such as invalid UTF-8, that the doctor would skip
+        # reading also reports damage, such as invalid UTF-8, that the doctor would skip
+        pairs = [sum(1 for _ in _open_pairs(corpora, [each])) for each in corpora.train]
+        total = sum(pairs)
         log(f"checking {counted(total, 'training pair')}")
         findings = check_corpora(corpora, directory)
         now = [_open_pairs(corpora, references).fingerprint for references in (corpora.train, corpora.held_out)]
         if now != identity["corpora"]:
             raise CorpusChangedError("a file of the text was changed while it was checked")
-        reasons = _count_reasons(directory / DROPPED)
-        others = _unsolved(findings, {reader.name for reader in corpora.readers(corpora.train)})
-        kept = total - sum(reasons.values())
+        left_out = _read_listing(directory / DROPPED)
+        by_corpus = Counter(name for name, _ in left_out)
+        names = [reader.name for reader in corpora.readers(corpora.train)]
+        others = _unsolved(findings, set(names))
         return {
-            "kept": kept,
-            "left_out": total - kept,
-            "reasons": _by_code(reasons),
+            "kept": total - len(left_out),
+            "left_out": len(left_out),
+            "kept_by_corpus": [number - by_corpus[name] for number, name in zip(pairs, names, strict=True)],
+            "reasons": _by_code(codes for _, codes in left_out),
             "errors": [str(finding) for finding in others if finding.severity == "error"],
             "warnings": [str(finding) for finding in others if finding.severity == "warning"],
         }
@@ -130,19 +164,16 @@ def _open_pairs(corpora: Corpora, references: Iterable[CorpusReference]) -> Corp
     return CorpusPairs(found)
 
 
-def _count_reasons(listing: Path) -> Counter[tuple[str, ...]]:
-    """How many pairs with text on both sides were left out for each combination of reasons."""
+def _read_listing(listing: Path) -> list[tuple[str, list[str]]]:
+    """The corpus and the reasons of each pair with text on both sides that was left out."""
     with listing.open(encoding="utf-8", newline="") as stream:
         rows = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
         next(rows)
-        combinations = Counter(tuple(row[2].split(",")) for row in rows)
-    return Counter({codes: count for codes, count in combinations.items() if EMPTY not in codes})
+        return [(row[0], codes) for row in rows if EMPTY not in (codes := row[2].split(","))]
 
 
-def _by_code(reasons: Counter[tuple[str, ...]]) -> dict[str, int]:
-    by_code: Counter[str] = Counter()
-    for codes, count in reasons.items():
-        by_code.update(dict.fromkeys(codes, count))
+def _by_code(reasons: Iterable[list[str]]) -> dict[str, int]:
+    by_code = Counter(chain.from_iterable(reasons))
     return dict(sorted(by_code.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -50,4 +50,5 @@ class Corpora:
 def corpora_of_recipe(data: Data, data_directory: Path | None = None) -> Corpora:
     """The corpora of a recipe, given its section `data`."""
     held_out = (*data.validation, *data.test)
-    return Corpora(data.source_language, data.target_language, data.train, held_out, data_directory)
+    train = [corpus for corpus, _ in data.weighted]
+    return Corpora(data.source_language, data.target_language, train, held_out, data_directory)

@@ -82,12 +82,28 @@ class _Test(_Scores):
     attention: list[_Attention] = []
 
 
+class _ComparedScores(_Part):
+    sentences: int
+    bleu: FiniteFloat
+    chrf: FiniteFloat
+
+
+class _Comparison(_Timed):
+    kind: Literal["comparison"]
+    name: _Text
+    old_text: bool
+    before: _ComparedScores
+    after: _ComparedScores
+
+
 class _Event(_Timed):
     kind: Literal["event"]
     message: _Text
 
 
-_LINE: TypeAdapter[Any] = TypeAdapter(Annotated[_Train | _Validation | _Test | _Event, Field(discriminator="kind")])
+_LINE: TypeAdapter[Any] = TypeAdapter(
+    Annotated[_Train | _Validation | _Test | _Comparison | _Event, Field(discriminator="kind")]
+)
 
 
 def complete_lines(metrics: Metrics) -> list[dict[str, Any]]:

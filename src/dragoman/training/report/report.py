@@ -15,7 +15,7 @@ from dragoman.training.metrics_file import Metrics, current_lines
 from dragoman.training.report.charts import draw_charts
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.usage import usages
-from dragoman.training.report.verdict import judge_run
+from dragoman.training.report.verdict import compared_texts, judge_run
 
 VERSIONS = 8  # maximum number of translations shown for one sentence
 
@@ -60,6 +60,7 @@ def render_report(
         facts=facts,
         latest=max([*train, *validations], key=lambda line: (line["step"], line["seconds"]), default=None),
         tests=tests,
+        comparisons=compared_texts(metrics),
         validations=validations,
         best=best,
         verdict=judge_run(metrics, recipe.training, about_text),

@@ -18,6 +18,7 @@ FALLING = 0.03  # relative decrease of the validation loss in the last quarter o
 UNTRAINED = 100.0  # perplexity of a model that has hardly started to learn
 RISING = 0.02  # relative increase of the validation loss after its minimum
 FEW_PAIRS = 10_000
+FORGOTTEN = 1.5  # points of chrF on old text
 MANY_PROBLEMS = 0.05  # of the training pairs
 
 BANDS = (
@@ -69,7 +70,23 @@ def judge_run(metrics: Metrics, training: Training, about_text: Sequence[str] = 
     scores = [judge_scores(test, name) for name, test in tests.items()]
     if best and not scores:
         scores = [judge_scores(best, f"the validation at step {best['step']:,}")]
-    return RunVerdict(scores, [*judge_training(validations, training), *about_text])
+    training_reasons = [*judge_training(validations, training), *_judge_forgetting(compared_texts(metrics))]
+    return RunVerdict(scores, [*training_reasons, *about_text])
+
+
+def compared_texts(metrics: Metrics) -> list[dict[str, Any]]:
+    """The latest comparison of each text with the bundle that the training started from."""
+    return list({line["name"]: line for line in metrics if line["kind"] == "comparison"}.values())
+
+
+def _judge_forgetting(comparisons: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for line in comparisons:
+        lost = line["before"]["chrf"] - line["after"]["chrf"]
+        if line["old_text"] and lost > FORGOTTEN:
+            yield (
+                f"The chrF of {line['name']}, text of the bundle that the training started from, fell by {lost:.1f}. "
+                "To forget less, also train on old text, or use training.pull_to_start."
+            )
 
 
 def judge_text(pairs: int, left_out: float) -> list[str]:

@@ -1,0 +1,84 @@
+"""The choice of settings for a training that starts from a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from dragoman.bundle import Bundle
+from dragoman.model.transformer import parameter_counts
+from dragoman.planning.choose import (
+    LARGE_MODEL,
+    SMALL_MODEL,
+    ChosenSetting,
+    PlannedBudget,
+    choose_augmentation,
+    choose_dropout,
+    choose_training,
+)
+from dragoman.planning.text_facts import TextFacts
+from dragoman.settings import Recipe, Settings
+from dragoman.text.tokenizer import Tokenizer
+
+SLOWER = 0.5  # learning rate, as a share of that of a training from random weights
+MAX_WARMUP = 100  # steps
+EPOCHS_SHARE = 0.5  # of the epochs of a training from random weights
+
+
+@dataclass(frozen=True)
+class StartingPoint:
+    """A bundle to start from.
+
+    Attributes:
+        path: The bundle or run directory, as the user writes it.
+        recipe: Its recipe.
+        parameters: The number of its weights.
+    """
+
+    path: str
+    recipe: Recipe
+    parameters: int
+
+
+def load_start(path: str) -> tuple[StartingPoint, Tokenizer]:
+    """A bundle to start from, and its target tokenizer; raises UserError if it is missing or damaged."""
+    bundle = Bundle.load(path)
+    return StartingPoint(path, bundle.recipe, parameter_counts(bundle.model)["total"]), bundle.target
+
+
+def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBudget) -> list[ChosenSetting]:
+    """Settings for a text and a budget, in the order of a recipe; those of text, model and search are the bundle's."""
+    recipe, dropout = start.recipe, list(choose_dropout(facts, budget))
+    text, model = "Text is split into tokens as in the bundle.", "The model of the bundle."
+    return [
+        *_copy("text", recipe.text, text),
+        *_copy("text.specials", recipe.text.specials, text),
+        *(choice for choice in _copy("model", recipe.model, model) if choice.key != "dropout"),
+        *dropout,
+        ChosenSetting("training", "start_from", start.path, "The bundle whose weights are the initial ones."),
+        *_choose_training(facts, start, budget),
+        *(choose_augmentation(facts, budget) if recipe.text.tokenizer in ("bpe", "unigram") else ()),
+        *_copy("decoding", recipe.decoding, "The search of the bundle."),
+    ]
+
+
+def _choose_training(facts: TextFacts, start: StartingPoint, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+    size = LARGE_MODEL if start.recipe.model.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
+    for choice in choose_training(facts, size, budget):
+        if choice.key == "learning_rate":
+            reason = "Peak learning rate: lower than for random weights, so that less is forgotten."
+            yield replace(choice, value=SLOWER * choice.value, reason=reason)
+        elif choice.key == "warmup_steps":
+            reason = "Steps in which the learning rate rises: few, because the weights are trained."
+            yield replace(choice, value=min(choice.value, MAX_WARMUP), reason=reason)
+        else:
+            yield choice
+
+
+def _copy(section: str, settings: Settings, reason: str) -> Iterator[ChosenSetting]:
+    """The settings of a section that differ from the defaults; the first one states the reason for all."""
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        if value != field.get_default() and not isinstance(value, Settings):
+            yield ChosenSetting(section, name, value, reason)
+            reason = ""

@@ -1,0 +1,112 @@
+"""The bundle that a run starts from: found, compared with the recipe, and the same when the run is resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragoman.bundle import Bundle, bundle_digest
+from dragoman.errors import UserError
+from dragoman.settings import Recipe
+from dragoman.system.files import read_json, write_json
+from dragoman.system.progress import Log
+from dragoman.training.checkpoint import checkpoint_steps
+from dragoman.training.directory import saved_tokenizers
+
+START_FILE = "start.json"
+"""The digest of the bundle that the run was started from."""
+
+UNKNOWN_LANGUAGE = "und"  # of imported models that do not state it
+FREE = {
+    *("text.bpe_dropout", "text.subword_pairs", "text.minimum_frequency", "model.max_length"),
+    *("model.dropout", "model.attention_dropout", "model.activation_dropout"),
+    *("model.embedding_init", "model.qkv_init", "model.implementation", "model.attention"),
+}
+"""Settings that may differ from those of the bundle: they change neither shape nor meaning of the weights."""
+
+
+def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
+    """The bundle of `training.start_from`; None if there is none, or if it is gone and the checkpoints suffice.
+
+    Args:
+        recipe: The recipe of the run.
+        run: The run directory, which may be empty.
+        log: Receives a message if the bundle is gone.
+
+    Raises:
+        UserError: The bundle is missing, damaged, other than when the run was started, or does not fit the recipe.
+    """
+    path = recipe.training.start_from
+    if path is None:
+        return None
+    try:
+        bundle = Bundle.load(path)
+        if (run / START_FILE).is_file() and read_json(run / START_FILE).get("sha256") != bundle_digest(path):
+            raise UserError(f"{path}: this is not the bundle that the run was started from, or it was changed")
+    except UserError as error:
+        if not checkpoint_steps(run) or saved_tokenizers(run) is None or recipe.training.pull_to_start:
+            raise UserError(f"training.start_from: {error}") from error
+        log(f"training.start_from: {error}; continuing from the checkpoint, which does not need it")
+        return None
+    check_start_fits(recipe, bundle.recipe, path)
+    return bundle
+
+
+def record_start(recipe: Recipe, run: Path) -> None:
+    """Store which bundle a run starts from."""
+    path = run / START_FILE
+    if recipe.training.start_from is not None and not path.is_file():
+        write_json(path, {"sha256": bundle_digest(recipe.training.start_from)})
+
+
+def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:
+    """Check that a training can start from a bundle.
+
+    Args:
+        recipe: The recipe of the training.
+        of_bundle: The recipe of the bundle.
+        path: The place of the bundle.
+
+    Raises:
+        UserError: The bundle has other settings, or translates other languages.
+    """
+    if differences := list(_differences(recipe, of_bundle)):
+        raise UserError(
+            "\n  ".join(
+                [
+                    f"training.start_from: {path} has other settings than the recipe",
+                    *differences,
+                    "use the values of the bundle, as 'dragoman init FILE… --start-from BUNDLE' does; another section "
+                    "text needs training.new_vocabulary = true",
+                ]
+            )
+        )
+    if not same_languages(recipe, of_bundle) and not recipe.training.new_vocabulary:
+        ours, theirs = ("-".join(_languages(each)) for each in (recipe, of_bundle))
+        raise UserError(
+            f"training.start_from: {path} translates {theirs}, not {ours}, and its vocabulary suits no other "
+            "languages; training.new_vocabulary = true learns another one"
+        )
+
+
+def same_languages(recipe: Recipe, other: Recipe) -> bool:
+    """Whether two recipes have the same languages, apart from regions, as far as they are known."""
+    pairs = zip(_languages(recipe), _languages(other), strict=True)
+    return all(one == another or UNKNOWN_LANGUAGE in (one, another) for one, another in pairs)
+
+
+def _languages(recipe: Recipe) -> list[str]:
+    """The languages without regions: ``pt`` for ``pt-BR``."""
+    codes = recipe.data.source_language, recipe.data.target_language
+    return [code.replace("_", "-").partition("-")[0].lower() for code in codes]
+
+
+def _differences(recipe: Recipe, of_bundle: Recipe) -> Iterator[str]:
+    """The settings in which a recipe differs from that of a bundle, with both values."""
+    free = FREE - {"model.max_length"} if of_bundle.model.positions == "learned" else FREE
+    for section in ("model",) if recipe.training.new_vocabulary else ("text", "model"):
+        ours, theirs = getattr(recipe, section), getattr(of_bundle, section)
+        for key in type(ours).model_fields:
+            one, other = getattr(ours, key), getattr(theirs, key)
+            if one != other and f"{section}.{key}" not in free:
+                yield f"{section}.{key}: {one!r} in the recipe, {other!r} in the bundle"

@@ -1,0 +1,97 @@
+"""Scores before and after a training that starts from a bundle, on the new text and on the text of the bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import Bundle
+from dragoman.corpus.pair import Pair
+from dragoman.corpus.references import file_name
+from dragoman.dataset.pairs import read_pairs
+from dragoman.engines.choose import open_engine
+from dragoman.engines.protocol import EngineRequest
+from dragoman.errors import UserError, counted
+from dragoman.evaluation.evaluate import evaluate
+from dragoman.settings import Recipe
+from dragoman.system.progress import Log
+from dragoman.training.trainer import Trainer
+from dragoman.translator import Translator
+
+VALIDATION = "validation"
+
+
+@dataclass(frozen=True)
+class StartScores:
+    """What is needed to score the bundle that a training started from.
+
+    Attributes:
+        bundle: The bundle.
+        old_text: The test corpora of its recipe, or else its validation corpora, by name.
+    """
+
+    bundle: Bundle
+    old_text: dict[str, list[Pair]]
+
+
+def read_old_text(bundle: Bundle, recipe: Recipe, data_directory: Path | None, log: Log) -> StartScores:
+    """Read the test corpora of a bundle's recipe, or else its validation corpora, as far as they can be read.
+
+    Args:
+        bundle: The bundle that a training starts from.
+        recipe: The recipe of the training, whose own test corpora are left out.
+        data_directory: Mirror of the dataset catalog.
+        log: Receives a message if nothing can be read.
+    """
+    data, texts, problems = bundle.recipe.data, dict[str, list[Pair]](), list[str]()
+    tests = set(map(file_name, recipe.data.test))
+    for reference in data.test or data.validation:
+        try:
+            name = file_name(reference)
+            if name not in tests and (pairs := read_pairs([reference], data, data_directory)):
+                texts[name] = pairs
+        except UserError as error:
+            problems.append(str(error))
+    if problems or not (data.test or data.validation):
+        reason = "; ".join(problems) or f"{bundle.origin} names neither test nor validation text"
+        log(f"old text is not scored: {reason}; name it in data.test to see how much is forgotten")
+    return StartScores(bundle, texts)
+
+
+def compare_with_start(
+    trainer: Trainer,
+    translator: Translator,
+    tests: Mapping[str, list[Pair]],
+    scores: Mapping[str, dict[str, Any]],
+    start: StartScores,
+) -> None:
+    """Score the bundle that a training started from and the new translator, and log both.
+
+    Args:
+        trainer: The trainer after its last step.
+        translator: The new translator.
+        tests: The test corpora by name.
+        scores: The scores of the new translator on them.
+        start: The bundle and its text.
+    """
+    device = trainer.state.device
+    request = EngineRequest(start.bundle, start.bundle.recipe.decoding, device, compute_type="float32")
+    before = Translator(start.bundle, device=str(device), engine=open_engine(request))
+    validation = trainer.data.validation[: trainer.settings.validation_sentences]
+    for name, pairs in {**tests, VALIDATION: validation, **start.old_text}.items():
+        trainer.log.line.update(1.0, f"comparing the scores of {name} …")
+        old = _scores(before, pairs)
+        new = {key: scores[name][key] for key in old} if name in tests else _scores(translator, pairs)
+        values = {"name": name, "old_text": name in start.old_text, "before": old, "after": new}
+        trainer.log.metrics.write("comparison", trainer.position | values)
+        trainer.log.message(
+            f"{name}{', old text' * (name in start.old_text)}: BLEU {old['bleu']:.2f} → {new['bleu']:.2f}, chrF "
+            f"{old['chrf']:.2f} → {new['chrf']:.2f} ({counted(len(pairs), 'sentence')}, before and after training)"
+        )
+
+
+def _scores(translator: Translator, pairs: list[Pair]) -> dict[str, Any]:
+    report, _ = evaluate(translator, [pair.source for pair in pairs], [pair.target for pair in pairs])
+    return {"sentences": report.sentences, "bleu": report.bleu, "chrf": report.chrf}

@@ -1,0 +1,73 @@
+"""The weights of a bundle as the initial weights of a model, perhaps with another vocabulary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from dragoman.bundle import Bundle
+from dragoman.model.transformer import Transformer
+from dragoman.text.masking import ALL_RESERVED
+from dragoman.text.normalization import METASPACE
+from dragoman.text.subword import SubwordTokenizer
+from dragoman.text.tokenizer import Tokenizer
+
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
+
+
+@torch.no_grad()
+def copy_start_weights(bundle: Bundle, model: Transformer, source: Tokenizer, target: Tokenizer) -> None:
+    """Copy the weights of a bundle into a model with the same settings.
+
+    The rows of embeddings and of the output projection are those of the tokens: see `rows_of_tokens`.
+
+    Args:
+        bundle: What to start from.
+        model: The model, with random weights; changed in place.
+        source: Its source tokenizer.
+        target: Its target tokenizer.
+    """
+    sides = {"source_embedding.weight": (source, bundle.source)}
+    sides |= dict.fromkeys(("target_embedding.weight", "output.weight", "output.bias"), (target, bundle.target))
+    for name, parameter in model.named_parameters():
+        stored = bundle.model.get_parameter(name)
+        if name in sides:
+            _copy_rows(stored, parameter, rows_of_tokens(*sides[name]))
+        else:
+            parameter.copy_(stored)
+
+
+def _copy_rows(stored: Tensor, parameter: Tensor, rows: Sequence[Sequence[int]]) -> None:
+    for index, ids in enumerate(rows):
+        if ids:
+            parameter[index] = stored[list(ids)].mean(0)
+
+
+def rows_of_tokens(new: Tokenizer, old: Tokenizer) -> list[Sequence[int]]:
+    """For each token of a vocabulary, the ids of the tokens of an older one whose mean is its initial embedding.
+
+    Special tokens have those with the same meaning, shared tokens themselves, and others the tokens into which the old
+    tokenizer splits them. There are no ids for tokens that this cannot describe, which keep their random embeddings:
+    bytes and reserved tokens that the old vocabulary lacks, and words that are unknown to it.
+    """
+    rows = [_old_ids(token, new, old) for token in new.vocabulary.tokens]
+    for index, of_old in zip(new.vocabulary.special_ids, old.vocabulary.special_ids, strict=True):
+        rows[index] = [of_old]
+    return rows
+
+
+def _old_ids(token: str, new: Tokenizer, old: Tokenizer) -> Sequence[int]:
+    if new.starts_word(token) and not token.startswith(METASPACE) and isinstance(old, SubwordTokenizer):
+        token = METASPACE + token  # a whole word
+    if token in old.vocabulary.ids:
+        return [old.vocabulary.ids[token]]
+    if token in ALL_RESERVED or _BYTE.fullmatch(token):
+        return []
+    if isinstance(old, SubwordTokenizer):
+        ids = old.split_token(token)
+    else:
+        (ids,) = old.encode([token.replace(METASPACE, " ")])
+    return [each for each in ids if each != old.vocabulary.unk]

@@ -1,0 +1,107 @@
+"""`dragoman init` and `dragoman train` on files of text, starting from a bundle."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dragoman.bundle import Bundle
+from dragoman.recipe import load_recipe
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+FAST = ("--set", "training.steps=3", "--set", "training.validations=1")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def files(corpus: Path) -> tuple[str, str]:
+    return str(corpus / "train.de"), str(corpus / "train.en")
+
+
+def changed_bundle(run: Path, path: Path, **changes: Any) -> Path:
+    """A copy of a run's bundle, with another recipe."""
+    bundle = Bundle.load(run)
+    data, text = (getattr(bundle.recipe, name).model_copy(update=changes.get(name, {})) for name in ("data", "text"))
+    replace(bundle, recipe=bundle.recipe.model_copy(update={"data": data, "text": text})).save(path)
+    return path
+
+
+def test_init_takes_text_and_model_of_the_bundle(
+    files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
+) -> None:
+    plain, adapted = tmp_path / "plain.toml", tmp_path / "adapted.toml"
+    assert command("init", *files, "--output", plain, "--minutes", "5").code == 0
+    outcome = command("init", *files, "--output", adapted, "--minutes", "5", "--start-from", finished_run)
+    assert outcome.code == 0, outcome.error
+    assert f"starts from {finished_run}, with its vocabulary" in outcome.out
+    old, new, other = (load_recipe(path) for path in (finished_run / "recipe.toml", adapted, plain))
+    assert (new.text, new.decoding) == (old.text, old.decoding)
+    assert new.model == old.model.model_copy(update={"dropout": new.model.dropout})
+    assert new.training.start_from == str(finished_run)
+    assert new.training.learning_rate < other.training.learning_rate
+    assert 0 < new.training.warmup_steps <= 100
+    assert new.name == "de-en-adapted"
+    outcome = command("info", adapted)
+    assert outcome.code == 0, outcome.error
+    run = tmp_path / "run"
+    outcome = command("train", adapted, "--output", run, *FAST)
+    assert outcome.code == 0, outcome.error
+    assert "before and after training" in outcome.error
+
+
+def test_train_on_files_can_be_resumed(
+    files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    start = ("--start-from", finished_run)
+    outcome = command("train", *files, *start, *FAST)
+    assert outcome.code == 0, outcome.error
+    assert (tmp_path / "runs" / "de-en-adapted" / "bundle" / "bundle.json").is_file()
+    assert command("train", *files, *start, "--resume", *FAST).code == 0
+    other = command("train", *files, "--start-from", "runs/other", "--resume", *FAST)
+    assert (other.code, "another --start-from" in other.error) == (2, True), other.error
+
+
+def test_problems_of_the_bundle_are_found_before_training(
+    files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
+) -> None:
+    french = changed_bundle(finished_run, tmp_path / "french", data={"target_language": "fr"})
+    for bundle, message in ((french, "translates de-fr, not de-en"), (tmp_path / "none", "no such")):
+        outcome = command("init", *files, "--output", tmp_path / "recipe.toml", "--start-from", bundle)
+        assert (outcome.code, message in outcome.error) == (2, True), outcome.error
+        assert not (tmp_path / "recipe.toml").exists()
+    named = command("train", finished_run / "recipe.toml", "--start-from", finished_run)
+    assert (named.code, "--start-from is for files of text" in named.error) == (2, True)
+
+
+def test_a_lower_cased_bundle_is_announced(
+    files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
+) -> None:
+    lower = changed_bundle(finished_run, tmp_path / "lower", text={"lowercase": True})
+    outcome = command("init", *files, "--output", tmp_path / "recipe.toml", "--start-from", lower)
+    assert "converts text to lower case" in outcome.out
+    assert load_recipe(tmp_path / "recipe.toml").text.lowercase
+
+
+def test_a_bundle_for_short_sentences_limits_the_training_pairs(
+    files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
+) -> None:
+    bundle = Bundle.load(finished_run)
+    model = bundle.recipe.model.model_copy(update={"max_length": 20})
+    data = bundle.recipe.data.model_copy(update={"max_tokens": 19})
+    recipe = bundle.recipe.model_copy(update={"model": model, "data": data})
+    shutil.rmtree(tmp_path / "short", ignore_errors=True)
+    replace(bundle, recipe=recipe).save(tmp_path / "short")
+    outcome = command("init", *files, "--output", tmp_path / "recipe.toml", "--start-from", tmp_path / "short")
+    assert outcome.code == 0, outcome.error
+    assert load_recipe(tmp_path / "recipe.toml").data.max_tokens == 19
