@@ -65,4 +65,4 @@ def test_symbols_that_training_text_lacks_are_copied(make_recipe: RecipeMaker) -
     for tokenizer in (source, target, load_tokenizer(source.to_json())):
         masking = masking_of(tokenizer)
         assert masking is not None
-        assert list(masking.mask("Äpfel & 50 % Euro: 5").spans.values()) == ["Äpfel", "&", "50", ":", "5"]
+        assert list(masking.mask("Äpfel & 50 % Euro: 5").spans.values()) == ["Äpfel", "&", ":", "5"]

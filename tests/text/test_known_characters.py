@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +28,7 @@ MASKING = Masking(known=KNOWN)
 
 
 def copied(text: str, known: KnownCharacters = KNOWN) -> list[str]:
-    return [text[start:end] for start, end in known.find_copied(text)]
+    return [text[start:end] for start, end, _ in known.find_copied(text, list(find_spans(text)))]
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,9 @@ def copied(text: str, known: KnownCharacters = KNOWN) -> list[str]:
         ("Das\u00a0ist\tgut\u200b.", []),
         ("Das heißt 東京.", ["東京"]),
         ("U\u0308ber", []),  # with a combining character
+        ("Rene\u0301 jagt.", ["Rene\u0301"]),
+        ("GROẞ", []),
+        ("→{name}, {a}+{b}, ♪<i>gut</i>♪", ["→", "+", "♪", "♪"]),
     ],
 )
 def test_symbols_and_words_that_are_not_known_are_copied(text: str, expected: list[str]) -> None:
@@ -57,7 +62,7 @@ def test_scripts_without_spaces_have_no_words(script: str) -> None:
 @given(st.text(st.sampled_from("".join(TRAINING_TEXT) + "&→Я大 -"), max_size=40))
 def test_what_is_not_copied_is_known(text: str) -> None:
     rest, last = "", 0
-    for start, end in KNOWN.find_copied(text):
+    for start, end, _ in KNOWN.find_copied(text, []):
         rest, last = rest + text[last:start], end
         assert not set("&→Я大").isdisjoint(text[start:end])
     assert set("&→Я大").isdisjoint(rest + text[last:])
@@ -100,10 +105,30 @@ def test_the_number_of_symbols_is_limited() -> None:
 
 
 def test_without_counts_nothing_more_is_masked() -> None:
-    assert Masking().mask("R&D → 東京") == Mask("R&D → 東京", {})
+    assert Masking().mask("R&D → 東京") == Mask("R&D → 東京", {}, "R&D → 東京")
 
 
 @pytest.mark.parametrize("unit", ["Я", "a&", "&", "a", "Я ", "大"])
 def test_time_is_proportional_to_length(unit: str) -> None:
-    spans = list(KNOWN.find_copied(unit * 100_000))  # minutes, if it were quadratic
+    spans = list(KNOWN.find_copied(unit * 100_000, []))  # minutes, if it were quadratic
     assert len(spans) <= 100_000
+
+
+def test_letters_are_copied_only_as_whole_words_of_a_translation() -> None:
+    mask = MASKING.mask("der Buchstabe é")
+    assert mask.apply("the letter é as in café") == f"the letter {next(iter(mask.spans))} as in café"
+    chinese = MASKING.mask("Das ist 東京")
+    assert chinese.apply("東京です").startswith(next(iter(chinese.spans)))
+
+
+def test_what_the_tokenizer_normalizes_is_known() -> None:
+    folding = KnownCharacters(KNOWN.characters, lambda text: unicodedata.normalize("NFKC", text))
+    assert copied("Zwölf ﬁnden das gut") == ["ﬁnden"]
+    assert copied("Zwölf ﬁnden das gut", folding) == []
+    assert KNOWN.replace_rare("Ｚｗölf") == "Zwölf"
+
+
+def test_a_source_is_masked_alike_everywhere() -> None:
+    text = "Er sagt \u2018das\u2019 & geht"
+    mask = MASKING.mask(text)
+    assert mask.apply(text) == mask.text

@@ -5,21 +5,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import regex
 
 from dragoman.text.normalization import METASPACE, WITHOUT_SPACES
+from dragoman.text.placeholders import Span
 
 MIN_COUNT = 20
-"""Symbols that occur less often in the training text are not known. A letter is known if it occurs once."""
+"""Symbols that occur less often in the training text are not known. Letters and digits are known if they occur once."""
 
 _SPELLINGS = dict.fromkeys("’‘‛ʼ′", "'") | dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("‐‑‒–—−", "-")
 """What is written in place of typographic characters that are not known."""
 
 _WITHOUT_SPACES = regex.compile(f"[{WITHOUT_SPACES}]")
+_COMBINED = regex.compile(r"\p{L}\p{M}+")
 
 _COPIED = re.compile(
     r"(?<![wr])w*+r[wr]*+(?:[ -]w*+r[wr]*+)*+"  # words with a letter that is not known: Łódź, Нью-Йорк
@@ -34,48 +36,69 @@ class KnownCharacters:
 
     Attributes:
         characters: All of them, sorted.
+        normalize: How the tokenizer changes a character before it splits a text.
     """
 
     characters: str
+    normalize: Callable[[str], str] = field(default=str, compare=False)
 
     def replace_rare(self, text: str) -> str:
-        """The text with ASCII quotes and hyphens in place of others that are not known; its length is the same."""
-        return text.translate(self._replacements)
+        """The text with ASCII quotes and hyphens in place of others that are not known; its length is the same.
 
-    def find_copied(self, text: str) -> Iterator[tuple[int, int]]:
-        """The parts of a text with characters that are not known.
+        Letters and digits of double width become ordinary ones.
+        """
+        return text if self._all.issuperset(text) else "".join(map(self._spelling, text))
+
+    def find_copied(self, text: str, spans: list[Span]) -> Iterator[Span]:
+        """The parts of a text with characters that are not known, between other spans.
 
         A part is a symbol, or a word that contains a letter or symbol that is not known. Words in another script that
         follow each other are one part. In scripts without spaces, only the characters themselves are a part.
         """
         if self._all.issuperset(text):
             return
-        for match in _COPIED.finditer("".join(map(self._classify, text))):
-            yield match.span()
+        classes, start = self._classify_text(text), 0
+        for span in [*spans, Span(len(text), len(text), "emoji")]:
+            for match in _COPIED.finditer(classes, start, span.start):
+                yield Span(*match.span(), "emoji")
+            start = span.end
 
     @cached_property
     def _all(self) -> frozenset[str]:
         cases = (change(character) for character in self.characters for change in (str.lower, str.upper))
         return frozenset(self.characters).union(cases, " ")
 
-    @cached_property
-    def _replacements(self) -> dict[int, str]:
-        return {
-            ord(character): spelling
-            for character, spelling in _SPELLINGS.items()
-            if character not in self._all and spelling in self._all
-        }
+    def _spelling(self, character: str) -> str:
+        if self._is_known(character):
+            return character
+        wide = unicodedata.decomposition(character).startswith(("<wide>", "<narrow>"))
+        spelling = unicodedata.normalize("NFKC", character) if wide else _SPELLINGS.get(character, "")
+        return spelling if spelling in self._all else character
+
+    def _is_known(self, character: str) -> bool:
+        return (
+            character in self._all or character.lower() in self._all or self._all.issuperset(self.normalize(character))
+        )
+
+    def _classify_text(self, text: str) -> str:
+        """The class of each character, see `_classify`; combining characters belong to the letter before them."""
+        classes = list(map(self._classify, text))
+        for match in () if unicodedata.is_normalized("NFC", text) else _COMBINED.finditer(text):
+            composed = unicodedata.normalize("NFC", match[0])
+            classes[match.start()] = self._classify(composed[0])
+        return "".join(classes)
 
     def _classify(self, character: str) -> str:
         """w: known letter, r: rare letter, o: rare letter of a script without spaces, s: rare symbol; or " ", "-"."""
         category = unicodedata.category(character)
         if character.isalnum() or category[0] == "M":
-            if character in self._all or category[0] == "M":
+            if category[0] == "M" or self._is_known(character):
                 return "w"
             return "o" if _WITHOUT_SPACES.match(character) else "r"
-        if character in self._all or character in (" ", "-", METASPACE) or category in ("Zs", "Zl", "Zp", "Cc", "Cf"):
-            return character if character in " -" else "."
-        return "." if category in ("Cs", "Cn") else "s"
+        if character in (" ", "-"):
+            return character
+        space = character == METASPACE or category in ("Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Cn")
+        return "." if space or self._is_known(character) else "s"
 
 
 class CharacterCounts:
@@ -88,7 +111,7 @@ class CharacterCounts:
         """Count the characters of a masked text; reserved characters count too, which makes no difference."""
         self._counts.update(unicodedata.normalize("NFC", text))
 
-    def known(self) -> KnownCharacters:
-        """The characters that were counted often enough."""
-        often = (each for each, count in self._counts.items() if each.isalpha() or count >= MIN_COUNT)
-        return KnownCharacters("".join(sorted(often)))
+    def known(self, normalize: Callable[[str], str] = str) -> KnownCharacters:
+        """The characters that were counted often enough; `normalize` is that of the tokenizer."""
+        often = (each for each, count in self._counts.items() if each.isalnum() or count >= MIN_COUNT)
+        return KnownCharacters("".join(sorted(often)), normalize)

@@ -16,7 +16,8 @@ _BORDER = "_"  # before and after each word
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}'’]*")
 _READ = 1000  # characters of a text; more do not change the answer
 _DEPENDENCE = 4.0  # each letter is in four n-grams, which are not independent evidence
-_CACHED_WORDS = 20_000  # with their evidence; words repeat, and most of the time goes into n-grams
+_CACHED_WORDS = 5_000  # with their evidence; words repeat, and most of the time goes into n-grams
+_CACHED_LENGTH = 30  # letters; longer words are rare, or in scripts without spaces, where they do not repeat
 _MIN_KNOWN = 0.48  # share of known n-grams of two letters and more; with fewer, a text is in no known language
 
 Profile = Mapping[str, float]
@@ -82,7 +83,10 @@ class NgramClassifier:
 
     def probabilities(self, text: str) -> dict[str, float]:
         """The probability of each language, the highest first; empty if the text is in none of them."""
-        words = [self._evidence_of(word) for word in words_of(text[:_READ])]
+        words = [
+            self._evidence_of(word) if len(word) <= _CACHED_LENGTH else self._weigh(word)
+            for word in words_of(text[:_READ])
+        ]
         known = [sum(counts) for counts in zip(*(word.known for word in words), strict=True)]
         if not words or max(known, default=0) < _MIN_KNOWN * sum(word.ngrams for word in words):
             return {}

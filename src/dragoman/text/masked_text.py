@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from dragoman.text.masking import ALL_RESERVED, Mask, Masking
@@ -46,8 +47,13 @@ def encode_pairs(
 
 
 def encode_spans_masked(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    """The ids of texts as a model sees them in training: with reserved tokens in place of spans."""
-    return encode_masked(tokenizer, [mask.text for mask in mask_texts(tokenizer, texts)])
+    """The ids of texts as a model sees them in training: with reserved tokens in place of spans.
+
+    Characters that the training text lacks are not replaced, so that words with them differ from all others.
+    """
+    if masking := masking_of(tokenizer):
+        texts = [replace(masking, known=None).mask(text).text for text in texts]
+    return encode_masked(tokenizer, texts)
 
 
 def decode_reserved(tokenizer: Tokenizer, ids: Sequence[int]) -> str:

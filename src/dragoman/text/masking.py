@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from zlib import crc32
 
+import regex
+
 from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.number_forms import number_form
-from dragoman.text.placeholders import Span, SpanKind, find_spans
+from dragoman.text.placeholders import LETTER, Span, SpanKind, find_spans
 
 SLOTS: dict[SpanKind, int] = {"placeholder": 8, "tag": 8, "link": 4, "number": 8, "emoji": 4}
 """Different spans of each kind that can be masked in a sentence; others stay text."""
@@ -50,10 +52,12 @@ class Mask:
     Attributes:
         text: The sentence with reserved characters.
         spans: The span of each reserved character.
+        source: The sentence itself, if it is known.
     """
 
     text: str
     spans: dict[str, str]
+    source: str | None = None
 
     def restore(self, text: str) -> str:
         """A text with the spans in place of reserved characters; those that stand for no span are dropped.
@@ -67,9 +71,11 @@ class Mask:
 
     def apply(self, text: str) -> str:
         """Another text, such as the beginning of the translation, with the same characters for the same spans."""
+        if text == self.source:
+            return self.text  # with other quotes, too
         characters = {span: character for character, span in self.spans.items()}
         symbols = [span for span in characters if KINDS[characters[span]] == "emoji"]
-        return _substitute(text, _merge(list(find_spans(text)), _occurrences(symbols, text)), characters)
+        return _substitute(text, _with_occurrences(list(find_spans(text)), symbols, text), characters)
 
     def label(self, token: str) -> str:
         """How to show a token: the span of a reserved one, or its kind in brackets if it stands for no span."""
@@ -119,17 +125,18 @@ class Masking:
         Quotes and hyphens that are not known are replaced by known ones, outside of spans. If a text contains more
         different sequences of reserved characters than can be masked, all of it is one span.
         """
-        spans = self._spans(text)
+        source, spans = text, self._spans(text)
         if self.known:
             replaced = self.known.replace_rare(text)
-            spans = _merge(spans, (Span(*bounds, "emoji") for bounds in self.known.find_copied(replaced)))
+            spans = sorted([*spans, *self.known.find_copied(replaced, spans)])
             text = _replace_between(text, replaced, spans)
         characters = _assign(text, spans, lambda kind: iter(RESERVED[kind]))
-        mask = Mask(_substitute(text, spans, characters), {character: span for span, character in characters.items()})
+        masked = _substitute(text, spans, characters)
+        mask = Mask(masked, {character: span for span, character in characters.items()}, source)
         if mask.restore(mask.text) == text:
             return mask
         whole = RESERVED["emoji"][0]
-        return Mask(whole, {whole: text})
+        return Mask(whole, {whole: text}, source)
 
     def mask_pair(self, source: str, target: str) -> tuple[str, str]:
         """Mask the spans that occur equally often in both sentences of a training pair.
@@ -155,19 +162,22 @@ class Masking:
         return number_form(text[number.start : number.end]) not in self.numbers_as_text
 
 
-def _merge(spans: list[Span], others: Iterable[Span]) -> list[Span]:
-    """All spans in their order, without those of the others that overlap any."""
-    if not (added := list(others)):
+def _with_occurrences(spans: list[Span], texts: Sequence[str], text: str) -> list[Span]:
+    """The spans of a text with the places between them where it contains others; words only as whole words."""
+    if not texts:
         return spans
-    taken = {position for start, end, _ in spans for position in range(start, end)}
-    free = [span for span in added if taken.isdisjoint(range(span.start, span.end))]
-    return sorted([*spans, *free])
+    pattern = regex.compile("|".join(map(_whole, sorted(texts, key=len, reverse=True))), regex.VERSION1)
+    found, start = list(spans), 0
+    for span in [*spans, Span(len(text), len(text), "emoji")]:
+        found += (Span(*match.span(), "emoji") for match in pattern.finditer(text, start, span.start))
+        start = span.end
+    return sorted(found)
 
 
-def _occurrences(texts: Iterable[str], text: str) -> Iterator[Span]:
-    """Where a text contains others, as spans of symbols; longer ones first."""
-    if pattern := "|".join(map(re.escape, sorted(texts, key=len, reverse=True))):
-        yield from (Span(*match.span(), "emoji") for match in re.finditer(pattern, text))
+def _whole(text: str) -> str:
+    """A pattern for a text that is no part of a word; scripts without spaces have no words."""
+    before, after = (regex.match(LETTER, text[end], regex.VERSION1) for end in (0, -1))
+    return f"{f'(?<!{LETTER})' if before else ''}{regex.escape(text)}{f'(?!{LETTER})' if after else ''}"
 
 
 def _replace_between(text: str, replaced: str, spans: Iterable[Span]) -> str:

@@ -40,10 +40,10 @@ _LINK = rf"""
   | (?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
 """
 _SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
-_LETTER = rf"[\w--[{WITHOUT_SPACES}]]"
-_NUMBER = (
-    rf"(?<!{_LETTER})(?<!{_LETTER}[.,:/'’_-])\d++(?:{_SEPARATOR}\d++)*+(?!{_LETTER}|[\ufe0f\u20e3]|[.,:/'’]{_LETTER})"
-)
+LETTER = rf"[\w--[{WITHOUT_SPACES}]]"
+"""A letter or digit of a script with spaces between words, in VERSION1 of the `regex` library."""
+
+_NUMBER = rf"(?<!{LETTER})(?<!{LETTER}[.,:/'’_-])\d++(?:{_SEPARATOR}\d++)*+(?!{LETTER}|[\ufe0f\u20e3]|[.,:/'’]{LETTER})"
 _PICTURE = r"""(?:\p{Emoji_Presentation}\ufe0f? | \p{Extended_Pictographic}\ufe0f | \p{Emoji}(?=\p{Emoji_Modifier}))
     \p{Emoji_Modifier}?"""
 _EMOJI = rf"""

@@ -72,6 +72,10 @@ class SubwordTokenizer:
         pieces = self._backend.model.tokenize(start + self._backend.normalizer.normalize_str(letters))
         return [piece.id for piece in pieces]
 
+    def normalize(self, text: str) -> str:
+        """The text as it is split into subwords."""
+        return self._backend.normalizer.normalize_str(text) if self._backend.normalizer else text
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids on one line, without pad, bos, eos and reserved tokens.
 
@@ -140,7 +144,8 @@ def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
         raise UserError(
             f"the {stored.type} tokenizer is broken: ids must be 0 to n, with the four special tokens first"
         )
-    known = None if stored.known_characters is None else KnownCharacters(stored.known_characters)
+    normalize = backend.normalizer.normalize_str if backend.normalizer else str
+    known = None if stored.known_characters is None else KnownCharacters(stored.known_characters, normalize)
     masking = None if stored.numbers_as_text is None else Masking(stored.numbers_as_text, known)
     if masking and not ids.keys() >= set(ALL_RESERVED):
         raise UserError(f"the {stored.type} tokenizer is broken: its vocabulary lacks reserved tokens")

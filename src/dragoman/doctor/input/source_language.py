@@ -11,9 +11,10 @@ from dragoman.text.placeholders import find_spans
 RARE_SCRIPT = 0.002  # share of the letters of the training text
 FOREIGN_LETTERS = 0.5  # share of the letters of a text that are in a script of which the training text has few
 MIN_EVIDENCE = 6.5  # nats; at least three words, as each contributes at most `MAX_EVIDENCE`
+ENOUGH_EVIDENCE = 1.5  # nats; one frequent word of the source language among names, such as "Apple und Google"
 MIN_WORDS = 5  # names and titles are often in another language
 MAX_PROBABILITY = (
-    0.05  # measured on seven corpora of another kind: of texts in the source language, 0 to 0.9 % are below
+    0.05  # measured on seven corpora of another kind: of texts in the source language, 0 to 0.8 % are below
 )
 
 
@@ -35,11 +36,12 @@ class SourceLanguage:
 
     def find_other(self, text: str) -> tuple[str, str] | None:
         """The kind and the words of a warning about a text that is probably in another language."""
-        if sum(self._trained.evidence.get(word, 0.0) for word in set(words_of(text))) < -MIN_EVIDENCE:
+        evidence = sum(self._trained.evidence.get(word, 0.0) for word in set(words_of(text)))
+        if evidence < -MIN_EVIDENCE:
             return "target-language", f"looks like {self._target}, the language to translate into"
         if script := self._foreign_script(text):
             return "script", f"is in {script} script, which the training text never or hardly ever contains"
-        if self._is_other_language(text):
+        if evidence < ENOUGH_EVIDENCE and self._is_other_language(text):
             return "language", f"does not look like {self._source}, the language to translate from"
         return None
 
