@@ -98,6 +98,12 @@ def test_tags_with_a_nul_character_stay_tags(tag: str) -> None:
     assert translate(f"Ein {tag}Hund</b> da", in_capitals) == f"EIN {tag}HUND</b> DA"
 
 
+@pytest.mark.parametrize("reference", ["&#", "&#x", "&#;", "&# ;", "&", "&;", "&#38;"])
+def test_tags_after_an_incomplete_reference_stay_tags(reference: str) -> None:
+    html = f"<p>Ein Hund {reference} läuft.</p><p>Eine <b>Frau</b> liest.</p>"
+    assert [segment.text for segment in HtmlText(html, "de").segments][1:] == ["Eine Frau liest."]
+
+
 def test_text_never_becomes_markup() -> None:
     html = "<p title='&lt;b&gt; &quot;x&quot; &#39;'>Ein &lt;script&gt;alert(1)&lt;/script&gt; Hund</p>"
     for text in ("<script>x</script>", '</p><p onclick="x">\'', "&lt;b&gt;"):

@@ -48,6 +48,7 @@ INVISIBLE = frozenset(("script", "style", "svg", "template"))
 """Elements that are also copied, and have no place among the words of a sentence."""
 
 _CUT = re.compile(r"<(?:[A-Za-z/!?]|\Z)")
+_INCOMPLETE = re.compile("&#(?![0-9]|[xX][0-9a-fA-F])")
 _INVALID = re.compile(r"<[A-Za-z/!?]")  # a tag that the parser passes on as text
 _ATTRIBUTE = re.compile(r"([^\s=/>\"'<]+)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>\"']+))?")
 
@@ -156,7 +157,8 @@ class _Reader(HTMLParser):
         self._html, self._blocks = html, blocks
         self._lines = [0, *(match.end() for match in re.finditer("\n", html))]
         self._starts: list[tuple[int, TokenKind, str]] = [(0, "text", "")]
-        self.feed(html.replace("\0", "\ufffd"))  # as browsers do; the parser would end a tag there
+        # the parser would end a tag at NUL, which browsers replace, and take all that follows an incomplete &# as text
+        self.feed(_INCOMPLETE.sub("&+", html.replace("\0", "\ufffd")))
         self.close()
 
     @property
