@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from detectors import german_or_english
 from running_server import Running, StartServer
 
 from dragoman.bundle import Bundle
@@ -327,6 +328,24 @@ def test_swapped_languages(browser: Any, start_server: StartServer) -> None:
     page.get_by_text("en[ar[Hi]]", exact=True).wait_for()
     assert [page.locator(name).input_value() for name in ("#from", "#to", "#source")] == ["ar", "en", "ar[Hi]"]
     assert page.locator("#source").get_attribute("dir") == "rtl"
+    page.close()
+    assert messages == []
+
+
+def test_the_chosen_language_comes_back_when_the_text_is_in_another_one(
+    browser: Any, start_server: StartServer
+) -> None:
+    """A text in the language into which it would be translated is translated into another one, but no other text."""
+    running = start_server(("de-en", "en-hi"))
+    running.service.detector = german_or_english()
+    page, messages, _ = open_page(browser, running.url)
+    page.locator("#to").select_option("en")
+    assert type_text(page, "ein mann und eine frau") == "en[ein mann und eine frau]"
+    page.locator("#source").fill("a man and a woman")
+    page.get_by_text("hi[a man and a woman]", exact=True).wait_for()
+    page.locator("#source").fill("eine frau und ein hund")
+    page.get_by_text("en[eine frau und ein hund]", exact=True).wait_for()
+    assert page.locator("#to").input_value() == "en"
     page.close()
     assert messages == []
 

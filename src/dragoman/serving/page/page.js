@@ -19,6 +19,7 @@ let limit = Infinity; // characters
 let timer = 0;
 let request = null; // the AbortController of the last request
 let detected = ""; // the language of the text, if it is to be detected
+let wanted = ""; // the language into which the user translates, except texts that are in it
 let translation = "";
 let prefixes = {}; // beginnings of translations that the user chose, by sentence
 
@@ -60,7 +61,8 @@ function setLanguage(field, code) {
 
 function changeLanguages() {
   prefixes = {};
-  localStorage.setItem("dragoman-languages", `${from.value} ${to.value}`);
+  wanted = to.value;
+  localStorage.setItem("dragoman-languages", `${from.value} ${wanted}`);
   showLanguages();
   translate();
 }
@@ -130,10 +132,16 @@ function show(text, reply) {
   showNotes(text, reply);
   status.textContent = "";
   if (!reply) output.ariaBusy = "false";
-  else if (from.value === AUTO && detected === to.value && targets().length) {
-    to.value = targets()[0]; // the text is in the language into which it would be translated
-    changeLanguages();
-  }
+  else if (from.value === AUTO) changeTarget(detected === wanted && targets().length ? targets()[0] : wanted);
+}
+
+/** Translate into another language until the text is in another one. */
+function changeTarget(code) {
+  if (code === to.value) return;
+  to.value = code;
+  prefixes = {};
+  showLanguages();
+  translate();
 }
 
 function showNotes(text, reply) {
@@ -219,9 +227,10 @@ async function start() {
     const [before, after] = (localStorage.getItem("dragoman-languages") ?? "").split(" ");
     from.value = sources().some((each) => each.code === before) ? before : AUTO;
     showLanguages();
-    const wanted = [after, settings.language.target.code].find((code) => targets().includes(code));
-    if (wanted) to.value = wanted;
+    const known = [after, settings.language.target.code].find((code) => targets().includes(code));
+    if (known) to.value = known;
     showLanguages();
+    wanted = to.value;
     startFiles(settings.supportedFilesFormat, () => ({ source: from.value, target: to.value }));
     startMenu(
       () => ({ text: source.value, source: language(), target: to.value, translation, prefixes }),
