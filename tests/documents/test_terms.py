@@ -70,6 +70,15 @@ def test_terms_that_are_too_long_for_the_search_are_used_too(texts: TextTranslat
     assert found.terms == (long,)
 
 
+def test_translations_with_terms_have_no_confidence(translator: Translator) -> None:
+    confidence = {"constant": 1.0, "mean": 1.0, "probability": 1.0, "length": 0.0}
+    bundle = replace(translator.bundle, confidence=confidence)
+    texts = TextTranslator(Translator(bundle, translator.decoding), GLOSSARY)
+    with_term, without = texts.stream(["Ein Hund läuft.", "Ein Mann läuft."])
+    assert with_term.confidence is None
+    assert without.confidence is not None
+
+
 def test_a_term_that_is_not_used_is_a_problem() -> None:
     terms = [Term("Hund", "hound"), Term("Frau", "lady"), Term("Katze", "cat")]
     assert used_terms("Hund und Frau", terms, "A hound and a woman") == (terms[:1], terms[1:2])

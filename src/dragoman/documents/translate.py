@@ -140,7 +140,8 @@ class TextTranslator:
         problems = [*problems, *map(missing_term, unused), *check_sentence(text, translation.text, self._trained)]
         if self._language and self._language.find_other(text):
             problems.append(OTHER_LANGUAGE)
-        return replace(translation, problems=problems, confidence=self._estimate(translation), terms=used)
+        confidence = None if used else self._estimate(translation)  # a required term may be improbable, but right
+        return replace(translation, problems=problems, confidence=confidence, terms=used)
 
     def _estimate(self, translation: Translation) -> float | None:
         if self._confidence is None:
