@@ -1,4 +1,4 @@
-"""Thousands of connections on which nothing is sent."""
+"""Connections on which nothing is sent, and connections while the server stops."""
 
 from __future__ import annotations
 
@@ -73,3 +73,48 @@ def test_idle_connections_keep_nobody_out_and_leave_nothing_behind(
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert count_tasks(server) <= tasks + 2
+
+
+def ask_health(connection: socket.socket) -> bytes:
+    """Send a request, and read the reply; empty if the connection is closed."""
+    reply = b""
+    with contextlib.suppress(ConnectionError):
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        while not reply.endswith(b"}") and (data := connection.recv(65536)):
+            reply += data
+    return reply
+
+
+def test_answered_connections_keep_nobody_out(start_server: StartServer) -> None:
+    server = start_server(connections=20)
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(socket.create_connection(server.address, timeout=10)) for _ in range(20)]
+        assert all(b"200 OK" in ask_health(each) for each in connections)
+        again = connections.pop(0)
+        assert b"200 OK" in ask_health(again)
+        for _ in range(5):
+            new = stack.enter_context(socket.create_connection(server.address, timeout=10))
+            assert b"200 OK" in ask_health(new)
+        assert not any(ask_health(each) for each in connections[:5]), "those that have waited longest"
+        assert all(b"200 OK" in ask_health(each) for each in [again, *connections[5:]])
+
+
+def test_an_upload_that_continues_while_the_server_stops_is_answered(start_server: StartServer) -> None:
+    server = start_server()
+    body = b'{"q": "Hund", "source": "de", "target": "en"}'.ljust(200)
+    kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}"
+    with socket.create_connection(server.address, timeout=10) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(f"POST /translate HTTP/1.1\r\nHost: x\r\n{kind}\r\n\r\n".encode() + body[:20])
+        while not server.server.server_state.tasks:
+            time.sleep(0.005)
+        server.server.should_exit = True
+        while server.server.servers[0].is_serving():
+            time.sleep(0.005)
+        for position in range(20, len(body)):
+            connection.sendall(body[position : position + 1])
+            time.sleep(0.002)
+        reply = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert reply.startswith(b"HTTP/1.1 200 OK")
+    assert b"en[Hund]" in reply
+    assert reply.lower().count(b"connection: close") == 1

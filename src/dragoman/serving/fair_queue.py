@@ -31,6 +31,7 @@ class Job:
         priority: The queue in which it waits.
         waiters: Who waits for it, with the positions in their lists of segments.
         taken: Whether a worker has it.
+        client: In whose turn it is translated.
     """
 
     translate: TranslateSegments
@@ -38,6 +39,7 @@ class Job:
     priority: Priority
     waiters: dict[Any, list[int]] = field(default_factory=dict)
     taken: bool = False
+    client: str = ""
 
     @property
     def length(self) -> int:
@@ -50,11 +52,26 @@ class FairQueue:
 
     def __init__(self, priority: Priority) -> None:
         self._priority = priority
-        self._clients: OrderedDict[str, deque[Job]] = OrderedDict()
+        self._clients: OrderedDict[str, deque[Job]] = OrderedDict()  # with jobs that do not wait any more
+        self._waiting: Counter[str] = Counter()  # characters of each client that has any
+        self.characters = 0
+        """How many wait."""
 
     def add(self, client: str, job: Job) -> None:
         """Add a job at the end of a client's jobs."""
+        job.client = client
         self._clients.setdefault(client, deque()).append(job)
+        self._count(client, job.length)
+
+    def leave(self, job: Job) -> None:
+        """Count a job no longer, because it does not wait here any more."""
+        self._count(job.client, -job.length)
+
+    def _count(self, client: str, characters: int) -> None:
+        self.characters += characters
+        self._waiting[client] += characters
+        if not self._waiting[client]:
+            del self._waiting[client]
 
     def take(self, characters: int) -> list[Job]:
         """Remove and return a batch of one translator: the next job, and others of similar length.
@@ -66,6 +83,7 @@ class FairQueue:
         batch = _most_similar([job for _, job in candidates], characters)
         for job in batch:
             job.taken = True
+            self.leave(job)
         if candidates:
             self._clients.move_to_end(candidates[0][0])
         for client, count in seen.items():
@@ -77,15 +95,23 @@ class FairQueue:
         return batch
 
     def characters_before(self, client: str, characters: int) -> int:
-        """The characters that are translated before a new job of a client ends, because clients take turns.
+        """The characters that are translated before new jobs of a client end, because clients take turns.
+
+        A turn is at least one job, and no job is interrupted.
 
         Args:
             client: Who asks.
-            characters: The size of the new job.
+            characters: The size of the new jobs.
         """
-        waiting = {name: sum(job.length for job in jobs if self._waits(job)) for name, jobs in self._clients.items()}
-        share = waiting.get(client, 0) + characters
-        return sum(min(each, share) for each in waiting.values())
+        share = self._waiting[client] + characters
+        return sum(min(each, max(share, self._next_length(name))) for name, each in self._waiting.items())
+
+    def _next_length(self, client: str) -> int:
+        """The length of the next job of a client that waits."""
+        jobs = self._clients[client]
+        while not self._waits(jobs[0]):
+            jobs.popleft()
+        return jobs[0].length
 
     def _waits(self, job: Job) -> bool:
         return bool(job.waiters) and not job.taken and job.priority is self._priority

@@ -18,8 +18,8 @@ from dragoman.settings.serving import Serving
 
 _LOG = logging.getLogger(__name__)
 _SLOWEST_RETRY = 60
-_EFFICIENT_CHARACTERS = 500
-"""Smaller batches need more time per sentence, larger ones hardly less."""
+_EFFICIENT_CHARACTERS = 200
+"""About three sentences; smaller batches need more time per sentence, and larger ones delay what arrives next."""
 
 
 @dataclass(eq=False)
@@ -62,10 +62,9 @@ class Scheduler:
         self._changed = threading.Condition()
         self._queues = {priority: FairQueue(priority) for priority in Priority}
         self._jobs: dict[tuple[TranslateSegments, Segment], Job] = {}
+        self._in_progress: set[Job] = set()
         self._idle = 0
         self._closed = False
-        self.waiting = dict.fromkeys(Priority, 0)
-        """Characters that wait, by priority."""
         self.on_batch: Callable[[int, int, float], None] = lambda segments, characters, seconds: None
         """Called in a worker's thread after each batch."""
         self._speed = 0.0  # characters per second and worker, of batches that are not small
@@ -84,29 +83,54 @@ class Scheduler:
             self._closed = True
             self._changed.notify_all()
 
+    @property
+    def waiting(self) -> dict[Priority, int]:
+        """Characters that wait, by priority."""
+        return {priority: queue.characters for priority, queue in self._queues.items()}
+
     async def translate(
-        self, translate: TranslateSegments, segments: Sequence[Segment], client: str, priority: Priority
+        self,
+        translate: TranslateSegments,
+        segments: Sequence[Segment],
+        client: str,
+        priority: Priority,
+        is_accepted: bool = False,
     ) -> list[TranslatedSegment]:
         """The translations of segments, in order. If the caller is cancelled, they leave the queue.
 
         A segment that is longer than a batch is divided, so that no batch takes much longer than others.
+
+        Args:
+            translate: The translator.
+            segments: What to translate.
+            client: Who asks.
+            priority: How urgently.
+            is_accepted: Whether they are the rest of a request, which a full queue does not refuse.
 
         Raises:
             RequestError: The queue is full.
         """
         limit = self._settings.batch_characters
         if not any(len(segment.text) > limit for segment in segments):
-            return await self._translate_parts(translate, segments, client, priority)
+            return await self._translate_parts(translate, segments, client, priority, is_accepted)
         divided = await asyncio.to_thread(DividedSegments, segments, limit)
-        return divided.join(await self._translate_parts(translate, divided.parts, client, priority))
+        return divided.join(await self._translate_parts(translate, divided.parts, client, priority, is_accepted))
 
     async def _translate_parts(
-        self, translate: TranslateSegments, segments: Sequence[Segment], client: str, priority: Priority
+        self,
+        translate: TranslateSegments,
+        segments: Sequence[Segment],
+        client: str,
+        priority: Priority,
+        is_accepted: bool,
     ) -> list[TranslatedSegment]:
         if not segments:
             return []
         waiter = _Waiter([None] * len(segments), len(segments), asyncio.get_running_loop().create_future())
         with self._changed:
+            if priority is Priority.INTERACTIVE and not is_accepted:  # files are limited in number instead
+                new = sum(len(one.text) for one in set(segments) if (translate, one) not in self._jobs)
+                self._require_room(new, client)
             jobs = self._enqueue(translate, segments, waiter, client, priority)
             self._changed.notify(self.workers)
         try:
@@ -127,19 +151,14 @@ class Scheduler:
         positions: dict[Segment, list[int]] = {}
         for position, segment in enumerate(segments):
             positions.setdefault(segment, []).append(position)
-        new = sum(len(one.text) for one in positions if (translate, one) not in self._jobs)
-        if priority is Priority.INTERACTIVE:  # files are limited in number instead
-            self._require_room(new, client)
         jobs = []
         for segment, places in positions.items():
             job = self._jobs.get((translate, segment))
             if job is None:
                 job = self._jobs[translate, segment] = Job(translate, segment, priority)
-                self.waiting[priority] += job.length
                 self._queues[priority].add(client, job)
             elif not job.taken and priority.value < job.priority.value:
-                self.waiting[job.priority] -= job.length
-                self.waiting[priority] += job.length
+                self._queues[job.priority].leave(job)
                 job.priority = priority
                 self._queues[priority].add(client, job)
             job.waiters[waiter] = places
@@ -152,6 +171,7 @@ class Scheduler:
         if not waiting:
             return
         before = self._queues[Priority.INTERACTIVE].characters_before(client, characters)
+        before += sum(job.length for job in self._in_progress)
         slow = self._seconds(before) > self._settings.queue_seconds
         if slow or waiting + characters > self._settings.queue_characters:
             raise RequestError(503, "The server is busy; try again later.", self.seconds_to_wait())
@@ -170,11 +190,8 @@ class Scheduler:
                 job.waiters.pop(waiter, None)
                 if not job.waiters and not job.taken:
                     job.taken = True
-                    self._leave_queue(job)
+                    self._queues[job.priority].leave(job)
                     del self._jobs[job.translate, job.segment]
-
-    def _leave_queue(self, job: Job) -> None:
-        self.waiting[job.priority] -= job.length
 
     def _start_worker(self) -> None:
         threading.Thread(target=self._run_worker, name="dragoman-worker", daemon=True).start()
@@ -198,10 +215,9 @@ class Scheduler:
             self._idle += 1
             try:
                 while not self._closed:
-                    for priority, queue in self._queues.items():
-                        if batch := queue.take(self._batch_size(self.waiting[priority])):
-                            for job in batch:
-                                self._leave_queue(job)
+                    for queue in self._queues.values():
+                        if batch := queue.take(self._batch_size(queue.characters)):
+                            self._in_progress.update(batch)
                             return batch
                     self._changed.wait()
                 return []
@@ -228,6 +244,7 @@ class Scheduler:
     def _finish(self, batch: list[Job], results: Sequence[TranslatedSegment | Exception]) -> None:
         """Deliver results to everyone who waits for them, in the event loop."""
         with self._changed:
+            self._in_progress.difference_update(batch)
             for job in batch:
                 if self._jobs.get((job.translate, job.segment)) is job:
                     del self._jobs[job.translate, job.segment]

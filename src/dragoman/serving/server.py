@@ -104,7 +104,7 @@ def limited_protocol(settings: Serving) -> type[H11Protocol]:
             super().connection_made(transport)
             self._waiting: asyncio.TimerHandle | None = None
             self._is_stopping = False
-            self._wait_for_request()
+            self._limit_head()
             if len(self.connections) > settings.connections:
                 longest = next(iter(idle))
                 del idle[longest]  # it is lost only later
@@ -112,7 +112,7 @@ def limited_protocol(settings: Serving) -> type[H11Protocol]:
 
         def data_received(self, data: bytes) -> None:
             if self.cycle is not None and self.cycle.response_complete and self._waiting is None:
-                self._wait_for_request()
+                self._limit_head()
             super().data_received(data)
             if self._is_refused():
                 self.transport.pause_reading()  # the client can still read the reply
@@ -122,6 +122,12 @@ def limited_protocol(settings: Serving) -> type[H11Protocol]:
                 self._stop_waiting()
                 if self._is_stopping:
                     self._announce_end()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()  # begins the next request if that has arrived already
+            is_sent = not self.transport.is_closing() and not self.transport.get_write_buffer_size()
+            if self.cycle.response_complete and is_sent and not self._is_refused():
+                idle[self] = None
 
         def shutdown(self) -> None:
             """Close the connection when its request is answered, also if that only arrives now."""
@@ -134,8 +140,9 @@ def limited_protocol(settings: Serving) -> type[H11Protocol]:
 
         def _announce_end(self) -> None:
             """Close the connection after the reply, which says so; otherwise the client might send another request."""
-            self.cycle.keep_alive = False
-            self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
+            if self.cycle.keep_alive:
+                self.cycle.keep_alive = False
+                self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_waiting()
@@ -146,7 +153,8 @@ def limited_protocol(settings: Serving) -> type[H11Protocol]:
             answered = self.cycle is not None and self.cycle.response_complete
             return answered and self.conn.their_state is h11.SEND_BODY
 
-        def _wait_for_request(self) -> None:
+        def _limit_head(self) -> None:
+            """Close the connection if the head of a request takes too long from now on."""
             idle[self] = None
             self._waiting = self.loop.call_later(settings.read_seconds, self.transport.abort)
 

@@ -45,10 +45,12 @@ class Client:
     Args:
         name: The name of the API key, or the address.
         priority: Whether someone waits for the answer.
+        is_accepted: Whether this is the rest of a request, which a full queue does not refuse.
     """
 
     name: str
     priority: Priority = Priority.INTERACTIVE
+    is_accepted: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class TranslatedText:
         text: The translation.
         alternatives: Other translations, best first.
         problems: What is probably wrong with it.
-        confidence: The lowest confidence of a segment, from the last model of the route; None if it is not known.
+        confidence: The lowest confidence of a segment, from any model of the route; None if none is known.
         terms: The terms of a glossary that it uses.
         segments: The translations of its segments, from the last model of the route.
     """
@@ -92,9 +94,14 @@ async def translate_texts(
             scheduler, model, [each.text for each in before], open_text, client, glossary
         )
         translated = [
-            replace(after, problems=(*first.problems, *after.problems))
+            replace(
+                after,
+                problems=(*first.problems, *after.problems),
+                confidence=_lowest(first.confidence, after.confidence),
+            )
             for first, after in zip(before, translated, strict=True)
         ]
+        client = replace(client, is_accepted=True)
     return translated
 
 
@@ -109,7 +116,8 @@ async def _translate_once(
     size = sum(map(len, texts))
     documents = await run_by_size(size, lambda: [open_text(text, model) for text in texts])
     segments = with_terms([segment for document in documents for segment in document.segments], glossary)
-    found = iter(await scheduler.translate(model.translate, segments, client.name, client.priority))
+    work = scheduler.translate(model.translate, segments, client.name, client.priority, client.is_accepted)
+    found = iter(await work)
     return await run_by_size(
         size, lambda: [_assemble(document, [next(found) for _ in document.segments]) for document in documents]
     )
@@ -147,6 +155,11 @@ def _assemble(document: SegmentedDocument[str], segments: Sequence[TranslatedSeg
     problems = tuple(problem for segment in segments for problem in segment.problems)
     distinct = tuple(dict.fromkeys(text for text in alternatives if text != best))
     terms = tuple(dict.fromkeys(term for segment in segments for term in segment.terms))
-    known = [each.confidence for each in segments if each.confidence is not None]
-    confidence = round(min(known), _CONFIDENCE_DIGITS) if known else None
+    confidence = _lowest(*(segment.confidence for segment in segments))
     return TranslatedText(best, distinct, problems, confidence, terms, tuple(segments))
+
+
+def _lowest(*confidences: float | None) -> float | None:
+    """The lowest of the confidences that are known, rounded."""
+    known = [each for each in confidences if each is not None]
+    return round(min(known), _CONFIDENCE_DIGITS) if known else None
