@@ -16,7 +16,11 @@ from dragoman.documents.formats.strings import FileString, string_parts
 from dragoman.errors import UserError
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|[^"{}\[\]]++')
-_CODE = re.compile(r"[\w#@-]+(?:[./:_][\w#@-]*)+|#[0-9a-fA-F]{3,8}|\S*[a-z][A-Z]\S*|[A-Z0-9_]*_[A-Z0-9_]*", re.ASCII)
+_CODE = re.compile(
+    r"[\w#@-][a-zA-Z0-9#@-]*+[./:_][\w#@./:-]*+|#[0-9a-fA-F]{3,8}|(?:(?![a-z][A-Z])\S)*+[a-z][A-Z]\S*+"
+    r"|[A-Z0-9]*+_[A-Z0-9_]*+",
+    re.ASCII,
+)
 """Names in programs, colors and paths."""
 
 

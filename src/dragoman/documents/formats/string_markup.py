@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 
 from dragoman.documents.formats.codes import Code, fold_codes
 from dragoman.documents.formats.items import Fixed, Item
-from dragoman.documents.html.tokens import BLOCKS, INVISIBLE, UNTOUCHED, VOID
+from dragoman.documents.html.tokens import BLOCKS, INVISIBLE, UNTOUCHED, VOID, is_excluded, read_attributes
 from dragoman.documents.pairs import CodeEdge, match_edges
 
-_TAG = re.compile(r"""<!--[^<>]*?-->|<(/?)([A-Za-z][\w.:-]*+|\d+)((?:[^<>"']|"[^"<>]*+"|'[^'<>]*+')*+)>""")
-_EXCLUDED = re.compile(r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*["']?[^"'>]*\bnotranslate\b""", re.IGNORECASE)
+_TAG = re.compile(
+    r"""<!--(?:-?>|(?s:.*?)(?:-->|\Z))|<(/?)([A-Za-z][\w.:-]*+|\d++)((?:[^<>"']|"[^"<>]*+"|'[^'<>]*+')*+)>"""
+)
 _SINGLE = frozenset(("br", "hr", "img", "li", "p", "wbr"))
 """Elements that need no closing tag; others without one are placeholders, such as <file>."""
 
@@ -66,7 +67,8 @@ def _is_single(tag: re.Match[str]) -> bool:
 
 
 def _is_untouched(tag: re.Match[str]) -> bool:
-    return _name(tag) in UNTOUCHED | INVISIBLE or bool(_EXCLUDED.search(tag[3]))
+    attributes = read_attributes(tag.string, tag.start(), tag.end())
+    return _name(tag) in UNTOUCHED | INVISIBLE or is_excluded(tag.string, attributes)
 
 
 def _tag_item(tag: re.Match[str], raw: str, is_paired: bool) -> Item | Code:
