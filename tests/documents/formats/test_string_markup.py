@@ -96,6 +96,21 @@ def test_escapes_of_json_stay() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (rb"Hund\/Katze \u002f u\u002f\u0022x\"\\u002f", rb"HUND\/KATZE \/ U\/\u0022X\u0022\\U002F"),
+        (
+            "Ä Hund \\ud83d\\ude00 \\uD83D\\uDC36 \\n\\t".encode(),
+            "Ä HUND \\ud83d\\ude00 \\uD83D\\uDC36 \\n\\t".encode(),
+        ),
+        ("ä Hund \\u0061 \\u20ac".encode(), "Ä HUND A \\u20ac".encode()),
+    ],
+)
+def test_each_character_keeps_its_first_escape(before: bytes, after: bytes) -> None:
+    assert assemble(open_document(b'["%s"]' % before, "a.json", ("de", "en")), translate_upper) == b'["%s"]' % after
+
+
 @pytest.mark.parametrize("source", ["Klick &lt;b>hier&lt;/b> &amp; da", "<![CDATA[Klick <b>hier</b> & da]]>"])
 def test_escaped_tags_in_translation_files(source: str) -> None:
     from lxml import etree
