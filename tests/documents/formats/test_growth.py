@@ -88,6 +88,13 @@ NESTED: dict[str, Callable[[int], object]] = {
 }
 
 
+ODD = [
+    *(("<", "1", ""), ("<", "a", ""), ("<b", " class=a", ">x</b>"), ("<b", " a='", ">x</b>"), ("<1:", "1", "")),
+    *(("", "<!--", ""), ("_", "_", "!"), ("", "aA", " x")),
+]
+"""Tags and names: a start, a part that is repeated, and an end."""
+
+
 def seconds(run: Callable[[], object]) -> float:
     started = time.process_time()
     run()
@@ -114,3 +121,10 @@ def test_time_for_repeated_parts(name: str, part: str) -> None:
 @pytest.mark.parametrize("name", NESTED)
 def test_time_for_nested_and_repeated_elements(name: str) -> None:
     assert_linear(NESTED[name], 1000)
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("name", ["html", "markdown", "subtitles", "json", "po", "csv"])
+def test_time_for_odd_tags_and_names(name: str, odd: tuple[str, str, str]) -> None:
+    start, part, end = odd
+    assert_linear(lambda size: RUNS[name](start + part * (size // len(part)) + end), 20_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
@@ -12,6 +13,7 @@ import pytest
 from segment_translators import assemble, translate_shuffled, translate_upper
 
 from dragoman.documents.formats import open_document
+from dragoman.documents.segment import TranslatedSegment
 
 STRINGS = {
     'Klicken Sie <b class="x">hier</b>, um zu sichern': 'KLICKEN SIE <b class="x">HIER</b>, UM ZU SICHERN',
@@ -25,6 +27,13 @@ STRINGS = {
     '<a href="%s" translate="no">bleibt</a> neu <b>x <i>y</i></b>': (
         '<a href="%s" translate="no">bleibt</a> NEU <b>X <i>Y</i></b>'
     ),
+    "<b>Achtung &amp; Hund": "<b>ACHTUNG &amp; HUND",
+    "<a href='x'>Hund &nbsp;jetzt": "<a href='x'>HUND &nbsp;JETZT",
+    "Ein <!-- <b>x</b> --> Hund &amp; mehr": "EIN <!-- <b>x</b> --> HUND &amp; MEHR",
+    "<!-- <b>x</b> -->Hund": "<!-- <b>x</b> -->HUND",
+    "cp <quelle> <ziel> &quot;so&quot;": "CP <quelle> <ziel> &quot;SO&quot;",
+    "a < b &quot;c&quot; & d": "A < B &quot;C&quot; & D",
+    "Sag &quot;Hallo&quot; &#39;da&#39;&nbsp;bitte &#x20AC;": "SAG &quot;HALLO&quot; &#39;DA&#39;&nbsp;BITTE &#x20AC;",
     "a < b und b > a": "A < B UND B > A",
     "{n} <b>von</b> {m}": "{n} <b>VON</b> {m}",
 }
@@ -87,6 +96,21 @@ def test_escapes_of_json_stay() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (rb"Hund\/Katze \u002f u\u002f\u0022x\"\\u002f", rb"HUND\/KATZE \/ U\/\u0022X\u0022\\U002F"),
+        (
+            "Ä Hund \\ud83d\\ude00 \\uD83D\\uDC36 \\n\\t".encode(),
+            "Ä HUND \\ud83d\\ude00 \\uD83D\\uDC36 \\n\\t".encode(),
+        ),
+        ("ä Hund \\u0061 \\u20ac".encode(), "Ä HUND A \\u20ac".encode()),
+    ],
+)
+def test_each_character_keeps_its_first_escape(before: bytes, after: bytes) -> None:
+    assert assemble(open_document(b'["%s"]' % before, "a.json", ("de", "en")), translate_upper) == b'["%s"]' % after
+
+
 @pytest.mark.parametrize("source", ["Klick &lt;b>hier&lt;/b> &amp; da", "<![CDATA[Klick <b>hier</b> & da]]>"])
 def test_escaped_tags_in_translation_files(source: str) -> None:
     from lxml import etree
@@ -101,3 +125,10 @@ def test_escaped_tags_in_translation_files(source: str) -> None:
         found = etree.fromstring(assemble(document, translate_upper)).find(path)
         assert found.text == "KLICK <b>HIER</b> & DA"
         assert document.segments[0].text.startswith("Klick hier")
+
+
+def test_new_characters_of_html_become_no_tags() -> None:
+    for text in ("Hund &nbsp;x", "Hund &amp; x"):
+        translated = in_json(text, lambda segment: TranslatedSegment("<b> &lt; < 'x"))
+        assert html.unescape(translated) == "<b> &lt; < 'x"
+        assert "<b" not in translated

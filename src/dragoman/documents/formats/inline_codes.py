@@ -22,7 +22,9 @@ def code_items(nodes: Sequence[XmlNode]) -> list[Item]:
 
 def _to_items(node: XmlNode) -> Sequence[Item | Code]:
     if isinstance(node, XmlText):
-        return markup_items(node.text, _read_text, encode_xml) if "<" in node.text else [TextItem(node.raw, node.text)]
+        if "<" not in node.text:
+            return [TextItem(node.raw, node.text)]
+        return markup_items(node.text, _read_text, encode=encode_xml)
     return [_to_item(node)]
 
 

@@ -16,11 +16,15 @@ from dragoman.documents.formats.strings import FileString, string_parts
 from dragoman.errors import UserError
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|[^"{}\[\]]++')
-_CODE = re.compile(r"[\w#@-]+(?:[./:_][\w#@-]*)+|#[0-9a-fA-F]{3,8}|\S*[a-z][A-Z]\S*|[A-Z0-9_]*_[A-Z0-9_]*", re.ASCII)
+_CODE = re.compile(
+    r"[\w#@-][a-zA-Z0-9#@-]*+[./:_][\w#@./:-]*+|#[0-9a-fA-F]{3,8}|(?:(?![a-z][A-Z])\S)*+[a-z][A-Z]\S*+"
+    r"|[A-Z0-9]*+_[A-Z0-9_]*+",
+    re.ASCII,
+)
 """Names in programs, colors and paths."""
 
-
-_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+(\\u[0-9a-fA-F]{4}|\\/)")
+_PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_ESCAPE = re.compile(rf"\\(?:{_PAIR}|u[0-9a-fA-F]{{4}}|[^u])")
 
 
 def open_json(file: DocumentFile) -> PassageDocument:
@@ -48,13 +52,15 @@ def open_json(file: DocumentFile) -> PassageDocument:
 
 
 def _encode(original: str, only_ascii: bool, text: str) -> str:
-    """Another string, in which the characters that the original escapes without need are also escaped."""
-    written = json.dumps(text, ensure_ascii=only_ascii)
-    for escape in dict.fromkeys(_ESCAPE.findall(original)):
+    """Another string, in which the characters that the original escapes are escaped in the same way."""
+    written: dict[str, str] = {}
+    for escape in _ESCAPE.findall(original):
         character = json.loads(f'"{escape}"')
-        if not character.isalnum() and character not in '"\\':
-            written = written.replace(character, escape)
-    return written
+        if not (character.isascii() and character.isalnum()):
+            written.setdefault(character, escape)
+    for character in set(text):
+        written.setdefault(character, json.dumps(character, ensure_ascii=only_ascii)[1:-1])
+    return '"' + "".join(written[character] for character in text) + '"'
 
 
 def _is_extension(content: Any) -> bool:

@@ -20,7 +20,7 @@ _END = re.compile(r"\s*\}")
 _REFERENCE = re.compile(r"\$t\([^()]*\)|\$[A-Za-z]\w*\$|#(?=\s|$)")
 
 
-def message_items(text: str, read_text: ReadText) -> list[Item]:
+def message_items(text: str, read_text: ReadText, is_html: bool = False) -> list[Item]:
     """The items of a message.
 
     The forms of `{count, plural, one {# file} other {# files}}` are texts by themselves. `$t(key)` of i18next, `$name$`
@@ -29,9 +29,10 @@ def message_items(text: str, read_text: ReadText) -> list[Item]:
     Args:
         text: The message.
         read_text: The items of a text between these.
+        is_html: Whether tags that are not closed are also tags.
     """
     braces = match_edges(CodeEdge(match.start(), "", match[0] == "{") for match in _BRACE.finditer(text))
-    return list(_Message(text, braces, read_text).items(0, len(text), 0))
+    return list(_Message(text, braces, read_text, is_html).items(0, len(text), 0))
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class _Message:
     text: str
     braces: Mapping[int, int]
     read_text: ReadText
+    is_html: bool
 
     def items(self, position: int, end: int, depth: int) -> Iterator[Item]:
         """The items between two places, which are inside of so many forms."""
@@ -73,7 +75,7 @@ class _Message:
 
     def _words(self, text: str, inside: bool) -> Sequence[Item]:
         """The items of a text without forms, which may be inside of one."""
-        return markup_items(text, lambda part: self._without_references(part, inside))
+        return markup_items(text, lambda part: self._without_references(part, inside), self.is_html)
 
     def _without_references(self, text: str, inside: bool) -> Iterator[Item]:
         position = 0

@@ -7,28 +7,40 @@ from collections.abc import Callable, Iterator
 
 from dragoman.documents.formats.codes import Code, fold_codes
 from dragoman.documents.formats.items import Fixed, Item
-from dragoman.documents.html.tokens import BLOCKS, INVISIBLE, UNTOUCHED, VOID
+from dragoman.documents.html.tokens import BLOCKS, INVISIBLE, UNTOUCHED, VOID, is_excluded, read_attributes
 from dragoman.documents.pairs import CodeEdge, match_edges
 
-_TAG = re.compile(r"""<!--[^<>]*?-->|<(/?)([A-Za-z][\w.:-]*+|\d+)((?:[^<>"']|"[^"<>]*+"|'[^'<>]*+')*+)>""")
-_EXCLUDED = re.compile(r"""\stranslate\s*=\s*["']?no\b|\sclass\s*=\s*["']?[^"'>]*\bnotranslate\b""", re.IGNORECASE)
+_TAG = re.compile(
+    r"""<!--(?:-?>|(?s:.*?)(?:-->|\Z))|<(/?)([A-Za-z][\w.:-]*+|\d++)((?:[^<>"']|"[^"<>]*+"|'[^'<>]*+')*+)>"""
+)
 _SINGLE = frozenset(("br", "hr", "img", "li", "p", "wbr"))
 """Elements that need no closing tag; others without one are placeholders, such as <file>."""
+
+_INLINE = frozenset(
+    (
+        *("a", "abbr", "b", "bdi", "bdo", "big", "cite", "del", "dfn", "em", "font", "i", "ins", "label", "mark", "q"),
+        *("s", "small", "span", "strike", "strong", "sub", "sup", "tt", "u"),
+    )
+)
+"""Elements that are no word of the sentence if their other tag is missing."""
 
 _BREAKS = (BLOCKS - VOID) | {"br", "hr"}
 
 ReadText = Callable[[str], Iterator[Item]]
 
 
-def markup_items(text: str, read_text: ReadText, encode: Callable[[str], str] = str) -> list[Item]:
+def markup_items(
+    text: str, read_text: ReadText, is_html: bool = False, encode: Callable[[str], str] = str
+) -> list[Item]:
     """The items of a string: pairs of tags are groups, and other tags are kept.
 
-    A pair may have any name, because programs define other tags, such as `<0>` and `<link>`. A `<` of no tag, and
-    a tag such as `<file>` that is not closed, are text.
+    A pair may have any name, because programs define other tags, such as `<0>` and `<link>`. A `<` of no tag is
+    text, and so is a tag such as `<file>` that is not closed, unless the string is HTML.
 
     Args:
         text: The string.
         read_text: The items of a text between tags.
+        is_html: Whether tags that are not closed are also tags.
         encode: What the file contains for a tag.
     """
     tags = list(_TAG.finditer(text))
@@ -38,7 +50,7 @@ def markup_items(text: str, read_text: ReadText, encode: Callable[[str], str] = 
     items: list[Item | Code] = []
     position = after = 0
     for index, tag in enumerate(tags):
-        if index < after or (index not in paired and not _is_single(tag)):
+        if index < after or not (is_html or index in paired or _is_single(tag)):
             continue
         items += read_text(text[position : tag.start()])
         if index in closings and _is_untouched(tag):
@@ -66,7 +78,8 @@ def _is_single(tag: re.Match[str]) -> bool:
 
 
 def _is_untouched(tag: re.Match[str]) -> bool:
-    return _name(tag) in UNTOUCHED | INVISIBLE or bool(_EXCLUDED.search(tag[3]))
+    attributes = read_attributes(tag.string, tag.start(), tag.end())
+    return _name(tag) in UNTOUCHED | INVISIBLE or is_excluded(tag.string, attributes)
 
 
 def _tag_item(tag: re.Match[str], raw: str, is_paired: bool) -> Item | Code:
@@ -75,4 +88,4 @@ def _tag_item(tag: re.Match[str], raw: str, is_paired: bool) -> Item | Code:
         return Fixed((raw,), divides=True)
     if is_paired:
         return Code(raw, name, not tag[1])
-    return Fixed((raw,), is_word=bool(name) and name not in VOID)
+    return Fixed((raw,), is_word=bool(name) and not tag[1] and name not in VOID | _INLINE)

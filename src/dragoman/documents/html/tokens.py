@@ -118,7 +118,9 @@ def _join_untouched(html: str, tokens: Sequence[HtmlToken], names: frozenset[str
     while index < len(tokens):
         token = tokens[index]
         invisible = token.name in INVISIBLE
-        if not (token.attributes or token.name) or not (invisible or token.name in names or _is_excluded(html, token)):
+        if not (token.attributes or token.name) or not (
+            invisible or token.name in names or is_excluded(html, token.attributes)
+        ):
             yield token
         elif token.kind == "void" or token.name in VOID:
             is_word = token.kind == "void" and token.name in names
@@ -143,9 +145,9 @@ def _end_of_unclosed(tokens: Sequence[HtmlToken], index: int) -> int:
     return len(tokens) - 1
 
 
-def _is_excluded(html: str, token: HtmlToken) -> bool:
-    """Whether a tag has translate="no" or class="notranslate"."""
-    values = {each.name: html[each.start : each.end].strip("\"'").lower() for each in token.attributes}
+def is_excluded(html: str, attributes: Iterable[Attribute]) -> bool:
+    """Whether the attributes of a tag contain translate="no" or class="notranslate"."""
+    values = {each.name: html[each.start : each.end].strip("\"'").lower() for each in attributes}
     return values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
 
 
@@ -166,7 +168,7 @@ class _Reader(HTMLParser):
         ends = [start for start, _, _ in self._starts[1:]] + [len(self._html)]
         for (start, kind, name), end in zip(self._starts, ends, strict=True):
             if start < end:
-                attributes = _read_attributes(self._html, start, end) if kind != "text" and name else ()
+                attributes = read_attributes(self._html, start, end) if kind != "text" and name else ()
                 yield HtmlToken(kind, start, end, name, tuple(attributes))
 
     def _start(self, kind: TokenKind, name: str = "") -> None:
@@ -204,7 +206,8 @@ class _Reader(HTMLParser):
         self._start("invisible")
 
 
-def _read_attributes(html: str, start: int, end: int) -> Iterator[Attribute]:
+def read_attributes(html: str, start: int, end: int) -> Iterator[Attribute]:
+    """The attributes with values of the tag between two places."""
     name = re.compile(r"</?[^\s/>]*").match(html, start, end)
     for match in _ATTRIBUTE.finditer(html, name.end() if name else start, end):
         if match[2] is not None:
