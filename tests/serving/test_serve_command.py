@@ -147,21 +147,37 @@ def test_a_server_that_is_stopped_under_load_answers_what_it_has_accepted(
         logs = threading.Thread(target=process.stderr.read)  # otherwise the server would wait for a reader of its logs
         for thread in (logs, *clients):
             thread.start()
-        time.sleep(1)
-        before = len(answers)
+        while len(answers) <= 10:
+            time.sleep(0.05)
         process.terminate()
         for client in clients:
             client.join(30)
             assert not client.is_alive(), "a client hangs"
         assert process.wait(30) == 0
         logs.join()
-    assert before > 10
     for text, reply in answers:
         assert (reply.status_code, reply.json()["translatedText"]) == (200, expected[text])
     assert {type(each) for each in lost} == {httpx.ConnectError}, "no request is accepted and then lost"
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not show what a process ignores")
+def test_requests_that_are_not_finished_when_the_server_must_end_get_a_503(bundle: Path, tmp_path: Path) -> None:
+    texts = [" ".join(f"ein mann mit {start + number} hüten liest." for number in range(400)) for start in range(8)]
+    with serving(bundle, tmp_path, "--set", "serving.shutdown_seconds=0") as (url, process):
+        replies: list[httpx.Response] = []
+        threads = [threading.Thread(target=lambda text=text: replies.append(translate(url, text))) for text in texts]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+        assert process.wait(30) == 0
+    assert all(reply.status_code == 200 or reply.headers["retry-after"] for reply in replies)
+    assert {reply.status_code for reply in replies} <= {200, 503}
+    assert any(reply.status_code == 503 for reply in replies)
+
+
 def test_sighup_is_ignored_until_the_server_listens(bundle: Path, tmp_path: Path) -> None:
     early: list[subprocess.Popen[str]] = []
 

@@ -11,7 +11,7 @@ from dragoman.settings import Recipe, Text
 from dragoman.system.progress import Meter, Update
 from dragoman.text.augmentation import TEXT_CHANGES
 from dragoman.text.known_characters import CharacterCounts
-from dragoman.text.masking import Masking
+from dragoman.text.masking import Masking, without_reserved
 from dragoman.text.number_forms import NumberCounts
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.subword import SubwordTokenizer
@@ -43,7 +43,7 @@ def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
             masked = Pair(*Masking().mask_pair(pair.source, pair.target))
             if counted:
                 numbers.add(pair.source, pair.target)
-                characters.add(masked.source)
+                characters.add(without_reserved(masked.source))
             yield masked
 
     def targets() -> Iterator[str]:

@@ -95,7 +95,7 @@ class LimitBodies:
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, Result], seconds: float) -> Result:
-    """The result of some work, which is cancelled if the client disconnects or a time is over.
+    """The result of some work, which is cancelled if the client disconnects, a time is over, or the server stops.
 
     Raises:
         RequestError: The time is over, or there is nobody to answer any more.
@@ -109,6 +109,8 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, Result], s
         if leaving.done():
             raise RequestError(499, "The client has disconnected.")
         raise RequestError(503, f"The translation took longer than {seconds:g} seconds.", 1)
+    except asyncio.CancelledError:
+        raise RequestError(503, "The server stops; try again later.", 1) from None
     finally:
         leaving.cancel()
         working.cancel()

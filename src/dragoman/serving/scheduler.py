@@ -69,6 +69,7 @@ class Scheduler:
         """Called in a worker's thread after each batch."""
         self._speed = 0.0  # characters per second and worker, of batches that are not small
         self.workers = workers
+        self._threads: list[threading.Thread] = []
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def start(self) -> None:
@@ -82,6 +83,13 @@ class Scheduler:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+    def has_ended(self, seconds: float) -> bool:
+        """Whether all threads have ended, for which this waits some seconds."""
+        deadline = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     @property
     def waiting(self) -> dict[Priority, int]:
@@ -194,7 +202,9 @@ class Scheduler:
                     del self._jobs[job.translate, job.segment]
 
     def _start_worker(self) -> None:
-        threading.Thread(target=self._run_worker, name="dragoman-worker", daemon=True).start()
+        thread = threading.Thread(target=self._run_worker, name="dragoman-worker", daemon=True)
+        self._threads = [*filter(threading.Thread.is_alive, self._threads), thread]
+        thread.start()
 
     def _run_worker(self) -> None:
         """Translate until the scheduler is closed. If anything ends this thread, another one replaces it."""

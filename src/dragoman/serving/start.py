@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +24,10 @@ from dragoman.settings.serving import Serving
 from dragoman.system.cpu import usable_cores
 
 _LOG = logging.getLogger(__name__)
+_SECONDS_TO_END = 2.0
+"""A thread that still computes then would abort the process when the interpreter ends, so the process ends at once."""
+
+_INTERRUPTED = 128 + signal.SIGINT  # exit status
 
 
 def serve_bundles(bundles: Sequence[Path], options: ModelOptions, settings: Serving, host: str, port: int) -> None:
@@ -35,7 +41,13 @@ def serve_bundles(bundles: Sequence[Path], options: ModelOptions, settings: Serv
     scheduler = Scheduler(settings, workers, lambda: torch.set_num_threads(settings.threads))
     service = Service(settings, load_models(bundles, options), scheduler)
     configure_logging()
-    run_server(build_app(service, BundleReloader(service, bundles, options).listen), service, host, port)
+    try:
+        run_server(build_app(service, BundleReloader(service, bundles, options).listen), service, host, port)
+    finally:
+        scheduler.close()
+        if not scheduler.has_ended(_SECONDS_TO_END):
+            logging.shutdown()
+            os._exit(_INTERRUPTED if sys.exc_info()[0] is KeyboardInterrupt else 0)
 
 
 class BundleReloader:

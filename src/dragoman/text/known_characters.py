@@ -108,7 +108,7 @@ class CharacterCounts:
         self._counts: Counter[str] = Counter()
 
     def add(self, text: str) -> None:
-        """Count the characters of a masked text; reserved characters count too, which makes no difference."""
+        """Count the characters of a text."""
         self._counts.update(unicodedata.normalize("NFC", text))
 
     def known(self, normalize: Callable[[str], str] = str) -> KnownCharacters:

@@ -45,6 +45,11 @@ def replace_reserved(text: str) -> str:
     return _RESERVED_PATTERN.sub("\ufffd", text)
 
 
+def without_reserved(text: str) -> str:
+    """The text without reserved characters."""
+    return _RESERVED_PATTERN.sub("", text)
+
+
 @dataclass(frozen=True)
 class Mask:
     """A sentence with reserved characters in place of spans.

@@ -16,8 +16,6 @@ class Translation:
     tokens: list[str] = field(default_factory=list)
     log_probabilities: list[float] = field(default_factory=list)
     """Natural logarithms, one for each of `tokens` and one for the end of the sentence; empty if not requested."""
-    log_probability: float = 0.0
-    """The sum of `log_probabilities`, also if these are not requested."""
     score: float = 0.0
     """`log_probability` divided by the length penalty."""
     truncated: bool = False
@@ -33,6 +31,8 @@ class Translation:
     """The estimated probability that the translation is good; only of `dragoman.TextTranslator`, if it is known."""
     terms: list[Term] = field(default_factory=list)
     """The terms of a glossary that the translation uses; only of `dragoman.TextTranslator`."""
+    log_probability: float = 0.0
+    """The sum of `log_probabilities`, also if these are not requested."""
 
     def __str__(self) -> str:
         return self.text
