@@ -38,7 +38,7 @@ class SuggestingCommand(TyperCommand):
             raise UserError(f"missing {names}; expected: {command}") from None
 
     def _refuse_text_as_option(self, ctx: Any, given: list[str]) -> None:
-        options = [each for each in self.params if each.param_type_name == "option"]
+        options: list[Any] = [each for each in self.params if each.param_type_name == "option"]
         need_value = {name for option in options if not option.is_flag for name in option.opts}
         end = given.index("--") if "--" in given else len(given)
         kept: list[str] = []
