@@ -73,6 +73,21 @@ def test_a_text_that_begins_with_a_hyphen_is_answered_with_the_command(place: Pa
     assert command("translate", "runs/tiny", "--", "- Ein Hund läuft.").code == 0
 
 
+def test_texts_that_begin_with_a_hyphen_keep_their_order(place: Path, command: Command) -> None:
+    texts = ["- ein hund", "eine frau", "- ein mann", "ein kind", "- eine katze"]
+    outcome = command("translate", "runs/tiny", *texts[:2], "--set", "decoding.beam_size=1", texts[2], "--", *texts[3:])
+    again = command(*suggested(outcome.error))
+    same = command("translate", "runs/tiny", "--set", "decoding.beam_size=1", "--", *texts)
+    assert (again.code, again.out) == (same.code, same.out) == (0, same.out), again.error
+    assert "decoding.beam_size=1 -- " in outcome.error
+    assert outcome.error.count(" -- ") == 2, "one in the explanation, one in the command"
+
+
+def test_values_of_options_may_begin_with_a_hyphen(place: Path, command: Command) -> None:
+    Path("- list.txt").write_text("Ein Hund läuft.\n", encoding="utf-8")
+    assert command("translate", "runs/tiny", "--input", "- list.txt").code == 0
+
+
 def test_a_trailing_slash_is_accepted(place: Path, command: Command) -> None:
     assert command("translate", "runs/tiny/", "Ein Hund läuft.").code == 0
 

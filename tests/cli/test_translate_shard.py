@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.cli.shard import Shard
+from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -73,6 +74,13 @@ def test_parts_contain_each_line_once(lines: int, suffix: str, tmp_path: Path) -
 )
 def test_names_of_parts(output: str, part: str) -> None:
     assert Shard.parse("3/10").name_part(Path("a") / output) == Path("a") / part
+
+
+def test_names_are_in_the_order_of_the_parts() -> None:
+    names = [Shard.parse(f"{number}/99999").name_part(Path("out")).name for number in (1, 9, 10, 9_999, 10_000, 99_999)]
+    assert sorted(names) == names
+    with pytest.raises(UserError, match="at most 99999"):
+        Shard.parse("1/100000")
 
 
 def test_a_part_that_exists_is_not_translated_again(

@@ -18,7 +18,7 @@ class Shard:
 
     Args:
         number: Which part, from 1.
-        count: How many parts there are.
+        count: How many parts there are, at most 99,999.
     """
 
     number: int
@@ -31,9 +31,11 @@ class Shard:
         Raises:
             UserError: There is no such part.
         """
-        match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+        match = re.fullmatch(r"([0-9]{1,5})/([0-9]{1,5})", text)
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
-            raise UserError(f"--shard {text}: expected NUMBER/COUNT, such as 1/8 for the first of eight parts")
+            raise UserError(
+                f"--shard {text}: expected NUMBER/COUNT, such as 1/8 for the first of 8 parts, of at most 99999"
+            )
         return cls(int(match[1]), int(match[2]))
 
     def name_part(self, output: Path) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +38,17 @@ class SuggestingCommand(TyperCommand):
             raise UserError(f"missing {names}; expected: {command}") from None
 
     def _refuse_text_as_option(self, ctx: Any, given: list[str]) -> None:
-        options = takewhile(lambda argument: argument != "--", given)
-        text = next((each for each in options if each.startswith("- ")), None)
-        if text is not None:
-            others = [each for each in given if each != text]
-            command = shlex.join(["dragoman", *_names(ctx), *others, "--", text])
-            raise UserError(f"{text!r} begins with a hyphen, as options do; write -- before such texts: {command}")
+        options: list[Any] = [each for each in self.params if each.param_type_name == "option"]
+        need_value = {name for option in options if not option.is_flag for name in option.opts}
+        end = given.index("--") if "--" in given else len(given)
+        kept: list[str] = []
+        texts: list[str] = []  # the first text that begins with a hyphen, and all that follow
+        for before, argument in zip(["", *given], given[:end], strict=False):
+            is_text = argument.startswith("- ") or (texts and not argument.startswith("-"))
+            (texts if is_text and before not in need_value else kept).append(argument)
+        if texts:
+            command = shlex.join(["dragoman", *_names(ctx), *kept, "--", *texts, *given[end + 1 :]])
+            raise UserError(f"{texts[0]!r} begins with a hyphen, as options do; write -- before such texts: {command}")
 
     def _required_options(self) -> list[Any]:
         return [each for each in self.params if each.required and each.param_type_name == "option"]

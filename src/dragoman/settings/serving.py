@@ -88,8 +88,8 @@ class Serving(Settings):
         1.0,
         gt=0,
         le=3600,
-        description="Maximum time that a request waits until its translation begins, as the speed of the last batches "
-        "suggests; further requests are answered with 503.",
+        description="Maximum time that a request waits while other texts are translated, as the speed of the last "
+        "batches suggests; further requests are answered with 503.",
     )
     documents: int = advanced(
         8, ge=1, le=100_000, description="Maximum number of files that are translated at once; more are refused."
