@@ -53,9 +53,23 @@ def test_parts_without_words_are_no_sentences() -> None:
 
 
 def test_identifiers_are_not_translatable() -> None:
-    for text in ("A-12", "SKU 4711-B", "v2.3", "A-12, B-13", "(F-16)", "x86_64", "12", "{name} %s", "https://a.de/b"):
+    for text in (
+        "A-12",
+        "SKU 4711-B",
+        "v2.3",
+        "A-12, B-13",
+        "DIN EN 60529-A",
+        "ID: A1, NR. B2",
+        "(F-16)",
+        "x86_64",
+        "12",
+        "{name} %s",
+        "https://a.de/b",
+    ):
         assert not is_translatable(text), text
     for text in ("Hund", "TEIL 2", "OK", "20jährig", "Größe XL-3", "B2B-Handel", "Nr. 5b", "5वां", "10 km", "42nd"):
+        assert is_translatable(text), text
+    for text in ("PS5 NEU", "G7 UND EU", "NUR 2L", "24H AUF", "WIFI 5G AUS", "A-12 SKU", "SKU", "NEU: SKU A-12"):
         assert is_translatable(text), text
 
 

@@ -12,7 +12,7 @@ from dragoman.text.placeholders import find_spans
 _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
 _TITLE = regex.compile(r"(?:^|\s)(?:डॉ|प्रो|पं|श्री|सुश्री|श्रीमती|कु|मि)\.$")  # of Hindi, which sentencex does not know
 _IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:[A-Z]++|[a-z](?![a-z])|\d++|[-_./:#+]++)++\W*+$")
-_ABBREVIATION = regex.compile(r"^\W*+[A-Z]{1,4}[.:]?+\W*+$")
+_LABEL = regex.compile(r"^\W*+(?:ART|DIN|EAN|EN|GTIN|ID|ISBN|ISO|NO|NR|PN|REF|SKU|SN)[.:]?+\W*+$")  # of an identifier
 _READ = 5000  # characters that are split at once
 _LONGEST_ABBREVIATION = 10  # with the character before it
 ORDINAL_POINTS = {"bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lv", "no", "nb", "pl", "sk", "sl", "sr", "tr"}
@@ -58,9 +58,12 @@ def is_translatable(text: str) -> bool:
             parts.append(text[position : span.start])
             position = span.end
     words = [word for part in [*parts, text[position:]] for word in part.split() if any(map(str.isalpha, word))]
-    if any(map(_IDENTIFIER.search, words)):
-        return not all(_IDENTIFIER.search(word) or _ABBREVIATION.search(word) for word in words)
-    return bool(words)
+    identifies = False
+    for word in reversed(words):
+        identifies = bool(_IDENTIFIER.search(word) or (identifies and _LABEL.search(word)))
+        if not identifies:
+            return True
+    return False
 
 
 def _joined_boundaries(text: str, language: str) -> Iterator[tuple[int, int]]:

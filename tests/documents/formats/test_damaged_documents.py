@@ -120,6 +120,9 @@ def test_wrong_encodings_are_explained() -> None:
     assert "UTF-8" in refusal(latin, "a.md")
     assert "UTF-16 without a byte order mark" in refusal("Ein Hund läuft".encode("utf-16-le"), "a.txt")
     assert "is not klingon, which its header declares" in refusal(PO.replace("UTF-8", "klingon").encode(), "a.po")
+    for charset in ("punycode", "idna", "base64", "utf-7", "unicode_escape", "zlib", "../x"):
+        assert "header" in refusal(PO.replace("UTF-8", charset).encode(), "a.po")
+        assert "header" in refusal(f'msgid "a"\nmsgstr "charset={charset}"\n\nmsgid "b"\nmsgstr ""\n'.encode(), "a.po")
     assert "utf" in refusal(XLIFF_1.replace("Neu", "Größe").encode("latin-1"), "a.xlf").lower()
 
 

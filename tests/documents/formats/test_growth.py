@@ -84,6 +84,7 @@ NESTED: dict[str, Callable[[int], object]] = {
         "a.docx", write_docx('<w:r><w:fldChar w:fldCharType="begin"/><w:t>a </w:t></w:r>' * size)
     ),
     "placeholders": lambda size: run_html("Ein <code>x</code> hier " * size),
+    "po without header": lambda size: run_file("a.po", f'msgid "x{"Content-Type:" * size}"\nmsgstr ""\n'),
     "markdown code": lambda size: run_file("a.md", "Ein `x` hier " * size),
 }
 

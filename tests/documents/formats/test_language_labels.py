@@ -22,6 +22,17 @@ LABELED = {
         "WEBVTT\nLanguage: de\n\n00:01.000 --> 00:02.000\nHund\n",
         "WEBVTT\nLanguage: en\n\n00:01.000 --> 00:02.000\nHUND\n",
     ),
+    "b.vtt": (
+        "WEBVTT\n00:01.000 --> 00:02.000\nLanguage: de\n",
+        "WEBVTT\n00:01.000 --> 00:02.000\nLANGUAGE: DE\n",
+    ),
+    "b.html": (
+        '<!--[if IE]><html lang="de"><![endif]--><html lang="de"><p>Hund',
+        '<!--[if IE]><html lang="de"><![endif]--><html lang="en"><p>HUND',
+    ),
+    "c.html": ('<html lang="german"><p>Hund', '<html lang="german"><p>HUND'),
+    "d.html": ('<html lang="fr"><p>Hund', '<html lang="fr"><p>HUND'),
+    "b.arb": ('{"@@locale": "fr", "a": "Hund"}', '{"@@locale": "fr", "a": "HUND"}'),
     "a.htm": ('<p>Text: &lt;html lang="de"> <b lang="de">x</b>', '<p>TEXT: &lt;HTML LANG="DE"&gt; <b lang="de">X</b>'),
 }
 """Documents, and the same in upper case and in English."""
@@ -39,6 +50,25 @@ def test_header_of_po_states_its_language_unless_it_is_another(stated: str, expe
     data = f'msgid ""\nmsgstr ""\n"Language: {stated}\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
     document = open_document(f'{data}\nmsgid "Hund"\nmsgstr ""\n'.encode(), "a.po", ("de", "pt_BR"))
     assert f'"Language: {expected}\\n"' in assemble(document, translate_upper).decode()
+
+
+def test_only_the_header_of_po_is_a_label() -> None:
+    header = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: de\\n"\n\n'
+    message = 'msgid ""\n"Language: de\\n"\n"Hund"\nmsgstr ""\n"Language: de\\n"\n'
+    changed = set_language("a.po", (header + message).encode(), ("de", "en")).decode()
+    assert changed == header.replace(": de", ": en") + message
+    assert set_language("a.po", message.encode(), ("de", "en")).decode() == message
+
+
+def test_regions_are_written_as_the_format_requires() -> None:
+    for target in ("pt-BR", "pt_BR"):
+        assert set_language("a.html", b"<html lang=de>", ("de", target)) == b"<html lang=pt-BR>"
+        assert set_language("a.xml", b'<w:lang w:val="de"/>', ("de", target)) == b'<w:lang w:val="pt-BR"/>'
+        assert set_language("a.arb", b'"@@locale": "de"', ("de", target)) == b'"@@locale": "pt_BR"'
+    style = b'<style:text-properties fo:language="de" fo:country="%s"/>'
+    for target, country in (("de-Latn", "none"), ("de_Latn_AT", "AT"), ("de-419", "419"), ("de-1996", "none")):
+        changed = set_language("styles.xml", style % b"DE", ("de-DE", target))
+        assert changed == style % country.encode()
 
 
 def test_direction_of_a_page_is_that_of_its_language() -> None:

@@ -4,59 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.file import DocumentFile
+from dragoman.documents.formats.po_header import header_end
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import primary_language
 
 RIGHT_TO_LEFT = frozenset(("ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"))
 
-_CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)"
-_ROOT = re.compile(rb"<(?:html|package|ncx)\b[^<>]*>", re.IGNORECASE)
+_CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*+)(?![\w@\x80-\xff-])"
+_COMMENT = rb"<!--(?s:.*?)(?:-->|\Z)"
+_ROOT = re.compile(_COMMENT + rb"|(?P<tag><(?:html|package|ncx)\b[^<>]*>)", re.IGNORECASE)
 _LANG = re.compile(rb"(\s(?:xml:)?lang\s*=\s*[\"']?)" + _CODE, re.IGNORECASE)
 _DIRECTION = re.compile(rb"(\sdir\s*=\s*[\"']?)(?:ltr|rtl)\b", re.IGNORECASE)
 _STYLE = re.compile(rb"<style:text-properties\b[^<>]*>")
 _STYLE_LANGUAGE = re.compile(rb"(\sfo:language=\")" + _CODE)
 _STYLE_COUNTRY = re.compile(rb"(\sfo:country=\")[^\"<>]*")
-
-
-@dataclass(frozen=True)
-class _Label:
-    """A label: a group of its pattern precedes the code.
-
-    Attributes:
-        files: The files that have it, by the end of their names.
-        pattern: The label.
-        of_document: Whether the first one states the language of the whole document. Others are only changed if they
-            state the source language, or none.
-    """
-
-    files: tuple[str, ...]
-    pattern: re.Pattern[bytes]
-    of_document: bool = False
-
-    def set(self, content: bytes, languages: Languages) -> bytes:
-        """A file with the target language in its labels."""
-        source, target = languages
-
-        def change(match: re.Match[bytes]) -> bytes:
-            stated = (match["code"] or b"").decode()
-            is_source = not stated or primary_language(stated) == primary_language(source)
-            return match[1] + target.encode() if self.of_document or is_source else match[0]
-
-        return self.pattern.sub(change, content, count=int(self.of_document))
-
-
+_REGION = re.compile(r"(?<=-)(?:[A-Za-z]{2}|\d{3})(?![^-])")
+_PO_LABEL = re.compile(rb"((?:\"|\\n)Language:[ \t]*+)(?:" + _CODE + rb")?(?=[ \t]*+\\n)")
 _LABELS = (
-    _Label((".arb",), re.compile(rb"(\"@@locale\"\s*:\s*\")" + _CODE), of_document=True),
-    _Label((".vtt",), re.compile(rb"(\A[^\r\n]*(?:\r?\n[^\r\n]+)*?\r?\nLanguage:[ \t]*)" + _CODE), of_document=True),
-    _Label((".po", ".pot"), re.compile(rb"^(\"Language: *)" + _CODE + rb"?(?=\\n\")", re.MULTILINE)),
-    _Label((".opf", "meta.xml"), re.compile(rb"(<dc:language\b[^<>]*>\s*)" + _CODE), of_document=True),
-    _Label((".xml",), re.compile(rb"(<w:(?:lang|themeFontLang)\b[^<>]*?\sw:val=\")" + _CODE)),
-    _Label((".xml",), re.compile(rb"(<a:(?:rPr|endParaRPr|defRPr)\b[^<>]*?\slang=\")" + _CODE)),
+    ((".vtt",), re.compile(rb"(\A[^\r\n]*+(?:\r?\n(?![^\r\n]*-->)[^\r\n]++)*?\r?\nLanguage:[ \t]*+)" + _CODE)),
+    ((".opf", "meta.xml"), re.compile(_COMMENT + rb"|(<dc:language\b[^<>]*>\s*)" + _CODE)),
+    ((".xml",), re.compile(_COMMENT + rb"|(<w:(?:lang|themeFontLang)\b[^<>]*?\sw:val=\")" + _CODE)),
+    ((".xml",), re.compile(_COMMENT + rb"|(<a:(?:rPr|endParaRPr|defRPr)\b[^<>]*?\slang=\")" + _CODE)),
 )
+"""Labels by the ends of the names of files; a group precedes the code."""
+
+_ARB_LABEL = re.compile(rb"(\"@@locale\"\s*:\s*\")" + _CODE)
 _MARKUP = (".html", ".htm", ".xhtml", ".opf", ".ncx")
 
 
@@ -68,15 +43,38 @@ def set_language(name: str, content: bytes, languages: Languages) -> bytes:
         content: What it contains.
         languages: Codes of the source and the target.
     """
-    name = name.lower()
-    for label in _LABELS:
-        if name.endswith(label.files):
-            content = label.set(content, languages)
+    name, tag = name.lower(), (languages[0], languages[1].replace("_", "-"))
+    locale = (languages[0], languages[1].replace("-", "_"))  # as programs write it
+    if name.endswith((".po", ".pot")):
+        end = header_end(content)
+        return _change(_PO_LABEL, content[:end], locale, count=1) + content[end:]
+    if name.endswith(".arb"):
+        return _change(_ARB_LABEL, content, locale)
+    for names, label in _LABELS:
+        if name.endswith(names):
+            content = _change(label, content, tag)
     if name.endswith(_MARKUP):
-        content = _ROOT.sub(lambda match: _set_root(match[0], languages[1]), content, count=1)
+        root = next((match for match in _ROOT.finditer(content) if match["tag"]), None)
+        content = content[: root.start()] + _set_root(root[0], tag) + content[root.end() :] if root else content
     if name.endswith(".xml"):
-        content = _STYLE.sub(lambda match: _set_style(match[0], languages), content)
+        content = _STYLE.sub(lambda match: _set_style(match[0], tag), content)
     return content
+
+
+def _change(label: re.Pattern[bytes], content: bytes, languages: Languages, count: int = 0) -> bytes:
+    """The content with the target language in labels that state the source language, or none."""
+
+    def write(match: re.Match[bytes]) -> bytes:
+        if match[1] is None:  # a comment
+            return match[0]
+        return match[1] + languages[1].encode() if _is_source(match, languages) else match[0]
+
+    return label.sub(write, content, count=count)
+
+
+def _is_source(label: re.Match[bytes], languages: Languages) -> bool:
+    """Whether a label states the source language, or none."""
+    return not label["code"] or primary_language(label["code"].decode()) == primary_language(languages[0])
 
 
 class LabeledDocument:
@@ -94,22 +92,22 @@ class LabeledDocument:
         return set_language(self._file.name, content, self._file.languages)
 
 
-def _set_root(tag: bytes, target: str) -> bytes:
-    """The start of a document, and its direction if it states its language."""
-    if not _LANG.search(tag):
+def _set_root(tag: bytes, languages: Languages) -> bytes:
+    """The start of a document, and its direction if it states the source language."""
+    if not any(_is_source(match, languages) for match in _LANG.finditer(tag)):
         return tag
-    tag = _LANG.sub(lambda match: match[1] + target.encode(), tag)
-    direction = b"rtl" if primary_language(target) in RIGHT_TO_LEFT else b"ltr"
-    changed, count = _DIRECTION.subn(lambda match: match[1] + direction, tag)
+    changed = _change(_LANG, tag, languages)
+    direction = b"rtl" if primary_language(languages[1]) in RIGHT_TO_LEFT else b"ltr"
+    directed, count = _DIRECTION.subn(lambda match: match[1] + direction, changed)
     is_html = tag[:5].lower() == b"<html"
-    return tag[:5] + b' dir="rtl"' + tag[5:] if is_html and direction == b"rtl" and not count else changed
+    return changed[:5] + b' dir="rtl"' + changed[5:] if is_html and direction == b"rtl" and not count else directed
 
 
 def _set_style(tag: bytes, languages: Languages) -> bytes:
     """A style of ODT, whose language and country are two attributes."""
-    stated = _STYLE_LANGUAGE.search(tag)
-    if not stated or primary_language(stated["code"].decode()) != primary_language(languages[0]):
+    label = _STYLE_LANGUAGE.search(tag)
+    if not label or not _is_source(label, languages):
         return tag
-    _, _, country = languages[1].replace("_", "-").partition("-")
-    tag = _STYLE_LANGUAGE.sub(lambda match: match[1] + primary_language(languages[1]).encode(), tag)
-    return _STYLE_COUNTRY.sub(lambda match: match[1] + (country or "none").encode(), tag)
+    changed = _change(_STYLE_LANGUAGE, tag, (languages[0], primary_language(languages[1])))
+    region = _REGION.search(languages[1])
+    return _STYLE_COUNTRY.sub(lambda match: match[1] + (region[0] if region else "none").encode(), changed)

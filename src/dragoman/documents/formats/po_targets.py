@@ -9,12 +9,12 @@ from typing import Any
 from dragoman.corpus.po_messages import read_messages
 from dragoman.documents.formats.characters import Characters, read_characters
 from dragoman.documents.formats.file import DocumentFile, find_segments, write_parts
+from dragoman.documents.formats.po_header import declare_charset, find_charset, find_codec
 from dragoman.documents.formats.strings import string_parts
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
 
-_DECLARED = re.compile(r"(Content-Type:[^\n]*?charset=)[\w.:-]+", re.IGNORECASE)
-_CHARSET = re.compile(rb"Content-Type:[^\n]*?charset=([\w.:-]+)", re.IGNORECASE)
+_DECLARED = re.compile(r"charset=\s*+(\S++)")
 
 
 class PoDocument:
@@ -50,14 +50,9 @@ def _in_charset(content: bytes, charset: str) -> bytes:
     if charset.startswith("utf"):
         return content
     try:
-        return _with_charset(content.decode(), charset).encode(charset)
+        return declare_charset(content, charset).decode().encode(charset)
     except UnicodeEncodeError:
         return content
-
-
-def _with_charset(text: str, charset: str) -> str:
-    """A file whose header declares an encoding."""
-    return _DECLARED.sub(lambda match: f"{match[1]}{charset}", text, count=1)
 
 
 def _parse(file: DocumentFile) -> Any:
@@ -66,9 +61,12 @@ def _parse(file: DocumentFile) -> Any:
 
     characters = _read(file)
     messages = list(read_messages(characters.text.splitlines(), file.name))
+    declared = _DECLARED.search(messages[0].target) if messages else None
+    if declared and declared[1] not in ("CHARSET", find_charset(file.data)):  # which the library would believe
+        raise UserError(f"{file.name}: its header is not valid; check it with: msgfmt -c {file.name}")
     try:
         is_unicode = characters.encoding.startswith("utf")
-        data = file.data if is_unicode else _with_charset(characters.text, "UTF-8").encode()
+        data = file.data if is_unicode else declare_charset(characters.text.encode(), "UTF-8")
         store: Any = pofile.parsestring(data)  # type: ignore[no-untyped-call]
         same = sum(not unit.isobsolete() for unit in store.units) == len(messages)
     except Exception as error:  # the library raises errors of many types
@@ -80,11 +78,10 @@ def _parse(file: DocumentFile) -> Any:
 
 def _read(file: DocumentFile) -> Characters:
     """The characters of a file, in the encoding that its header declares."""
-    declared = _CHARSET.search(file.data)
-    charset = declared[1].decode() if declared else "utf-8"
-    if charset.lower() in ("utf-8", "utf8", "us-ascii", "ascii", "charset"):
-        return read_characters(file)
+    charset = find_charset(file.data)
     try:
+        if find_codec(charset) in ("ascii", "utf-8"):
+            return read_characters(file)
         return Characters(file.data.decode(charset), charset)
     except (LookupError, UnicodeError):
         raise UserError(f"{file.name}: is not {charset}, which its header declares; save it as UTF-8") from None
