@@ -7,11 +7,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from dragoman.documents.divided_segments import DividedSegments
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
-from dragoman.errors import UserError
+from dragoman.serving.batch import Waiter, deliver, translate_batch
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import FairQueue, Job, Priority
 from dragoman.settings.serving import Serving
@@ -20,28 +19,6 @@ _LOG = logging.getLogger(__name__)
 _SLOWEST_RETRY = 60
 _EFFICIENT_CHARACTERS = 200
 """About three sentences; smaller batches need more time per sentence, and larger ones delay what arrives next."""
-
-
-@dataclass(eq=False)
-class _Waiter:
-    """A request that waits for its segments."""
-
-    results: list[TranslatedSegment | None]
-    missing: int
-    future: asyncio.Future[None]
-
-    def receive(self, positions: list[int], result: TranslatedSegment | Exception) -> None:
-        """Take the translation of the segments at these positions, or the reason why there is none."""
-        if self.future.done():
-            return
-        if isinstance(result, Exception):
-            self.future.set_exception(result)
-            return
-        for position in positions:
-            self.results[position] = result
-        self.missing -= len(positions)
-        if not self.missing:
-            self.future.set_result(None)
 
 
 class Scheduler:
@@ -134,7 +111,7 @@ class Scheduler:
     ) -> list[TranslatedSegment]:
         if not segments:
             return []
-        waiter = _Waiter([None] * len(segments), len(segments), asyncio.get_running_loop().create_future())
+        waiter = Waiter([None] * len(segments), len(segments), asyncio.get_running_loop().create_future())
         with self._changed:
             if priority is Priority.INTERACTIVE and not is_accepted:  # files are limited in number instead
                 new = sum(len(one.text) for one in set(segments) if (translate, one) not in self._jobs)
@@ -152,7 +129,7 @@ class Scheduler:
         self,
         translate: TranslateSegments,
         segments: Sequence[Segment],
-        waiter: _Waiter,
+        waiter: Waiter,
         client: str,
         priority: Priority,
     ) -> list[Job]:
@@ -192,7 +169,7 @@ class Scheduler:
         """An estimate of the time to translate some characters; 0 until the speed is known."""
         return characters / (self._speed * self.workers) if self._speed else 0.0
 
-    def _withdraw(self, jobs: list[Job], waiter: _Waiter) -> None:
+    def _withdraw(self, jobs: list[Job], waiter: Waiter) -> None:
         with self._changed:
             for job in jobs:
                 job.waiters.pop(waiter, None)
@@ -245,7 +222,7 @@ class Scheduler:
 
     def _translate(self, batch: list[Job]) -> None:
         begin = time.perf_counter()
-        self._finish(batch, _translate_batch(batch))
+        self._finish(batch, translate_batch(batch))
         seconds, characters = time.perf_counter() - begin, sum(job.length for job in batch)
         if characters >= min(_EFFICIENT_CHARACTERS, self._settings.batch_characters) / 2:
             self._speed = 0.9 * (self._speed or characters / seconds) + 0.1 * characters / seconds
@@ -260,25 +237,4 @@ class Scheduler:
                     del self._jobs[job.translate, job.segment]
         assert self._loop is not None
         if batch and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_deliver, batch, results)
-
-
-def _deliver(batch: list[Job], results: Sequence[TranslatedSegment | Exception]) -> None:
-    for job, result in zip(batch, results, strict=True):
-        for waiter, positions in job.waiters.items():
-            waiter.receive(positions, result)
-
-
-def _translate_batch(batch: list[Job]) -> Sequence[TranslatedSegment | Exception]:
-    """The translation of each job; if that fails, of each job by itself, so that one text cannot harm the others."""
-    try:
-        results = batch[0].translate([job.segment for job in batch])
-        assert len(results) == len(batch), "one translation for each segment"
-        return results
-    except Exception as error:
-        if len(batch) > 1:
-            return [_translate_batch([job])[0] for job in batch]
-        if isinstance(error, UserError):
-            return [RequestError(400, str(error))]
-        _LOG.exception("a segment could not be translated")
-        return [RequestError(500, "The text could not be translated.")]
+            self._loop.call_soon_threadsafe(deliver, batch, results)
