@@ -56,6 +56,9 @@ def test_identifiers_are_not_translatable() -> None:
     for text in (
         "A-12",
         "SKU 4711-B",
+        "DIN 933",
+        "RAL 7016",
+        "M8 x 20",
         "v2.3",
         "A-12, B-13",
         "DIN EN 60529-A",

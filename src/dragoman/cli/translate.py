@@ -110,7 +110,7 @@ def translate(
     part = Shard.parse(shard) if shard is not None else None
     if part:
         output = part_of_output(part, source, output)
-        if output.exists():
+        if output.is_file():
             print(f"dragoman: {output}: exists, so it is not translated again", file=sys.stderr)
             return
     if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:

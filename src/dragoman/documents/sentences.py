@@ -12,7 +12,9 @@ from dragoman.text.placeholders import find_spans
 _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
 _TITLE = regex.compile(r"(?:^|\s)(?:डॉ|प्रो|पं|श्री|सुश्री|श्रीमती|कु|मि)\.$")  # of Hindi, which sentencex does not know
 _IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:[A-Z]++|[a-z](?![a-z])|\d++|[-_./:#+]++)++\W*+$")
-_LABEL = regex.compile(r"^\W*+(?:ART|DIN|EAN|EN|GTIN|ID|ISBN|ISO|NO|NR|PN|REF|SKU|SN)[.:]?+\W*+$")  # of an identifier
+_LABEL = regex.compile(
+    r"^\W*+(?:ART|DIN|EAN|EN|GTIN|HS|IEC|ID|ISBN|ISO|NO|NR|PN|RAL|REF|RFC|SKU|SN|USB|VDE|x)[.:]?+\W*+$"
+)  # of an identifier
 _READ = 5000  # characters that are split at once
 _LONGEST_ABBREVIATION = 10  # with the character before it
 ORDINAL_POINTS = {"bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lv", "no", "nb", "pl", "sk", "sl", "sr", "tr"}
@@ -51,16 +53,20 @@ def has_words(text: str) -> bool:
 
 
 def is_translatable(text: str) -> bool:
-    """Whether a text contains a word; placeholders, URLs, numbers and identifiers, such as "SKU 4711-B", are none."""
+    """Whether a text contains a word; placeholders, URLs, numbers and identifiers are none.
+
+    Identifiers contain a digit, and may follow one of a few abbreviations: "4711-B", "SKU 4711-B", "DIN 933", "M8 x 2".
+    """
     position, parts = 0, []
     for span in find_spans(text):
         if span.kind != "number":
             parts.append(text[position : span.start])
             position = span.end
-    words = [word for part in [*parts, text[position:]] for word in part.split() if any(map(str.isalpha, word))]
+    words = [word for part in [*parts, text[position:]] for word in part.split() if any(map(str.isalnum, word))]
     identifies = False
     for word in reversed(words):
-        identifies = bool(_IDENTIFIER.search(word) or (identifies and _LABEL.search(word)))
+        is_number = not any(map(str.isalpha, word))
+        identifies = is_number or bool(_IDENTIFIER.search(word) or (identifies and _LABEL.search(word)))
         if not identifies:
             return True
     return False

@@ -14,8 +14,8 @@ from dragoman.documents.formats.language_labels import set_language
 
 LABELED = {
     "a.html": (
-        '<html lang="de-DE" xml:lang=de><p lang="fr">Ein Hund',
-        '<html lang="en" xml:lang=en><p lang="fr">EIN HUND',
+        '<html lang="de-DE" xml:lang=de><i lang="fr">Un</i> <q lang="de-AT">Ein Hund</q><script>"<p lang=de>"</script>',
+        '<html lang="en" xml:lang=en><i lang="fr">Un</i> <q lang="en">EIN HUND</q><script>"<p lang=de>"</script>',
     ),
     "a.arb": ('{"@@locale": "de_AT", "a": "Hund"}', '{"@@locale": "en", "a": "HUND"}'),
     "a.vtt": (
@@ -33,7 +33,7 @@ LABELED = {
     "c.html": ('<html lang="german"><p>Hund', '<html lang="german"><p>HUND'),
     "d.html": ('<html lang="fr"><p>Hund', '<html lang="fr"><p>HUND'),
     "b.arb": ('{"@@locale": "fr", "a": "Hund"}', '{"@@locale": "fr", "a": "HUND"}'),
-    "a.htm": ('<p>Text: &lt;html lang="de"> <b lang="de">x</b>', '<p>TEXT: &lt;HTML LANG="DE"&gt; <b lang="de">X</b>'),
+    "a.htm": ('<p>Text: &lt;html lang="de"> <b lang="de">x</b>', '<p>TEXT: &lt;HTML LANG="DE"&gt; <b lang="en">X</b>'),
 }
 """Documents, and the same in upper case and in English."""
 

@@ -132,3 +132,11 @@ def test_new_characters_of_html_become_no_tags() -> None:
         translated = in_json(text, lambda segment: TranslatedSegment("<b> &lt; < 'x"))
         assert html.unescape(translated) == "<b> &lt; < 'x"
         assert "<b" not in translated
+
+
+@pytest.mark.parametrize("tag", ["<b/im<img src=x onerror=alert(1)>", "<b <img src=x>", "<a title='<b>"])
+def test_a_tag_that_contains_another_stays_whole(tag: str) -> None:
+    """A browser reads one tag; its end alone would be another one."""
+    for text in (f"Ein Hund {tag} bellt.", f"Ein Hund &amp; {tag} bellt."):
+        translated = in_json(text, lambda segment: TranslatedSegment("Wau"))
+        assert translated.count("<") == translated.count(tag) * tag.count("<")

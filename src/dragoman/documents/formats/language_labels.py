@@ -17,6 +17,9 @@ _CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*+)(?![\w@\x80-\xff-])"
 _COMMENT = rb"<!--(?s:.*?)(?:-->|\Z)"
 _ROOT = re.compile(_COMMENT + rb"|(?P<tag><(?:html|package|ncx)\b[^<>]*>)", re.IGNORECASE)
 _LANG = re.compile(rb"(\s(?:xml:)?lang\s*=\s*[\"']?)" + _CODE, re.IGNORECASE)
+_TAG = re.compile(
+    _COMMENT + rb"|<(?P<raw>script|style)\b(?s:.*?)(?:</(?P=raw)|\Z)|(?P<tag><[A-Za-z][^<>]*>)", re.IGNORECASE
+)
 _DIRECTION = re.compile(rb"(\sdir\s*=\s*[\"']?)(?:ltr|rtl)\b", re.IGNORECASE)
 _STYLE = re.compile(rb"<style:text-properties\b[^<>]*>")
 _STYLE_LANGUAGE = re.compile(rb"(\sfo:language=\")" + _CODE)
@@ -56,6 +59,7 @@ def set_language(name: str, content: bytes, languages: Languages) -> bytes:
     if name.endswith(_MARKUP):
         root = next((match for match in _ROOT.finditer(content) if match["tag"]), None)
         content = content[: root.start()] + _set_root(root[0], tag) + content[root.end() :] if root else content
+        content = _TAG.sub(lambda match: _change(_LANG, match[0], tag) if match["tag"] else match[0], content)
     if name.endswith(".xml"):
         content = _STYLE.sub(lambda match: _set_style(match[0], tag), content)
     return content

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 
 from dragoman.documents.formats.codes import Code, fold_codes
 from dragoman.documents.formats.items import Fixed, Item
-from dragoman.documents.html.tokens import BLOCKS, INVISIBLE, UNTOUCHED, VOID, is_excluded, read_attributes
+from dragoman.documents.html.tokens import BLOCKS, INVISIBLE, UNTOUCHED, VOID, HtmlToken, is_excluded, read_attributes
 from dragoman.documents.pairs import CodeEdge, match_edges
 
 _TAG = re.compile(
     r"""<!--(?:-?>|(?s:.*?)(?:-->|\Z))|<(/?)([A-Za-z][\w.:-]*+|\d++)((?:[^<>"']|"[^"<>]*+"|'[^'<>]*+')*+)>"""
+    r"""|<[A-Za-z][^<>]{0,1000}+<[^<>]{0,1000}+>"""  # a tag that browsers read, with < in it
 )
 _SINGLE = frozenset(("br", "hr", "img", "li", "p", "wbr"))
 """Elements that need no closing tag; others without one are placeholders, such as <file>."""
@@ -73,13 +74,14 @@ def _is_edge(tag: re.Match[str]) -> bool:
 
 
 def _is_single(tag: re.Match[str]) -> bool:
-    """Whether a tag is markup without another tag that closes it; also a comment."""
+    """Whether a tag is markup without another tag that closes it; also a comment, and a tag that contains another."""
     return not _is_edge(tag) or _name(tag) in _SINGLE
 
 
 def _is_untouched(tag: re.Match[str]) -> bool:
-    attributes = read_attributes(tag.string, tag.start(), tag.end())
-    return _name(tag) in UNTOUCHED | INVISIBLE or is_excluded(tag.string, attributes)
+    attributes = tuple(read_attributes(tag.string, tag.start(), tag.end()))
+    token = HtmlToken("opening", tag.start(), tag.end(), _name(tag), attributes)
+    return _name(tag) in UNTOUCHED | INVISIBLE or is_excluded(tag.string, token)
 
 
 def _tag_item(tag: re.Match[str], raw: str, is_paired: bool) -> Item | Code:

@@ -39,7 +39,8 @@ class HtmlText:
         blocks: frozenset[str] = frozenset(),
     ) -> None:
         self._html = html
-        tokens = read_tokens(html, frozenset(map(str.lower, untouched)), frozenset(map(str.lower, blocks)))
+        names = frozenset(map(str.lower, untouched)), frozenset(map(str.lower, blocks))
+        tokens = read_tokens(html, *names, language)
         split = partial(split_paragraph, language=language, whole=whole_lines)
         sentences = [each for run in read_runs(html, tokens) for each in read_sentences(run, split)]
         attributes = [

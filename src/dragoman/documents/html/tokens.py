@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from typing import Literal
 
 from dragoman.documents.pairs import CodeEdge, match_edges
+from dragoman.documents.sentences import primary_language
 
 TokenKind = Literal["text", "opening", "closing", "void", "block", "untouched", "invisible"]
 
@@ -82,7 +83,7 @@ class HtmlToken:
 
 
 def read_tokens(
-    html: str, untouched: frozenset[str] = frozenset(), blocks: frozenset[str] = frozenset()
+    html: str, untouched: frozenset[str] = frozenset(), blocks: frozenset[str] = frozenset(), language: str = ""
 ) -> list[HtmlToken]:
     """The tokens of a document; together they are the whole document, also if it is invalid or cut in the middle.
 
@@ -90,10 +91,12 @@ def read_tokens(
         html: The document.
         untouched: Names of elements that are copied like those in `UNTOUCHED`.
         blocks: Names of elements that end a sentence like those in `BLOCKS`.
+        language: The language of the document; parts in other languages are copied.
     """
     cut = _CUT.search(html, html.rfind(">") + 1)
     end = cut.start() if cut else len(html)
-    tokens = _join_empty(_join_untouched(html, list(_Reader(html[:end], BLOCKS | blocks).tokens), untouched))
+    read = list(_Reader(html[:end], BLOCKS | blocks).tokens)
+    tokens = _join_empty(_join_untouched(html, read, untouched, language))
     return [*tokens, HtmlToken("invisible", end, len(html))] if cut else tokens
 
 
@@ -110,7 +113,9 @@ def _join_empty(tokens: Iterable[HtmlToken]) -> list[HtmlToken]:
     return joined
 
 
-def _join_untouched(html: str, tokens: Sequence[HtmlToken], names: frozenset[str]) -> Iterator[HtmlToken]:
+def _join_untouched(
+    html: str, tokens: Sequence[HtmlToken], names: frozenset[str], language: str
+) -> Iterator[HtmlToken]:
     """The tokens with one token for each element that is not translated, also for those with these names."""
     names |= UNTOUCHED
     edges = (CodeEdge(index, token.name, not html.startswith("</", token.start)) for index, token in enumerate(tokens))
@@ -119,7 +124,7 @@ def _join_untouched(html: str, tokens: Sequence[HtmlToken], names: frozenset[str
         token = tokens[index]
         invisible = token.name in INVISIBLE
         if not (token.attributes or token.name) or not (
-            invisible or token.name in names or is_excluded(html, token.attributes)
+            invisible or token.name in names or is_excluded(html, token, language)
         ):
             yield token
         elif token.kind == "void" or token.name in VOID:
@@ -145,10 +150,17 @@ def _end_of_unclosed(tokens: Sequence[HtmlToken], index: int) -> int:
     return len(tokens) - 1
 
 
-def is_excluded(html: str, attributes: Iterable[Attribute]) -> bool:
-    """Whether the attributes of a tag contain translate="no" or class="notranslate"."""
-    values = {each.name: html[each.start : each.end].strip("\"'").lower() for each in attributes}
-    return values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
+def is_excluded(html: str, tag: HtmlToken, language: str = "") -> bool:
+    """Whether a tag has translate="no" or class="notranslate", or states another language than that of the document.
+
+    The language of a whole page is often stated wrongly, so it does not count.
+    """
+    values = {each.name: html[each.start : each.end].strip("\"'").lower() for each in tag.attributes}
+    if values.get("translate") == "no" or "notranslate" in values.get("class", "").split():
+        return True
+    stated = values.get("lang") or values.get("xml:lang")
+    is_part = language and stated and tag.name not in ("html", "body")
+    return bool(is_part and primary_language(stated or "") != primary_language(language))
 
 
 class _Reader(HTMLParser):
