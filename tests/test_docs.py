@@ -31,7 +31,7 @@ from dragoman.settings.serving import Serving
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-OTHER_COMMANDS = {".", "cp", "curl", "echo", "head"}
+OTHER_COMMANDS = {".", "cp", "curl", "echo", "head", "mkdir"}
 COPIED_RECIPES = {"my-recipe": "own-data"}
 """Recipes that the reader makes -> the built-in recipe to copy."""
 
