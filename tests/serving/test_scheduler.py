@@ -291,7 +291,7 @@ def test_a_free_worker_takes_a_share_of_what_several_clients_wait_for(fake: Fake
     async def check() -> None:
         queue = Queue(fake, workers=2)
         await queue.occupy_workers()
-        tasks = [queue.ask(f"{number:050}", client=f"c{number}") for number in range(8)]
+        tasks = [queue.ask(f"{number:0200}", client=f"c{number}") for number in range(8)]
         await asyncio.sleep(0)
         queue.open()
         await asyncio.gather(*tasks)
