@@ -321,6 +321,7 @@ def test_a_long_segment_is_divided_so_that_others_wait_for_a_part_only(fake: Fak
         long = " ".join(f"w{number:02}" for number in range(100))
         first, second = queue.ask(long, "b1"), queue.ask("b2", client="b")
         await asyncio.sleep(0.1)
+        fake.seconds = 0.02
         queue.open()
         await second
         assert not first.done()
