@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from dragoman.doctor.input.training_text import TrainingText, script_shares
-from dragoman.text.language_profile import NgramClassifier, read_profile, words_of
-from dragoman.text.placeholders import find_spans
+from dragoman.text.language_profile import NgramClassifier, words_of
+from dragoman.text.placeholders import find_spans, text_between
 
 RARE_SCRIPT = 0.002  # share of the letters of the training text
 FOREIGN_LETTERS = 0.5  # share of the letters of a text that are in a script of which the training text has few
@@ -30,9 +28,8 @@ class SourceLanguage:
 
     def __init__(self, trained: TrainingText, source: str, target: str) -> None:
         self._trained, self._source, self._target = trained, source, target
-        self._classifier = None
-        with suppress(ValueError):  # a damaged profile
-            self._classifier = NgramClassifier({key: read_profile(line) for key, line in trained.profiles.items()})
+        ngrams = trained.ngrams()
+        self._classifier = NgramClassifier(ngrams) if source in ngrams else None
 
     def find_other(self, text: str) -> tuple[str, str] | None:
         """The kind and the words of a warning about a text that is probably in another language."""
@@ -56,17 +53,9 @@ class SourceLanguage:
         return None
 
     def _is_other_language(self, text: str) -> bool:
-        if self._classifier is None or self._source not in self._trained.profiles:
+        if self._classifier is None:
             return False
-        text = _without_spans(text)
+        text = " ".join(text_between(text, find_spans(text)))
         if sum(1 for _ in words_of(text)) < MIN_WORDS:
             return False
         return self._classifier.probabilities(text).get(self._source, 0.0) <= MAX_PROBABILITY
-
-
-def _without_spans(text: str) -> str:
-    parts, last = [], 0
-    for start, end, _ in find_spans(text):
-        parts.append(text[last:start])
-        last = end
-    return " ".join([*parts, text[last:]])

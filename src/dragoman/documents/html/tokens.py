@@ -91,7 +91,7 @@ def read_tokens(
         html: The document.
         untouched: Names of elements that are copied like those in `UNTOUCHED`.
         blocks: Names of elements that end a sentence like those in `BLOCKS`.
-        language: The language of the document; parts in other languages are copied.
+        language: The language of the document; parts in other languages are copied. Empty: all parts are translated.
     """
     cut = _CUT.search(html, html.rfind(">") + 1)
     end = cut.start() if cut else len(html)
