@@ -8,6 +8,7 @@ import regex
 
 from dragoman.text.normalization import replace_surrogates
 from dragoman.text.placeholders import find_spans, text_between
+from dragoman.text.world_languages import primary_language
 
 _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
 _TITLE = regex.compile(r"(?:^|\s)(?:डॉ|प्रो|पं|श्री|सुश्री|श्रीमती|कु|मि)\.$")  # of Hindi, which sentencex does not know
@@ -40,11 +41,6 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
         if has_words(part):
             spans.append((start + len(part) - len(part.lstrip()), start + len(part.rstrip())))
     return spans
-
-
-def primary_language(language: str) -> str:
-    """The code of a language without its region or script: "de" for "de-AT"."""
-    return language.replace("_", "-").partition("-")[0].lower()
 
 
 def has_words(text: str) -> bool:

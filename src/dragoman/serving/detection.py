@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.serving.models import ModelTable
 from dragoman.text.language_profile import NgramClassifier, words_of
+from dragoman.text.world_languages import load_identifier
 
 UNKNOWN = "unknown"
 
@@ -37,6 +38,7 @@ class LanguageDetector:
                 words.append((model.source, model.target, stored.evidence))
                 for language, profile in stored.ngrams().items():
                     counts[language].update(profile)
+        load_identifier()  # now, not while a client waits
         evidence = [each for each in words if not counts.keys() >= set(each[:2])]
         return cls(NgramClassifier(counts) if counts else None, evidence)
 

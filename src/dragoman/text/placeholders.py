@@ -28,7 +28,7 @@ _PLACEHOLDER = rf"""
     \{{\{{[^{{}}\n]{{1,80}}\}}\}}                     # {{{{a.b}}}}
   | \$\{{[^{{}}\s]{{1,80}}\}} | \$[(\[][A-Za-z_][\w.]*[)\]]  # ${{VAR}}, $(VAR), $[name]
   | \{{[^{{}}\s]{{0,80}}\}}                           # {{name}}, {{0}}, {{}}
-  | (?<![\w$])\$[A-Za-z_]\w*+(?!\$)                   # $VAR, but no price
+  | (?<![\d$])\$[A-Za-z_]\w*+(?!\$)                   # $VAR, but no price
   | %(?:\d+\$|\([\w.-]+\)){_CONVERSION}               # %1$s, %(name)s
   | (?<![\d%])%{_CONVERSION}(?!\w)                    # %s, %d, %.2f, but not the percent sign of 100%
   | (?<![\d%])%(?:[1-9](?!\w)|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %PRODUCTNAME, %PATH%

@@ -9,7 +9,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.po_header import header_end
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
-from dragoman.documents.sentences import primary_language
+from dragoman.text.world_languages import primary_language
 
 RIGHT_TO_LEFT = frozenset(("ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"))
 

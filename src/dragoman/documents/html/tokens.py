@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import Literal
 
 from dragoman.documents.pairs import CodeEdge, match_edges
-from dragoman.documents.sentences import primary_language
+from dragoman.text.world_languages import primary_language
 
 TokenKind = Literal["text", "opening", "closing", "void", "block", "untouched", "invisible"]
 
