@@ -110,8 +110,8 @@ def translate(
     part = Shard.parse(shard) if shard is not None else None
     if part:
         output = part_of_output(part, source, output)
-        if output.is_file():
-            print(f"dragoman: {output}: exists, so it is not translated again", file=sys.stderr)
+        if source and output.is_file() and output.stat().st_mtime >= source.stat().st_mtime:
+            print(f"dragoman: {output}: newer than the input, so it is not translated again", file=sys.stderr)
             return
     if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
         raise UserError(f"{output}: is also the input")  # also with a loop of links
