@@ -14,6 +14,7 @@ from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
 from dragoman.text.masked_text import decode_masked, encode_masked, mask_texts, masking_of, reserved_ids
 from dragoman.text.masking import Mask
+from dragoman.text.multilingual import language_ids
 from dragoman.text.translation import Translation
 
 
@@ -57,7 +58,8 @@ class TextSearch:
         Raises:
             UserError: A prefix is longer than a translation may be.
         """
-        encoded, limit = self.encode_targets(sources, prefixes), self.engine.max_length - 1
+        start, limit = language_ids(self.bundle.target), self.engine.max_length - 1
+        encoded = [ids or start for ids in self.encode_targets(sources, prefixes)]
         for prefix, tokens in zip(prefixes, encoded, strict=True):
             if len(tokens) > limit:
                 raise UserError(
@@ -68,13 +70,20 @@ class TextSearch:
     def search(
         self, sources: Sequence[SourceText], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each text, best first; none for a text without tokens."""
+        """The hypotheses of each text, best first; none for a text without tokens.
+
+        Args:
+            sources: The texts.
+            prefixes: What `encode_prefixes` returns for each; by default that of an empty prefix.
+            trace: Records the beam search.
+        """
         nonempty = [index for index, source in enumerate(sources) if source.ids]
         found: list[list[Hypothesis]] = [[] for _ in sources]
+        prefixes = prefixes or [language_ids(self.bundle.target)] * len(sources)
 
         def translate(indices: list[int], copies: list[Copies] | None = None) -> None:
             ids = [sources[index].ids for index in indices]
-            forced = [prefixes[index] for index in indices] if prefixes and any(prefixes) else None
+            forced = [prefixes[index] for index in indices] if any(prefixes) else None
             for index, hypotheses in zip(indices, self.engine.translate(ids, forced, trace, copies), strict=True):
                 found[index] = hypotheses
 

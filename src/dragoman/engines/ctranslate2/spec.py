@@ -16,7 +16,7 @@ from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.layers import DecoderLayer, EncoderLayer, FeedForward, SublayerConnection
-from dragoman.model.positions import LearnedPositions, sinusoids
+from dragoman.model.positions import LearnedPositions, SinusoidalPositions, sinusoids
 from dragoman.settings import Model
 
 FORBIDDEN = -1e4
@@ -72,8 +72,8 @@ def _options(settings: Model) -> dict[str, Any]:
 
 def _set_positions(stack: Any, positions: nn.Module, settings: Model) -> None:
     """Set the table that is added to the embeddings, (positions, d_model); rotary frequencies need no table."""
-    if settings.positions == "sinusoidal":
-        table = sinusoids(max(settings.max_length, MIN_POSITIONS), settings.d_model)
+    if isinstance(positions, SinusoidalPositions):
+        table = sinusoids(max(settings.max_length, MIN_POSITIONS), settings.d_model, positions.fairseq)
         stack.position_encodings.encodings = _array(table)
     elif settings.positions == "learned":
         assert isinstance(positions, LearnedPositions)

@@ -19,7 +19,7 @@ COMPUTE_TYPES = ("float32",)
 
 README = Path(__file__).with_name("README.md.j2")
 
-POSITIONS = ("sinusoidal", "learned", "rotary")
+POSITIONS = ("sinusoidal", "fairseq", "learned", "rotary")
 """Position encodings that are known to work with a length that is only known at run time."""
 
 MAX_BYTES = 2_000_000_000
