@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from itertools import islice
 from pathlib import Path
@@ -11,7 +12,8 @@ import sentencepiece
 import tokenizers
 import torch
 import transformers
-from tokenizers import normalizers, pre_tokenizers
+from sentencepiece import sentencepiece_model_pb2
+from tokenizers import pre_tokenizers
 
 from dragoman.corpus.synthetic.captions import captions
 
@@ -33,14 +35,19 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def save_model(directory: Path, size: int, **options: Any) -> None:
-    """Save random weights that no norm or bias leaves unchanged."""
+def save_model(directory: Path, pieces: int, languages: int, **options: Any) -> None:
+    """Save random weights, with which eos is likely, and other tokens than pieces are not."""
+    size = pieces + languages
     config = transformers.M2M100Config(**{**CONFIG, "vocab_size": size + UNUSED_ROWS, **options})
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = transformers.M2M100ForConditionalGeneration(config)
         for parameter in model.parameters():
-            parameter.data.add_(torch.randn_like(parameter) * 0.2)
+            parameter.data.add_(torch.randn_like(parameter) * 0.5)
+    bias, output = model.model.decoder.layer_norm.bias.data.normal_(), model.lm_head.weight.data
+    changes = torch.zeros(len(output)).index_fill(0, torch.tensor([0, 1, 3]), -8)
+    changes[pieces:], changes[2] = -8, 3
+    output += changes[:, None] * bias / bias.square().sum()
     model.save_pretrained(directory)
 
 
@@ -60,7 +67,7 @@ def save_m2m100(directory: Path, **options: Any) -> None:
     (directory / "pieces.json").write_text(json.dumps({piece: index for index, piece in enumerate(pieces)}))
     tokenizer = transformers.M2M100Tokenizer(directory / "pieces.json", str(directory / "trained.model"))
     tokenizer.save_pretrained(directory)
-    save_model(directory, len(pieces) + len(tokenizer.lang_token_to_id), **options)
+    save_model(directory, len(pieces), len(tokenizer.lang_token_to_id), **options)
 
 
 def save_nllb(directory: Path, **options: Any) -> None:
@@ -72,12 +79,22 @@ def save_nllb(directory: Path, **options: Any) -> None:
     backend.train_from_iterator(TEXTS, trainer)
     model = json.loads(backend.to_str())["model"]
     merges = [tuple(merge) for merge in model["merges"]]
-    tokenizer = transformers.NllbTokenizer(vocab=model["vocab"], merges=merges)
-    tokenizer.backend_tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.NFKC(), normalizers.Replace(tokenizers.Regex(" {2,}"), " ")]
+    tokenizer = transformers.NllbTokenizer(
+        vocab=model["vocab"], merges=merges, _spm_precompiled_charsmap=characters_map()
     )
     tokenizer.save_pretrained(directory)
-    save_model(directory, len(tokenizer), **options)
+    save_model(directory, len(model["vocab"]), len(tokenizer) - len(model["vocab"]), **options)
+
+
+def characters_map() -> bytes:
+    """How SentencePiece normalizes characters."""
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS), model_writer=written, vocab_size=150, minloglevel=2
+    )
+    protobuf: Any = sentencepiece_model_pb2  # type checkers do not know its classes
+    proto = protobuf.ModelProto.FromString(written.getvalue())
+    return bytes(proto.normalizer_spec.precompiled_charsmap)
 
 
 SAVE = {"m2m100": save_m2m100, "nllb": save_nllb}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, Literal
 
 from dragoman.errors import UserError
@@ -28,7 +29,9 @@ class MultilingualTokenizer:
 
     def with_language(self, language: str) -> MultilingualTokenizer:
         """The same tokenizer for sentences in another language."""
-        return MultilingualTokenizer(self.tokenizer, self.tokens, language)
+        other = copy(self)
+        other.language, other.language_id = language, self.vocabulary.ids[self.tokens[language]]
+        return other
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each sentence, the token of the language first; none for a sentence without tokens."""

@@ -209,9 +209,7 @@ class CTranslate2Engine:
         """The log-probabilities of tokens, with 0 for that of the language."""
         return [0.0, *values[1:]] if self._starts_with_language(tokens) else values
 
-    def _search_unfinished(
-        self, sources: Sequence[Ids], starts: Sequence[Ids], found: list[list[Hypothesis]]
-    ) -> None:
+    def _search_unfinished(self, sources: Sequence[Ids], starts: Sequence[Ids], found: list[list[Hypothesis]]) -> None:
         """Search the sentences without a hypothesis by another engine."""
         unfinished = [index for index, hypotheses in enumerate(found) if not hypotheses]
         if unfinished:

@@ -33,7 +33,7 @@ def open_m2m100(directory: Path, config: dict[str, Any], languages: ImportedLang
     Raises:
         UserError: A file is missing or broken, our model cannot express this one, or it does not have a language.
     """
-    require_support(directory, config, common_values(config))
+    require_support(directory, config, {**common_values(config), "pad_token_id": (1,)})  # positions depend on it
     theirs = read_tokenizer(directory, config["vocab_size"])
     specials = _specials(directory, theirs.tokens, config)
     chosen = theirs.languages
@@ -55,17 +55,21 @@ def open_m2m100(directory: Path, config: dict[str, Any], languages: ImportedLang
 
 
 def _specials(directory: Path, tokens: list[str], config: dict[str, Any]) -> Specials:
-    ids = {name: config.get(f"{name}_token_id") for name in ("pad", "decoder_start", "eos")}
-    if UNK not in tokens[:4] or not all(index in range(4) for index in ids.values()):
+    ids = [config.get(f"{name}_token_id") for name in ("pad", "decoder_start", "eos")]
+    if UNK not in tokens[:4] or not all(index in range(4) for index in ids):
         raise UserError(f"{directory}: the special tokens must have the ids 0 to 3")
-    return Specials(unk=UNK, pad=tokens[ids["pad"]], bos=tokens[ids["decoder_start"]], eos=tokens[ids["eos"]])
+    pad, bos, eos = (tokens[int(index or 0)] for index in ids)
+    return Specials(unk=UNK, pad=pad, bos=bos, eos=eos)
 
 
 def _direction(directory: Path, languages: ImportedLanguages, chosen: dict[str, str]) -> tuple[str, str]:
     """The codes of the languages that the bundle translates from and into if no others are named."""
     path = directory / "tokenizer_config.json"
     stated = read_json(path) if path.is_file() else {}
-    wanted = {"source": languages.source or stated.get("src_lang"), "target": languages.target or stated.get("tgt_lang")}
+    wanted = {
+        "source": languages.source or stated.get("src_lang"),
+        "target": languages.target or stated.get("tgt_lang"),
+    }
     if missing := [f"--{side}-language" for side, code in wanted.items() if code is None]:
         raise UserError(f"{directory}: has several languages; choose with {' and '.join(missing)}: {', '.join(chosen)}")
     source, target = (_find(directory, f"--{side}-language", str(code), chosen) for side, code in wanted.items())

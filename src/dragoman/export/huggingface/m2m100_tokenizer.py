@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ class OriginalTokenizer:
         others = {*self.tokens[:4], *self.languages.values()}
         return [token for token in self.tokens if token not in others]
 
-    def reduce(self, kept: Collection[str], specials: Specials) -> Tokenizer:
+    def reduce(self, kept: Set[str], specials: Specials) -> Tokenizer:
         """The tokenizer of a bundle with some of the tokens, in the same order.
 
         Raises:
@@ -90,7 +90,9 @@ def _read_definition(path: Path) -> dict[str, Any]:
     model = definition.get("model", {})
     if model.get("type") != "BPE":
         raise UserError(f"{path}: must contain a BPE tokenizer, not {model.get('type')}")
-    merges = [merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"]]  # older files: strings
+    merges = [
+        merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"]
+    ]  # older files: strings
     return {**definition, "model": {**model, "merges": merges}}
 
 
