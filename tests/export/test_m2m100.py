@@ -17,6 +17,8 @@ import dragoman
 from dragoman.bundle import Bundle
 from dragoman.engines.direction import choose_direction, languages_of
 from dragoman.errors import UserError
+from dragoman.evaluation.scoring import score
+from dragoman.evaluation.teacher_forcing import score_teacher_forced
 from dragoman.export.huggingface.importer import import_huggingface
 from dragoman.export.huggingface.original import ImportedLanguages
 from dragoman.export.model_outputs import model_outputs
@@ -103,6 +105,18 @@ def test_all_engines_find_the_same_and_the_language_has_no_probability(imported:
                 [each.score for each in one.alternatives], abs=1e-4
             )
         assert (one.log_probabilities[0], len(one.log_probabilities)) == (0.0, len(one.tokens) + 1)
+
+
+def test_scores_of_translations_are_those_of_the_search(imported: Path) -> None:
+    translator = dragoman.load(imported, target_language="en")
+    found = translator(GERMAN)
+    scored = list(score(translator, [(text, str(each)) for text, each in zip(GERMAN, found, strict=True)]))
+    same = [(one, other) for one, other in zip(found, scored, strict=True) if one.tokens == other.tokens]
+    assert same, "most translations are split as they were found"
+    for one, other in same:
+        assert other.log_probabilities == pytest.approx(one.log_probabilities, abs=1e-4)
+    (empty,) = score(translator, [("Ein Hund.", "")])
+    assert (len(empty.tokens), empty.log_probabilities[0]) == (1, 0.0)
 
 
 def test_the_languages_are_in_front_of_source_and_translation(kind: str, imported: Path) -> None:
@@ -200,10 +214,7 @@ def test_fine_tuning_keeps_the_languages(imported: Path, corpus: Path, tmp_path:
     tuned = Bundle.load(tmp_path / "run")
     assert languages_of(tuned) == languages_of(start)
     assert (tuned.source.to_json()["language"], tuned.target.to_json()["language"]) == ("de", "en")
-    losses = [
-        dragoman.evaluation.teacher_forcing.score_teacher_forced(each, *texts(corpus)).loss
-        for each in (choose_direction(start, None, "en"), tuned)
-    ]
+    losses = [score_teacher_forced(each, *texts(corpus)).loss for each in (choose_direction(start, None, "en"), tuned)]
     assert losses[1] < losses[0] - 0.5
     parity = export(tuned, "huggingface", tmp_path / "exported", sample=Sample(GERMAN))
     assert parity.largest_difference < 1e-4

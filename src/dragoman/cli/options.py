@@ -65,8 +65,7 @@ class EngineOptions:
     token_scores: bool = True
     trace: bool = False
     scoring: bool = False
-    source_language: str | None = None
-    target_language: str | None = None
+    languages: tuple[str | None, str | None] = (None, None)
 
 
 def open_translator(
@@ -86,7 +85,7 @@ def open_translator(
 
     avoid_cudnn_attention()
     directory = find_bundle(bundle)
-    loaded = choose_direction(Bundle.load(directory), options.source_language, options.target_language)
+    loaded = choose_direction(Bundle.load(directory), *options.languages)
     request = EngineRequest(
         bundle=loaded,
         decoding=decoding_of(loaded.recipe, overrides or []),
@@ -104,7 +103,7 @@ def open_translator(
 
     announce = print_choice if options.verbose else None
     if ensemble:
-        others = [Bundle.load(path) for path in ensemble]
+        others = [choose_direction(Bundle.load(path), *options.languages) for path in ensemble]
         engine = open_with_ensemble(request, others, options.name, announce)
     else:
         engine = open_engine(request, options.name, announce)

@@ -123,13 +123,7 @@ def translate(
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source, part)
     terms = _read_glossary(glossary)
     options = EngineOptions(
-        engine,
-        device,
-        compute_type,
-        verbose,
-        token_scores=as_json,
-        source_language=source_language,
-        target_language=target_language,
+        engine, device, compute_type, verbose, token_scores=as_json, languages=(source_language, target_language)
     )
     translator = TextTranslator(open_translator(bundle, overrides, options, ensemble or []), terms)
     if document and translated:

@@ -47,10 +47,13 @@ class TextSearch:
         return [SourceText(mask, ids[:limit], len(ids) > limit) for mask, ids in zip(masks, encoded, strict=True)]
 
     def encode_targets(self, sources: Sequence[SourceText], targets: Sequence[str]) -> list[list[int]]:
-        """The ids of translations, of any length, with the reserved tokens of their sources."""
+        """The ids of translations, of any length, with the reserved tokens of their sources.
+
+        An empty translation begins with the token of its language, too.
+        """
         if masking_of(self.bundle.target):
             targets = [source.mask.apply(target) for source, target in zip(sources, targets, strict=True)]
-        return encode_masked(self.bundle.target, targets)
+        return [ids or language_ids(self.bundle.target) for ids in encode_masked(self.bundle.target, targets)]
 
     def encode_prefixes(self, sources: Sequence[SourceText], prefixes: Sequence[str]) -> list[list[int]]:
         """The ids of the beginnings of translations, with the reserved tokens of their sources.
@@ -58,8 +61,7 @@ class TextSearch:
         Raises:
             UserError: A prefix is longer than a translation may be.
         """
-        start, limit = language_ids(self.bundle.target), self.engine.max_length - 1
-        encoded = [ids or start for ids in self.encode_targets(sources, prefixes)]
+        encoded, limit = self.encode_targets(sources, prefixes), self.engine.max_length - 1
         for prefix, tokens in zip(prefixes, encoded, strict=True):
             if len(tokens) > limit:
                 raise UserError(
