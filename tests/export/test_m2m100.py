@@ -25,6 +25,7 @@ from dragoman.export.model_outputs import model_outputs
 from dragoman.export.run import export
 from dragoman.export.sample import Sample
 from dragoman.recipe import build_recipe
+from dragoman.text.multilingual import language_ids
 from dragoman.training.run import train
 from dragoman.translator import Translator
 
@@ -107,16 +108,16 @@ def test_all_engines_find_the_same_and_the_language_has_no_probability(imported:
         assert (one.log_probabilities[0], len(one.log_probabilities)) == (0.0, len(one.tokens) + 1)
 
 
-def test_scores_of_translations_are_those_of_the_search(imported: Path) -> None:
+def test_scores_of_given_translations_leave_out_the_language(imported: Path) -> None:
     translator = dragoman.load(imported, target_language="en")
-    found = translator(GERMAN)
-    scored = list(score(translator, [(text, str(each)) for text, each in zip(GERMAN, found, strict=True)]))
-    same = [(one, other) for one, other in zip(found, scored, strict=True) if one.tokens == other.tokens]
-    assert same, "most translations are split as they were found"
-    for one, other in same:
-        assert other.log_probabilities == pytest.approx(one.log_probabilities, abs=1e-4)
-    (empty,) = score(translator, [("Ein Hund.", "")])
-    assert (len(empty.tokens), empty.log_probabilities[0]) == (1, 0.0)
+    targets = ["A dog runs.", "Two women", ""]
+    scored = list(score(translator, zip(GERMAN, targets, strict=True)))
+    bundle = translator.bundle
+    ids = [each or language_ids(bundle.target) for each in bundle.target.encode(targets)]
+    for each, values in zip(scored, translator.engine.score(bundle.source.encode(GERMAN), ids), strict=True):
+        assert values[0] < 0
+        assert each.log_probabilities == pytest.approx([0.0, *values[1:]])
+        assert len(each.tokens) == len(values) - 1
 
 
 def test_the_languages_are_in_front_of_source_and_translation(kind: str, imported: Path) -> None:
@@ -148,18 +149,18 @@ def test_exports_are_exact_and_can_be_imported_again(original: Path, imported: P
     assert all(map(torch.equal, again.model.parameters(), bundle.model.parameters()))
 
 
-def test_the_programs_in_exports_translate_into_the_language(imported: Path, tmp_path: Path) -> None:
+def test_the_program_in_an_export_translates_into_the_language(kind: str, imported: Path, tmp_path: Path) -> None:
     bundle = choose_direction(Bundle.load(imported), None, "en")
-    expected = [str(translation) for translation in Translator(bundle)(GERMAN)]
-    export(bundle, "ctranslate2", tmp_path / "ctranslate2")
-    assert run_readme_program(tmp_path / "ctranslate2", GERMAN, "translate(text)", needs_dragoman=True) == expected
-    greedy = dragoman.load(imported, beam_size=1, max_length=60, max_length_offset=60, target_language="en")
-    export(bundle, "huggingface", tmp_path / "huggingface")
+    if kind == "nllb":
+        export(bundle, "ctranslate2", tmp_path / "out")
+        texts = run_readme_program(tmp_path / "out", GERMAN, "translate(text)", needs_dragoman=True)
+        assert texts == [str(translation) for translation in Translator(bundle)(GERMAN)]
+        return
+    export(bundle, "huggingface", tmp_path / "out")
     generated = 'model.generate(**tokenizer([text], return_tensors="pt"), num_beams=1)[0, 2:]'
-    texts = run_readme_program(
-        tmp_path / "huggingface", GERMAN, f"tokenizer.decode({generated}, skip_special_tokens=True).strip()"
-    )
-    assert texts == [str(translation) for translation in greedy(GERMAN)]
+    decoded = f"tokenizer.decode({generated}, skip_special_tokens=True).strip()"
+    greedy = Translator(bundle, {"beam_size": 1, "max_length": 60, "max_length_offset": 60})
+    assert run_readme_program(tmp_path / "out", GERMAN, decoded) == [str(each) for each in greedy(GERMAN)]
 
 
 @pytest.mark.parametrize("name", ["onnx", "argos"])
@@ -203,7 +204,7 @@ def test_fine_tuning_keeps_the_languages(imported: Path, corpus: Path, tmp_path:
             "text": start.recipe.text.model_dump(),
             "model": {**start.recipe.model.model_dump(), "dropout": 0.0},
             "training": {
-                **{"steps": 40, "start_from": str(imported), "learning_rate": 0.01, "warmup_steps": 5},
+                **{"steps": 20, "start_from": str(imported), "learning_rate": 0.01, "warmup_steps": 5},
                 **{"validations": 2, "validation_sentences": 3, "device": "cpu", "threads": 1, "average": 1},
                 "augmentation": augmentation,
             },
@@ -215,7 +216,7 @@ def test_fine_tuning_keeps_the_languages(imported: Path, corpus: Path, tmp_path:
     assert languages_of(tuned) == languages_of(start)
     assert (tuned.source.to_json()["language"], tuned.target.to_json()["language"]) == ("de", "en")
     losses = [score_teacher_forced(each, *texts(corpus)).loss for each in (choose_direction(start, None, "en"), tuned)]
-    assert losses[1] < losses[0] - 0.5
+    assert losses[1] < losses[0] - 0.3
     parity = export(tuned, "huggingface", tmp_path / "exported", sample=Sample(GERMAN))
     assert parity.largest_difference < 1e-4
     with pytest.raises(UserError, match="no target language xx"):
