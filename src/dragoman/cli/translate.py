@@ -17,6 +17,8 @@ from dragoman.cli.options import (
     EngineOptions,
     JsonLines,
     Overrides,
+    SourceLanguage,
+    TargetLanguage,
     Verbose,
     open_translator,
 )
@@ -78,6 +80,8 @@ def translate(
             metavar="FILE", help="Terms that translations must use; each line has a term, a tab, and its translation."
         ),
     ] = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -118,7 +122,9 @@ def translate(
     translated = check_files(document, output) if document else None
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source, part)
     terms = _read_glossary(glossary)
-    options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
+    options = EngineOptions(
+        engine, device, compute_type, verbose, token_scores=as_json, languages=(source_language, target_language)
+    )
     translator = TextTranslator(open_translator(bundle, overrides, options, ensemble or []), terms)
     if document and translated:
         translate_document(translator, document, translated, columns)
