@@ -94,7 +94,7 @@ def test_blocks_of_other_text_or_settings_are_not_used(tmp_path: Path) -> None:
 
 
 def test_a_limit_counts_the_time_before_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(10**6))
+    clock = iter(range(10**6))  # each block takes a second
     monkeypatch.setattr(
         "dragoman.synthesis.block.time.monotonic", lambda: float(next(clock))
     )  # each block takes a second
