@@ -14,6 +14,7 @@ import pytest
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import read_texts
+from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe, load_recipe, save_recipe
 from dragoman.synthesis import block
@@ -230,8 +231,16 @@ def test_marked_and_weighted_text(make_staged: Any, corpus: Path, mono: Path, tm
     for direction in ("backward", "forward"):
         taught = teacher_recipe(recipe, data, direction).data.weighted
         assert [(each.weight, each.tagged) for each in taught] == [(3.0, False)]
-    made = synthetic_corpora(recipe, data, tmp_path)
+    made = synthetic_corpora(recipe, data, tmp_path, [])
     assert [(corpus.teacher, corpus.weight) for corpus in made] == [("backward", 6.0), ("forward", 6.0)]
+
+
+def test_held_out_text_is_not_translated(make_staged: Any, mono: Path, tmp_path: Path) -> None:
+    lines = mono.read_text("utf-8").splitlines()
+    held_out = [Pair("Ein Hund.", lines[3]), Pair("Eine Katze.", "elsewhere")]
+    recipe = make_staged(backtranslation={"mono": [str(mono)]})
+    (corpus,) = synthetic_corpora(recipe, recipe.data, tmp_path, held_out)
+    assert [pair.target for pair in corpus.read()] == [line for line in lines if line != lines[3]]
 
 
 @pytest.mark.parametrize(

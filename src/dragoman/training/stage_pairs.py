@@ -12,6 +12,7 @@ from typing import get_args
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Pair
+from dragoman.dataset.split import without
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.pair_maker import NOISED, PairMaker, RoundTrip
 from dragoman.synthesis.write import Synthesized, write_synthetic
@@ -79,18 +80,19 @@ class SyntheticCorpus:
         return Path(f"{self.path}.json")
 
 
-def synthetic_corpora(recipe: Recipe, data: Data, directory: Path) -> list[SyntheticCorpus]:
+def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Sequence[Pair]) -> list[SyntheticCorpus]:
     """The corpora that the teachers of a recipe make.
 
     Args:
         recipe: The recipe of the run.
         data: Its text as files; pairs with the mark of machines are not translated once more.
         directory: Where the corpora are written.
+        held_out: The pairs to validate and test on; lines that contain one of their targets are not used.
     """
     back, weight = recipe.backtranslation, recipe.diversification.weight
     corpora = []
     if back.mono:
-        read = partial(_read_mono, back.mono)
+        read = partial(_read_mono, back.mono, held_out)
         path, chrf = directory / "backtranslation", back.minimum_chrf
         corpora.append(SyntheticCorpus(path, read, "backward", back.method, back.weight, back.tagged, chrf))
     for number, corpus in enumerate(data.weighted):
@@ -121,8 +123,9 @@ def make_corpora(
             limit = max(0.0, limit - made.seconds)
 
 
-def _read_mono(files: Sequence[str]) -> Iterator[Pair]:
-    return (Pair("", line) for line in chain.from_iterable(read_lines(Path(file)) for file in files))
+def _read_mono(files: Sequence[str], held_out: Sequence[Pair]) -> Iterator[Pair]:
+    lines = chain.from_iterable(read_lines(Path(file)) for file in files)
+    return without(held_out, (Pair("", line) for line in lines))
 
 
 def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:

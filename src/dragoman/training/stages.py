@@ -12,13 +12,14 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.checks import existing_file
+from dragoman.dataset.pairs import read_pairs
 from dragoman.settings import Data, Recipe
 from dragoman.synthesis.pair_maker import METHODS
 from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.training.directory import resume_command
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import current_lines, read_metrics
-from dragoman.training.stage_pairs import make_corpora, synthetic_corpora
+from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
 from dragoman.training.stage_recipes import Direction, final_recipe, needed_teachers, teacher_recipe
 from dragoman.training.stage_text import cleaning_of, collect_text
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
@@ -77,8 +78,7 @@ class Stages:
         self._announce(len(teachers) + 1, "translating")
         if not self._translate(data):
             return None
-        made = [(corpus, corpus.result) for corpus in synthetic_corpora(self.recipe, data, self.run / "synthetic")]
-        results = [(corpus, result) for corpus, result in made if result]
+        results = [(corpus, result) for corpus in self._corpora(data) if (result := corpus.result)]
         facts += [(f"Synthetic pairs, {corpus.name}", str(result)) for corpus, result in results]
         references = [corpus.reference for corpus, result in results if result.pairs]
         seconds = sum(result.seconds for _, result in results)
@@ -90,21 +90,29 @@ class Stages:
 
     def _translate(self, data: Data) -> bool:
         """Make the synthetic corpora; returns False if the run must stop."""
-        directory, minutes = self.run / "synthetic", self.recipe.training.minutes
+        minutes = self.recipe.training.minutes
         limit = minutes and 60 * minutes * self.recipe.teachers.translation_share
         stop = StopFlag()
         with self.ranks.first_before_others():
             if self.ranks.first:
-                directory.mkdir(exist_ok=True)
+                self._synthetic.mkdir(exist_ok=True)
                 try:
                     with stop_on_signals(stop, self.line.log), stop.interruptible():
-                        make_corpora(synthetic_corpora(self.recipe, data, directory), self._open, self.line, limit)
+                        make_corpora(self._corpora(data), self._open, self.line, limit)
                 except StopRequested:
                     stop.requested = True
         (stopped,) = self.ranks.largest((stop.requested,))
         if stopped:
             self.line.log(f"stopped while translating; continue with: {resume_command(self.run)}")
         return not stopped
+
+    @property
+    def _synthetic(self) -> Path:
+        return self.run / "synthetic"
+
+    def _corpora(self, data: Data) -> list[SyntheticCorpus]:
+        held_out = read_pairs((*data.validation, *data.test), data, self.data_directory)
+        return synthetic_corpora(self.recipe, data, self._synthetic, held_out)
 
     def _teacher(self, direction: Direction) -> Path:
         return self.run / "teachers" / direction
