@@ -29,6 +29,7 @@ ORDER = (
     {"translator"},
     {"evaluation"},
     {"doctor"},
+    {"synthesis"},
     {"training"},
     {"planning"},
     {"export"},

@@ -20,6 +20,7 @@ COMMANDS = [
     ("quickstart",),
     ("train",),
     ("translate",),
+    ("backtranslate",),
     ("evaluate",),
     ("score",),
     ("info",),

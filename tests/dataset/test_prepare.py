@@ -37,7 +37,7 @@ def size(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.fixture(scope="module")
 def pairs(make_recipe: RecipeMaker) -> list[Pair]:
     data = make_recipe().data
-    return read_pairs([corpus for corpus, _ in data.weighted], data, None)
+    return read_pairs([each.corpus for each in data.weighted], data, None)
 
 
 def texts(dataset: Dataset) -> list[tuple[str, str]]:

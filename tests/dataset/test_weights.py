@@ -115,7 +115,7 @@ def test_cleaned_corpora_keep_their_weights(make_recipe_of: Any, corpus: Path, t
     cleaned, copy = clean_data(data, None, no_log)
     assert copy is not None
     assert copy.left_out >= 10
-    assert [weight for _, weight in cleaned.weighted] == [0.5, 3.0]
+    assert [each.weight for each in cleaned.weighted] == [0.5, 3.0]
     prepared = prepare(recipe.model_copy(update={"data": cleaned}), None, None, no_log)
     assert prepared.train.weights is not None
     second = set(sides["de"][150:])
@@ -133,7 +133,7 @@ def test_cleaned_corpora_keep_their_weights(make_recipe_of: Any, corpus: Path, t
     [
         ({"corpus": "a.tsv", "weight": 0}, "data.train[0]"),
         ({"corpus": "a.tsv", "weight": "much"}, "data.train[0]"),
-        ({"corpus": "a.tsv"}, "a table of corpus and weight"),
+        ({"weight": 2}, "a table of corpus (optional: weight, tagged)"),
     ],
 )
 def test_invalid_weights_are_refused(entry: dict[str, Any], message: str, make_recipe_of: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from dragoman.cli.backtranslate import backtranslate
 from dragoman.cli.compare import compare
 from dragoman.cli.convert import convert
 from dragoman.cli.data import data_app
@@ -42,6 +43,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "init": init,
     "train": train,
     "translate": translate,
+    "backtranslate": backtranslate,
     "evaluate": evaluate,
     "score": score,
     "info": info,

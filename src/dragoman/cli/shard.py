@@ -1,4 +1,4 @@
-"""The option --shard of dragoman translate: one of several parts of a file."""
+"""The option --shard: one of several parts of a file."""
 
 from __future__ import annotations
 
@@ -63,14 +63,16 @@ class Shard:
         return islice(enumerate(read_lines(file), start=1), start, stop)
 
 
-def part_of_output(shard: Shard, source: Path | None, output: Path | None) -> Path:
-    """The file that a part is written to.
+def part_of_output(shard: Shard, source: Path | None, output: Path | None, option: str = "--input") -> Path:
+    """The file that a part is written to; `option` names the source.
 
     Raises:
         UserError: The input or the output is not a file.
     """
     if source in (None, DASH) or output in (None, DASH):
-        raise UserError("--shard divides the lines of a file; name the file with --input, and the parts with --output")
+        raise UserError(
+            f"--shard divides the lines of a file; name the file with {option}, and the parts with --output"
+        )
     if not source.is_file():  # a pipe cannot be read twice
         problem = "is not a regular file" if source.exists() else "no such file"
         raise UserError(f"{source}: {problem}")

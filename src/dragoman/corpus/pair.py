@@ -18,6 +18,8 @@ class Pair:
     target: str
     weight: float = 1.0
     """How often it is seen in an epoch of training."""
+    tagged: bool = False
+    """Whether its source is marked as text of a machine."""
 
     @property
     def complete(self) -> bool:

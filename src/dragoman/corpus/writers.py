@@ -92,7 +92,12 @@ def _open_aligned(output: str, languages: Languages) -> Iterator[Writer]:
 @contextmanager
 def _open_tsv(output: str, languages: Languages) -> Iterator[Writer]:
     with atomic_text_file(Path(output)) as file:
-        yield lambda pair: _write_line(file, "\t".join(text.replace("\t", " ") for text in (pair.source, pair.target)))
+        yield lambda pair: _write_line(file, tsv_line(pair))
+
+
+def tsv_line(pair: Pair) -> str:
+    """The line of a pair in a TSV file, without its end."""
+    return "\t".join(text.replace("\t", " ") for text in (pair.source, pair.target))
 
 
 @contextmanager

@@ -37,6 +37,7 @@ class PairAugmenter:
 
     def __init__(self, recipe: Recipe, data: Dataset) -> None:
         self._pairs, self._seed, self._limit = data.train, recipe.training.seed, recipe.data.max_tokens
+        self._tag = data.source.vocabulary.bos
         self._source = SentenceChanges(data.source, recipe.data.source_language)
         self._target = SentenceChanges(data.target, recipe.data.target_language)
         sources = data.source.encode([each for each, _ in data.dictionary])
@@ -99,7 +100,10 @@ class PairAugmenter:
         return np.minimum(length + 2 + length // 6, self._limit)
 
     def _change(self, kind: str, pair: IdPair, seed: str) -> IdPair:
-        """A pair, changed in one way if it does not become too long."""
+        """A pair, changed in one way if it does not become too long; the mark of its source is kept."""
+        if pair[0][0] == self._tag:
+            source, target = self._change(kind, (pair[0][1:], pair[1]), seed)
+            return ([self._tag, *source], target) if len(source) < self._limit else pair
         longest = self._limit, self._limit
         if kind == "typos":
             changed: IdPair = self._source.typos(pair[0], seed), pair[1]

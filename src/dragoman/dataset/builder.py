@@ -167,5 +167,11 @@ def _shards(pairs: Iterable[Pair], directory: Path) -> Iterator[Shard]:
     while chunk := list(islice(remaining, SHARD_PAIRS)):
         sources, targets = [pair.source for pair in chunk], [pair.target for pair in chunk]
         weights = [pair.weight for pair in chunk]
-        yield Shard(directory / f"{number:06}.npz", sources, targets, weights if set(weights) != {1.0} else ())
+        yield Shard(
+            path=directory / f"{number:06}.npz",
+            sources=sources,
+            targets=targets,
+            weights=weights if set(weights) != {1.0} else (),
+            tagged=[pair.tagged for pair in chunk],
+        )
         number += 1

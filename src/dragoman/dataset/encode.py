@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -28,12 +28,13 @@ from dragoman.text.tokenizer import Tokenizer
 
 
 class Shard(NamedTuple):
-    """Consecutive pairs with their weights, and the file to write their ids to."""
+    """Consecutive pairs with their weights and marks, and the file to write their ids to."""
 
     path: Path
     sources: list[str]
     targets: list[str]
     weights: Sequence[float] = ()  # one each; none if all are 1
+    tagged: Sequence[bool] = ()  # whether each source is marked; none if none is
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,22 @@ class PairEncoder:
     target: Tokenizer
     max_tokens: int
 
-    def encode(self, sources: Sequence[str], targets: Sequence[str], weights: Sequence[float] = ()) -> PairStore:
-        """Ids of the pairs that are kept, in order; their spans are masked if the tokenizers have reserved tokens."""
+    def encode(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        weights: Sequence[float] = (),
+        tagged: Sequence[bool] = (),
+    ) -> PairStore:
+        """Ids of the pairs that are kept, in order; their spans are masked if the tokenizers have reserved tokens.
+
+        The mark of a source is the token bos, with which no other source starts.
+        """
         if masking := masking_of(self.source):
             sources, targets = mask_pairs(masking, sources, targets)
         pairs = list(zip(encode_masked(self.source, sources), encode_masked(self.target, targets), strict=True))
+        for source_ids in filter(None, compress((ids for ids, _ in pairs), tagged)):
+            source_ids.insert(0, self.source.vocabulary.bos)
         kept = [index for index, pair in enumerate(pairs) if all(0 < len(side) <= self.max_tokens for side in pair)]
         source, target = (IdStore.of(pairs[index][side] for index in kept) for side in (0, 1))
         return PairStore(source, target, weights=np.array(weights, np.float32)[kept] if weights else None)
@@ -60,7 +72,7 @@ class PairEncoder:
             UserError: The file cannot be written.
         """
         largest = max(len(self.source.vocabulary), len(self.target.vocabulary))
-        save_shard(shard.path, self.encode(shard.sources, shard.targets, shard.weights), largest)
+        save_shard(shard.path, self.encode(shard.sources, shard.targets, shard.weights, shard.tagged), largest)
         return len(shard.sources)
 
 

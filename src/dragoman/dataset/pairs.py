@@ -13,7 +13,7 @@ from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Corpus, Pair
 from dragoman.corpus.references import describe_reference
 from dragoman.errors import UserError
-from dragoman.settings import CorpusReference, Data
+from dragoman.settings import CorpusReference, Data, WeightedCorpus
 
 EVALUATION_PAIRS = 1_000_000
 """More pairs than this to validate or test on are refused: they are kept in memory, and take hours to translate."""
@@ -30,9 +30,9 @@ class CorpusPairs:
         fingerprint: What identifies the content, as plain data: paths, sizes and modification times of the files.
     """
 
-    def __init__(self, corpora: Sequence[Corpus], weights: Sequence[float] = ()) -> None:
+    def __init__(self, corpora: Sequence[Corpus], weighted: Sequence[WeightedCorpus] = ()) -> None:
         self._corpora = corpora
-        self._weights = weights or [1.0] * len(corpora)
+        self._marks = [(each.weight, each.tagged) for each in weighted] or [(1.0, False)] * len(corpora)
         self.fingerprint = self._identify()
 
     def __iter__(self) -> Iterator[Pair]:
@@ -41,13 +41,13 @@ class CorpusPairs:
         Raises:
             CorpusChangedError: A file is no longer the one that this object was made for.
         """
-        yield from _read_complete(self._corpora, self._weights)
+        yield from self._read()
         if self._identify() != self.fingerprint:
             raise CorpusChangedError("data.train: a file was changed while it was read")
 
     def load(self, limit: int) -> list[Pair] | None:
         """All pairs in memory, or None if there are more than `limit`. Pipes can be read too, but only once."""
-        pairs = list(islice(_read_complete(self._corpora, self._weights), limit + 1))
+        pairs = list(islice(self._read(), limit + 1))
         return pairs if len(pairs) <= limit else None
 
     def check_files(self, reason: str = "a corpus of this size is read several times") -> None:
@@ -60,10 +60,16 @@ class CorpusPairs:
             if not file.is_file():
                 raise UserError(f"{file}: not a regular file; {reason}, so it cannot come from a pipe")
 
+    def _read(self) -> Iterator[Pair]:
+        for corpus, (weight, tagged) in zip(self._corpora, self._marks, strict=True):
+            complete = (pair for pair in corpus.read() if pair.complete)
+            plain = weight == 1 and not tagged
+            yield from complete if plain else (replace(pair, weight=weight, tagged=tagged) for pair in complete)
+
     def _identify(self) -> list[Any]:
-        """Names and files of the corpora, and weights other than 1."""
-        found = zip(_fingerprint(self._corpora), self._weights, strict=True)
-        return [corpus if weight == 1 else [*corpus, weight] for corpus, weight in found]
+        """Names and files of the corpora, weights other than 1, and whether they are tagged."""
+        found = zip(_fingerprint(self._corpora), self._marks, strict=True)
+        return [[*corpus, *[weight] * (weight != 1), *["tagged"] * tagged] for corpus, (weight, tagged) in found]
 
 
 def find_training_corpora(data: Data, data_directory: Path | None) -> CorpusPairs:
@@ -72,8 +78,7 @@ def find_training_corpora(data: Data, data_directory: Path | None) -> CorpusPair
     Raises:
         UserError: A corpus is missing.
     """
-    references, weights = zip(*data.weighted, strict=True)
-    return CorpusPairs(_find(references, data, data_directory), weights)
+    return CorpusPairs(_find([each.corpus for each in data.weighted], data, data_directory), data.weighted)
 
 
 def read_pairs(references: Sequence[CorpusReference], data: Data, data_directory: Path | None) -> list[Pair]:
@@ -92,12 +97,6 @@ def read_pairs(references: Sequence[CorpusReference], data: Data, data_directory
 def _find(references: Sequence[CorpusReference], data: Data, data_directory: Path | None) -> list[Corpus]:
     languages = {"source_language": data.source_language, "target_language": data.target_language}
     return find_corpora(references, **languages, data_directory=data_directory)
-
-
-def _read_complete(corpora: Sequence[Corpus], weights: Sequence[float]) -> Iterator[Pair]:
-    for corpus, weight in zip(corpora, weights, strict=True):
-        complete = (pair for pair in corpus.read() if pair.complete)
-        yield from complete if weight == 1 else (replace(pair, weight=weight) for pair in complete)
 
 
 def _fingerprint(corpora: Sequence[Corpus]) -> list[Any]:

@@ -72,14 +72,17 @@ def split_pairs(pairs: Iterable[Pair], data: Data, seed: int, update: Update) ->
     Raises:
         UserError: No pair is left to train on.
     """
-    read = short = 0
+    read = short = tagged = 0
     for pair in Meter(update, "reading").track(pairs):
         read += 1
-        short += is_short(pair, data.max_characters)
+        if is_short(pair, data.max_characters):
+            short += 1
+            tagged += pair.tagged
     held_out: list[Pair] = []
     if not data.validation:
-        chosen = set(choose_held_out(short, data, seed))
-        candidates = Meter(update, "choosing validation pairs", short).track(TrainingPairs(pairs, data))
+        chosen = set(choose_held_out(short - tagged, data, seed))
+        found = Meter(update, "choosing validation pairs", short).track(TrainingPairs(pairs, data))
+        candidates = (pair for pair in found if not pair.tagged)  # validation is about text of people
         held_out = [pair for index, pair in enumerate(candidates) if index in chosen]
     training = TrainingPairs(pairs, data, held_out)
     if next(iter(training), None) is None:

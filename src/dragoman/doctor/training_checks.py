@@ -57,7 +57,7 @@ def check_start(
 def _can_be_read_again(data: Data, data_directory: Path | None) -> bool:
     """Whether no corpus comes from a pipe."""
     corpora = find_corpora(
-        [*(corpus for corpus, _ in data.weighted), *data.validation, *data.test],
+        [*(each.corpus for each in data.weighted), *data.validation, *data.test],
         source_language=data.source_language,
         target_language=data.target_language,
         data_directory=data_directory,

@@ -161,7 +161,7 @@ def plan_recipe(
     """
     start, tokenizer = (None, None) if start_from is None else load_start(start_from, texts.languages)
     data, cleaned = clean_data(texts.data(), data_directory, log)
-    facts, sample = collect_facts([corpus for corpus, _ in data.weighted], texts.languages, data_directory)
+    facts, sample = collect_facts([each.corpus for each in data.weighted], texts.languages, data_directory)
     if facts.pairs == 1 and not texts.validation:
         raise UserError(
             "the training text has one pair, and training needs another one to validate on; add text, or name "

@@ -11,20 +11,24 @@ from dragoman.settings.data import CorpusFile, CorpusReference, Data, FilePair, 
 from dragoman.settings.decoding import Decoding
 from dragoman.settings.model import Model
 from dragoman.settings.recipe import Recipe
+from dragoman.settings.synthesis import Backtranslation, Diversification, Teachers
 from dragoman.settings.text import Specials, Text
 from dragoman.settings.training import Training
 
 __all__ = [
     "Augmentation",
+    "Backtranslation",
     "CorpusFile",
     "CorpusReference",
     "Data",
     "Decoding",
+    "Diversification",
     "FilePair",
     "Model",
     "Recipe",
     "Settings",
     "Specials",
+    "Teachers",
     "Text",
     "Training",
     "WeightedCorpus",

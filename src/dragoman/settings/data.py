@@ -58,14 +58,20 @@ CorpusReference = str | FilePair | CorpusFile
 
 
 class WeightedCorpus(Settings):
-    """A training corpus that is seen more or less often than the others."""
+    """A training corpus that is seen more or less often than the others, or whose sources are marked."""
 
     corpus: CorpusReference = Field(description="The corpus, as it would be written alone.")
     weight: float = Field(
+        1.0,
         ge=0.001,
         le=1000,
         description="How often each pair is seen in an epoch: 2 is the same as listing the corpus twice; with 0.25, "
         "each epoch has another quarter of the pairs.",
+    )
+    tagged: bool = Field(
+        False,
+        description="Mark each source with a token that no text contains, so that the model can distinguish text of "
+        "machines, as `dragoman backtranslate` writes it, from other text (Caswell et al. 2019).",
     )
 
 
@@ -117,6 +123,6 @@ class Data(Settings):
     )
 
     @property
-    def weighted(self) -> list[tuple[CorpusReference, float]]:
-        """The training corpora with their weights."""
-        return [(each.corpus, each.weight) if isinstance(each, WeightedCorpus) else (each, 1.0) for each in self.train]
+    def weighted(self) -> list[WeightedCorpus]:
+        """The training corpora, all with weights."""
+        return [each if isinstance(each, WeightedCorpus) else WeightedCorpus(corpus=each) for each in self.train]

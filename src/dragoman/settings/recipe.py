@@ -10,6 +10,7 @@ from dragoman.settings.base import Settings
 from dragoman.settings.data import Data
 from dragoman.settings.decoding import Decoding
 from dragoman.settings.model import Model
+from dragoman.settings.synthesis import Backtranslation, Diversification, Teachers
 from dragoman.settings.text import Text
 from dragoman.settings.training import Training
 
@@ -51,6 +52,9 @@ class Recipe(Settings):
     model: Model = Model()
     training: Training
     decoding: Decoding = Decoding()
+    backtranslation: Backtranslation = Backtranslation()
+    diversification: Diversification = Diversification()
+    teachers: Teachers = Teachers()
 
     def to_dict(self) -> dict[str, Any]:
         """Every resolved value as plain data for TOML and JSON, without unset (None) values."""

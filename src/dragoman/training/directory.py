@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -146,3 +147,22 @@ def saved_tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer] | None:
 
 def _has_tokenizers(run: Path) -> bool:
     return (run / SOURCE_FILE).exists() and (run / TARGET_FILE).exists()
+
+
+@contextmanager
+def removed_after_error(directory: Path | None) -> Iterator[None]:
+    """Remove a directory if the block fails before anything was trained in it or in a part of it.
+
+    Then the same command can be run again.
+    """
+    try:
+        yield
+    except BaseException:
+        if directory is not None and not list(directory.glob("**/checkpoints")):
+            shutil.rmtree(directory)
+        raise
+
+
+def resume_command(run: Path) -> str:
+    """The command that continues a run."""
+    return f"dragoman train {run / 'recipe.toml'} --output {run} --resume"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +19,7 @@ from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.doctor.training_checks import check_start
 from dragoman.errors import UserError, counted
 from dragoman.model.transformer import parameter_counts
+from dragoman.recipe import save_recipe
 from dragoman.settings import Recipe
 from dragoman.system.device import compute_dtype
 from dragoman.system.files import restore_replaced, write_text
@@ -27,9 +27,11 @@ from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.training.checkpoint import checkpoint_steps, load_checkpoint, newest_intact, refuse_other_versions
 from dragoman.training.directory import (
     LEFT_OUT_FILE,
-    LOCK_FILE,
+    PAIRS_FILE,
     check_place,
     lock_directory,
+    removed_after_error,
+    resume_command,
     saved_tokenizers,
     start_directory,
 )
@@ -40,6 +42,8 @@ from dragoman.training.metrics_file import MetricsFile, read_metrics
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.report import render_report
 from dragoman.training.report.verdict import judge_run, judge_text
+from dragoman.training.stage_recipes import needed_teachers
+from dragoman.training.stages import Stages
 from dragoman.training.start import open_start, record_start, same_languages
 from dragoman.training.start_comparison import StartScores, read_old_text
 from dragoman.training.state import build_state, unsharded_model
@@ -73,10 +77,19 @@ class _Run:
     """One process of a run. It must be freed before the context of `join_ranks` ends."""
 
     def __init__(
-        self, recipe: Recipe, output: Path, data_directory: Path | None, ranks: Ranks, line: ProgressLine
+        self,
+        recipe: Recipe,
+        output: Path,
+        data_directory: Path | None,
+        ranks: Ranks,
+        line: ProgressLine,
+        main_run: Path | None = None,  # that this run is a stage of
     ) -> None:
         self.recipe, self.output, self.data_directory = recipe, output, data_directory
         self.ranks, self.line = ranks, line
+        self.main_run = main_run or output
+        self.written = recipe  # with its stages; `recipe` becomes that of the last one
+        self.facts: list[tuple[str, str]] = []  # about the stages before
         self.cleaned: CleanedText | None = None
         self.start: Bundle | None = None
         self.start_scores: StartScores | None = None
@@ -89,13 +102,19 @@ class _Run:
         device = self.ranks.device(self.recipe.training.device)
         with ExitStack() as locks:
             with self.ranks.first_before_others():
-                made = self.ranks.first and check_place(self.recipe, self.output, resume)
+                made = self.ranks.first and check_place(self.written, self.output, resume)
                 if resume and self._is_finished():
                     return True
                 if self.ranks.first:
                     locks.enter_context(lock_directory(self.output))
                     refuse_other_versions(self.output)
-                with _removed_after_error(self.output if made else None):
+            if needed_teachers(self.written):
+                if not self._finish_stages(bool(resume), bool(made)):
+                    return False
+                made, resume = False, True
+            started = (self.output / PAIRS_FILE).is_file()
+            with self.ranks.first_before_others():
+                with removed_after_error(self.output if made else None):
                     self.start = open_start(self.recipe, self.output, self.line.log)
                     tokenizers = saved_tokenizers(self.output) or self._start_tokenizers()
                     cleaned = self._clean()
@@ -105,11 +124,26 @@ class _Run:
                         scores = read_old_text(self.start, self.recipe, self.data_directory, self.line.log)
                         self.start_scores = scores
                 if self.ranks.first:
-                    start_directory(self.recipe, self.output, data, resume)
+                    start_directory(self.written, self.output, data, resume)
                     record_start(self.recipe, self.output)
                     if self.cleaned:
                         shutil.copyfile(self.cleaned.listing, self.output / LEFT_OUT_FILE)
-            return self._train(data, tests, device, resume)
+            return self._train(data, tests, device, started)
+
+    def _finish_stages(self, resume: bool, made: bool) -> bool:
+        """Finish all stages before the last one, which this run is then about; returns False if it must stop."""
+        if self.ranks.first and not resume:
+            save_recipe(self.written, self.output / "recipe.toml")
+
+        def train_teacher(recipe: Recipe, directory: Path) -> bool:
+            return _Run(recipe, directory, self.data_directory, self.ranks, self.line, self.output).train("auto")
+
+        with removed_after_error(self.output if made else None):
+            last = Stages(self.written, self.output, self.data_directory, self.ranks, self.line, train_teacher).finish()
+        if last is None:
+            return False
+        self.recipe, self.facts = last.recipe, last.facts
+        return True
 
     def _start_tokenizers(self) -> Tokenizers | None:
         """Those of the bundle that the run starts from, unless the recipe wants another vocabulary."""
@@ -133,21 +167,21 @@ class _Run:
             self.line.log(f"{self.output}: this run is finished; its bundle is {bundle}")
         return finished
 
-    def _train(self, data: Dataset, tests: dict[str, list[Pair]], device: torch.device, resume: bool) -> bool:
+    def _train(self, data: Dataset, tests: dict[str, list[Pair]], device: torch.device, started: bool) -> bool:
         torch.manual_seed(self.recipe.training.seed + self.ranks.rank)
         trainer = self._build_trainer(data, device)
-        if resume and not trainer.state.progress.step:
+        if started and not trainer.state.progress.step:
             self.line.log(f"{self.output}: no intact checkpoint; starting again from step 0")
         with closing(trainer.log.metrics), closing(trainer.batches):
-            if self.ranks == SINGLE_PROCESS and not resume:
+            if self.ranks == SINGLE_PROCESS and not started:
                 self._check_start(trainer)
             with stop_on_signals(trainer.stop, trainer.log.message):
                 finished = trainer.train() and self._finish(trainer, tests)
         if self.ranks.first:
             self._write_report(trainer)
         if not finished:
-            again = f"dragoman train {self.output / 'recipe.toml'} --output {self.output} --resume"
-            self.line.log(f"stopped after step {trainer.state.progress.step:,}; continue with: {again}")
+            step = trainer.state.progress.step
+            self.line.log(f"stopped after step {step:,}; continue with: {resume_command(self.main_run)}")
         return finished
 
     def _finish(self, trainer: Trainer, tests: dict[str, list[Pair]]) -> bool:
@@ -209,6 +243,7 @@ class _Run:
             ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
             ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out by the filters)"),
             *([("Cleaning", str(self.cleaned))] if self.cleaned else []),
+            *self.facts,
             *([("Initial weights", start_from)] if (start_from := self.recipe.training.start_from) else []),
             ("Training", f"{steps} in {format_seconds(progress.seconds)}, validation included"),
             ("End of training", trainer.budget.reason_to_end(progress)),
@@ -225,15 +260,3 @@ class _Run:
         ):
             self.line.log(text)
         self.line.log(f"report: {path}")
-
-
-@contextmanager
-def _removed_after_error(directory: Path | None) -> Iterator[None]:
-    """Remove an empty directory if the block fails, so that the same command can be run again."""
-    try:
-        yield
-    except BaseException:
-        if directory is not None:
-            (directory / LOCK_FILE).unlink(missing_ok=True)
-            directory.rmdir()
-        raise

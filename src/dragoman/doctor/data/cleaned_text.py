@@ -77,14 +77,14 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
     if cleaned.errors:
         raise UserError("\n".join([*cleaned.errors, "correct the text, or train on all of it with --keep-all"]))
     train: tuple[FilePair | WeightedCorpus, ...] = (cleaned.files,)
-    if any(weight != 1 for _, weight in data.weighted):
+    if any(each.weight != 1 or each.tagged for each in data.weighted):
         train = tuple(_divide(cleaned, data, BuildCache(cache_directory() / "prepared", log)))
     return data.model_copy(update={"train": train, "clean": False}), cleaned
 
 
 def _divide(cleaned: CleanedText, data: Data, cache: BuildCache) -> Iterator[WeightedCorpus]:
-    """The corpora of a cleaned copy, divided into files, with their weights."""
-    references = [corpus for corpus, _ in data.weighted]
+    """The corpora of a cleaned copy, divided into files, with their weights and marks."""
+    references = [each.corpus for each in data.weighted]
     if repeated := [one for one, number in Counter(map(file_name, references)).items() if number > 1]:
         raise UserError(f"data.train: {repeated[0]} is listed twice; list it once, with a higher weight")
     paths = [Path(file) for file in (cleaned.files.source, cleaned.files.target)]
@@ -99,10 +99,10 @@ def _divide(cleaned: CleanedText, data: Data, cache: BuildCache) -> Iterator[Wei
     identity = {"copy": cleaned.files.model_dump(), "pairs": cleaned.kept_by_corpus}
     with cache.lock(identity):
         entry = cache.get("divided", identity, build)
-    for number, (kept, (_, weight)) in enumerate(zip(cleaned.kept_by_corpus, data.weighted, strict=True)):
+    for number, (kept, weighted) in enumerate(zip(cleaned.kept_by_corpus, data.weighted, strict=True)):
         if kept:
             source, target = (str(entry.path / f"{number}.{path.name}") for path in paths)
-            yield WeightedCorpus(corpus=FilePair(source=source, target=target), weight=weight)
+            yield weighted.model_copy(update={"corpus": FilePair(source=source, target=target)})
 
 
 def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> CleanedText:

@@ -50,5 +50,5 @@ class Corpora:
 def corpora_of_recipe(data: Data, data_directory: Path | None = None) -> Corpora:
     """The corpora of a recipe, given its section `data`."""
     held_out = (*data.validation, *data.test)
-    train = [corpus for corpus, _ in data.weighted]
+    train = [each.corpus for each in data.weighted]
     return Corpora(data.source_language, data.target_language, train, held_out, data_directory)

@@ -1,0 +1,146 @@
+"""dragoman backtranslate."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dragoman.cli.options import (
+    BundlePath,
+    ComputeType,
+    Device,
+    EngineName,
+    EngineOptions,
+    Overrides,
+    Verbose,
+    open_translator,
+)
+from dragoman.cli.shard import Shard, part_of_output
+from dragoman.cli.standard_streams import DASH
+from dragoman.cli.translate_input import TranslateInput
+from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.corpus.pair import Pair
+    from dragoman.synthesis.pair_maker import PairMaker
+
+
+def backtranslate(
+    bundle: BundlePath,
+    mono: Annotated[Path, typer.Option(help="File to translate, a sentence per line (or .gz; - for standard input).")],
+    output: Annotated[
+        Path | None,
+        typer.Option(help="File to write: .tsv, .jsonl or .tmx, perhaps with .gz (default, and -: TSV to stdout)."),
+    ] = None,
+    method: Annotated[
+        Literal["beam", "sampling", "noised-beam"],
+        typer.Option(help="How to translate; noised-beam also deletes, replaces and moves words."),
+    ] = "beam",
+    round_trip: Annotated[
+        Path | None,
+        typer.Option(metavar="BUNDLE", help="Leave out pairs that this bundle does not translate back."),
+    ] = None,
+    minimum_chrf: Annotated[
+        float,
+        typer.Option(
+            "--minimum-chrf",
+            min=0,
+            max=100,
+            help="With --round-trip: minimum chrF of a translation back (default: 40).",
+        ),
+    ] = 40.0,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER/COUNT",
+            help="Translate one of COUNT parts of --mono, and write it to a part of --output.",
+        ),
+    ] = None,
+    overrides: Overrides = None,
+    engine: EngineName = None,
+    device: Device = "auto",
+    compute_type: ComputeType = "auto",
+    verbose: Verbose = False,
+) -> None:
+    """Make training pairs of text in one language.
+
+    BUNDLE translates in the direction opposite to the translator that you want to train. The output has the translation
+    as source, and your text as target. Pairs that look wrong are left out. If it is interrupted, the same command
+    continues.
+
+    Example: dragoman backtranslate runs/en-de --mono my/mono.en --output synthetic.tsv
+    """
+    from dragoman.corpus.writers import check_output
+    from dragoman.system.device import avoid_cudnn_attention
+
+    avoid_cudnn_attention()
+    part = Shard.parse(shard) if shard is not None else None
+    if part:
+        output = part_of_output(part, mono, output, "--mono")
+        if output.is_file():
+            print(f"dragoman: {output}: exists, so it is not translated again", file=sys.stderr)
+            return
+    if output and output != DASH:
+        check_output(str(output), ("source", "target"))
+    options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
+    maker = _open_maker(bundle, method, overrides or [], options, (round_trip, minimum_chrf))
+    read = TranslateInput(bundle, [], mono, part).read(maker.translator.bundle, divided=False)
+    total = _count_lines(mono) if mono != DASH else None
+    if total is not None and part:
+        total = -(-total // part.count)
+    _write(maker, read, total, None if output == DASH else output)
+
+
+def _open_maker(
+    bundle: Path, method: str, overrides: list[str], options: EngineOptions, back: tuple[Path | None, float]
+) -> PairMaker:
+    from dragoman.synthesis.pair_maker import METHODS, NOISED, PairMaker, RoundTrip, check_other_direction
+
+    chosen = [f"decoding.{key}={str(value).lower()}" for key, value in METHODS[method].items()]
+    translator = open_translator(bundle, [*overrides, *chosen], options)
+    if back[0] is None:
+        return PairMaker(translator, noised=method == NOISED)
+    other = open_translator(back[0], ["decoding.n_best=1"], options)
+    check_other_direction(translator, other)
+    return PairMaker(translator, noised=method == NOISED, round_trip=RoundTrip(other, back[1]))
+
+
+def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Path | None) -> None:
+    """Write the pairs to a file, or to standard output if there is none."""
+    from dragoman.corpus.pair import Pair
+    from dragoman.corpus.references import to_toml
+    from dragoman.corpus.writers import tsv_line
+    from dragoman.synthesis.block import made_blocks
+    from dragoman.synthesis.write import blocks_directory, write_synthetic
+    from dragoman.system.progress import Meter, ProgressLine
+
+    data = maker.translator.bundle.recipe.data
+    pairs: Iterator[Pair] = (Pair("", line) for line in lines)
+    with ProgressLine("backtranslate", quiet=output is None and sys.stdout.isatty()) as line:
+        meter = Meter(line.update, "translating", total)
+        if output is None:
+            for block in made_blocks(pairs, maker, meter):
+                sys.stdout.writelines(f"{tsv_line(pair)}\n" for pair in block.pairs)
+                sys.stdout.flush()
+            return
+        try:
+            written = write_synthetic(pairs, maker, str(output), (data.target_language, data.source_language), meter)
+        except KeyboardInterrupt:
+            line.log(f"{blocks_directory(str(output))} contains what is translated; the same command continues")
+            raise
+        line.log(f"{output}: {written}")
+        line.log(f"to train on it, add to data.train: {to_toml({'corpus': str(output), 'tagged': True})}")
+
+
+def _count_lines(mono: Path) -> int | None:
+    """The number of lines of a file, or None if it cannot be read twice."""
+    from dragoman.corpus.lines import read_lines
+
+    if not mono.exists():
+        raise UserError(f"{mono}: no such file")
+    return sum(1 for _ in read_lines(mono)) if os.path.isfile(mono) else None

@@ -1,0 +1,59 @@
+"""Settings of synthetic training pairs, which teachers make before a translator is trained."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from dragoman.settings.base import Settings
+
+
+class Backtranslation(Settings):
+    """Training pairs made of text in the target language: a teacher translates it into the source language."""
+
+    mono: tuple[str, ...] = Field(
+        (), description="Files with one sentence of the target language per line, plain or .gz; none: no such pairs."
+    )
+    method: Literal["beam", "sampling", "noised-beam"] = Field(
+        "beam",
+        description="How the teacher translates; noised-beam also deletes, replaces and moves words (Edunov et al. "
+        "2018).",
+    )
+    weight: float = Field(1.0, ge=0.001, le=1000, description="How often each pair is seen in an epoch.")
+    tagged: bool = Field(True, description="Mark the sources, as `tagged` of a corpus does.")
+    minimum_chrf: float = Field(
+        0.0,
+        ge=0,
+        le=100,
+        description="Leave out pairs whose source, translated back by another teacher, has a lower chrF; 0 keeps all.",
+    )
+
+
+class Diversification(Settings):
+    """Training pairs made of the training text: teachers of both directions translate it (Nguyen et al. 2020)."""
+
+    weight: float = Field(
+        0.0,
+        ge=0,
+        le=1000,
+        description="How often each pair is seen in an epoch, times the weight of its corpus; 0: no such pairs.",
+    )
+
+
+def _time_is_left(teachers: Teachers) -> str | None:
+    used = 2 * teachers.share + teachers.translation_share
+    return f"two shares and translation_share add up to {used:g}, which must be below 1" if used >= 1 else None
+
+
+class Teachers(Settings):
+    """The training of the teachers, which have the settings of the recipe. The translator gets the rest of the time."""
+
+    rules = (_time_is_left,)
+    share: float = Field(0.2, gt=0, le=0.5, description="Share of the budget for training each teacher.")
+    translation_share: float = Field(
+        0.1,
+        gt=0,
+        le=0.9,
+        description="With a budget in minutes: maximum share of it for translating. What does not fit is left out.",
+    )

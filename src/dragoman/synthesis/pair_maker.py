@@ -1,0 +1,150 @@
+"""Synthetic pairs: one side of each pair is replaced by the translation of the other side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from dragoman.bundle import bundle_digest
+from dragoman.corpus.pair import Pair
+from dragoman.doctor.input.training_text import TrainingText
+from dragoman.doctor.output.sentence_checks import check_sentence
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics import sentence_chrf
+from dragoman.settings import Decoding
+from dragoman.synthesis.block import PairBlock
+from dragoman.text.noise import add_noise
+from dragoman.text.normalization import collapse_spaces
+from dragoman.text.translation import Translation
+from dragoman.translator import Translator
+
+NOISED = "noised-beam"
+METHODS: dict[str, Mapping[str, Any]] = {
+    "beam": {"sampling": False, "n_best": 1},
+    "sampling": {"sampling": True, "n_best": 1, "mbr_samples": 0},
+    NOISED: {"sampling": False, "n_best": 1},
+}
+"""Settings of the search by the name of the method."""
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """Translates synthetic sides back, and rejects those that are too different from the text that they come from.
+
+    Attributes:
+        translator: Translates in the other direction.
+        minimum: The lowest chrF of a translation that is not rejected, 0 to 100.
+    """
+
+    translator: Translator
+    minimum: float
+
+    def is_rejected(self, translations: Sequence[str], texts: Sequence[str]) -> list[bool]:
+        """Whether each translation is rejected."""
+        back = [each.text for each in self.translator.stream(translations)]
+        return [score < self.minimum for score in sentence_chrf(back, texts)]
+
+
+@dataclass(frozen=True)
+class PairMaker:
+    """Makes synthetic pairs, and leaves out those with problems.
+
+    Attributes:
+        translator: Translates the side that is kept.
+        backward: Whether sources are replaced by translations of the targets; otherwise targets are replaced.
+        noised: Whether noise is added to the translations.
+        round_trip: Translates back.
+    """
+
+    translator: Translator
+    backward: bool = True
+    noised: bool = False
+    round_trip: RoundTrip | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the pairs that are made: bundles, settings of the search, and the other attributes."""
+        back = self.round_trip
+        return {
+            "bundle": _identify(self.translator),
+            "decoding": _dump(self.translator.decoding),
+            "backward": self.backward,
+            "noised": self.noised,
+            "round_trip": back and [_identify(back.translator), _dump(back.translator.decoding), back.minimum],
+        }
+
+    def make(self, pairs: Sequence[Pair]) -> PairBlock:
+        """The synthetic pairs, in order, and the number of those left out for each reason."""
+        left_out: Counter[str] = Counter()
+        written = [pair for pair in pairs if self._text(pair).strip()]
+        if blank := len(pairs) - len(written):
+            left_out["blank"] = blank
+        texts = [self._text(pair) for pair in written]
+        translations = list(self.translator.stream(texts))
+        found = list(zip(written, translations, self._reject(texts, translations), strict=True))
+        trained = self.translator.bundle.table("training_text", TrainingText)
+        kept: list[Pair] = []
+        for pair, translation, rejected in found:
+            made = self._replace(pair, collapse_spaces(translation.text))
+            problem = next(_problems(self._text(pair), translation, trained), None)
+            problem = problem or ("already in the text" if made == pair else "round trip" if rejected else None)
+            if problem:
+                left_out[problem] += 1
+            else:
+                kept.append(self._add_noise(made))
+        return PairBlock(kept, left_out)
+
+    def _text(self, pair: Pair) -> str:
+        """The side that is translated."""
+        return pair.target if self.backward else pair.source
+
+    def _replace(self, pair: Pair, translation: str) -> Pair:
+        return replace(pair, source=translation) if self.backward else replace(pair, target=translation)
+
+    def _reject(self, texts: Sequence[str], translations: Sequence[Translation]) -> list[bool]:
+        if self.round_trip is None:
+            return [False] * len(texts)
+        return self.round_trip.is_rejected([each.text for each in translations], texts)
+
+    def _add_noise(self, pair: Pair) -> Pair:
+        """Noise that depends only on the seed and the pair, so that it is the same in any block."""
+        if not self.noised:
+            return pair
+        text = pair.source if self.backward else pair.target
+        seed = f"{self.translator.decoding.seed}\t{pair.source}\t{pair.target}"
+        return self._replace(pair, add_noise(text, Random(seed)))
+
+
+def check_other_direction(translator: Translator, other: Translator) -> None:
+    """Check that a translator translates what another one has translated back.
+
+    Raises:
+        UserError: Their languages do not fit.
+    """
+    data, back = translator.bundle.recipe.data, other.bundle.recipe.data
+    if (data.source_language, data.target_language) != (back.target_language, back.source_language):
+        raise UserError(
+            f"--round-trip: this bundle translates from {back.source_language} to {back.target_language}; expected "
+            f"{data.target_language} to {data.source_language}"
+        )
+
+
+def _problems(text: str, translation: Translation, trained: TrainingText | None) -> Iterator[str]:
+    """Why a pair is left out, with the words of the summary."""
+    if translation.truncated:
+        yield "longer than the model reads"
+    if translation.problems:
+        yield "placeholders, URLs or numbers"
+    yield from check_sentence(text, translation.text, trained)
+
+
+def _identify(translator: Translator) -> str:
+    return bundle_digest(Path(translator.bundle.origin).parent)
+
+
+def _dump(decoding: Decoding) -> dict[str, Any]:
+    return decoding.model_dump(exclude={"batch_tokens", "cache"})  # which change the speed only

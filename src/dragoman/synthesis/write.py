@@ -1,0 +1,78 @@
+"""Writing synthetic pairs to a corpus; their blocks are kept next to it until it is complete."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from dragoman.corpus.pair import Languages, Pair
+from dragoman.corpus.writers import check_output, write_corpus
+from dragoman.errors import counted
+from dragoman.synthesis.block import BlockMaker, PairBlock, stored_blocks
+from dragoman.system.progress import Meter
+
+
+@dataclass(frozen=True)
+class Synthesized:
+    """How many pairs were written, how many left out for which reason, and how many seconds it took to make them."""
+
+    pairs: int
+    left_out: dict[str, int]
+    seconds: float
+
+    def __str__(self) -> str:
+        total = self.pairs + sum(self.left_out.values())
+        reasons = sorted(self.left_out.items(), key=lambda item: -item[1])
+        shown = ", ".join(f"{reason} {number:,}" for reason, number in reasons)
+        return f"{counted(self.pairs, 'pair')} from {counted(total, 'line')}" + (
+            f"; left out: {shown}" if shown else ""
+        )
+
+
+def blocks_directory(output: str) -> Path:
+    """Where the blocks of a corpus are until it is complete: ``synthetic.tsv.partial``."""
+    return Path(f"{output}.partial")
+
+
+def write_synthetic(
+    pairs: Iterable[Pair],
+    maker: BlockMaker,
+    output: str,
+    languages: Languages,
+    meter: Meter,
+    limit: float | None = None,
+) -> Synthesized:
+    """Write what a maker makes of pairs to a corpus, which appears only once it is complete.
+
+    A process that is killed at any moment loses at most one block. The next one continues after the last stored block,
+    with the same result.
+
+    Args:
+        pairs: What the synthetic pairs are made of.
+        maker: Makes them.
+        output: A path or pattern as for `write_corpus`.
+        languages: Those of source and target.
+        meter: Receives the number of pairs.
+        limit: See `stored_blocks`.
+
+    Raises:
+        UserError: The output exists or cannot be written.
+    """
+    check_output(output, languages)
+    directory = blocks_directory(output)
+    directory.mkdir(exist_ok=True)
+    paths = list(stored_blocks(pairs, maker, directory, meter, limit))
+    left_out: Counter[str] = Counter()
+    seconds = 0.0
+    for path in paths:
+        block = PairBlock.load(path)
+        left_out += block.left_out
+        seconds += block.seconds
+    made = chain.from_iterable(PairBlock.load(path).pairs for path in paths)
+    written, _ = write_corpus(made, output, languages)
+    shutil.rmtree(directory)
+    return Synthesized(written, dict(left_out), seconds)

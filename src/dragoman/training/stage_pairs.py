@@ -1,0 +1,132 @@
+"""The synthetic corpora of a run: what they are made of, and by which teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import get_args
+
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.lines import read_lines
+from dragoman.corpus.pair import Pair
+from dragoman.dataset.split import without
+from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
+from dragoman.synthesis.pair_maker import NOISED, PairMaker, RoundTrip
+from dragoman.synthesis.write import Synthesized, write_synthetic
+from dragoman.system.files import read_json, write_json
+from dragoman.system.progress import Meter, ProgressLine
+from dragoman.training.stage_recipes import Direction
+from dragoman.training.stage_text import SIDES, file_pair
+from dragoman.translator import Translator
+
+OpenTeacher = Callable[[Direction, str], Translator]
+"""Opens a teacher that translates with a method of `METHODS`."""
+
+
+@dataclass(frozen=True)
+class SyntheticCorpus:
+    """A corpus that a teacher makes.
+
+    Attributes:
+        path: Its files without suffixes; a third file has the numbers of a complete corpus.
+        read: What it is made of.
+        teacher: The backward teacher makes sources, the forward teacher targets.
+        method: How it translates.
+        weight: How often each pair is seen in an epoch.
+        tagged: Whether the sources are marked.
+        minimum_chrf: Of a source that the forward teacher translates back.
+    """
+
+    path: Path
+    read: Callable[[], Iterator[Pair]]
+    teacher: Direction
+    method: str
+    weight: float
+    tagged: bool = False
+    minimum_chrf: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """What the log and the report call it."""
+        return self.path.name
+
+    @property
+    def result(self) -> Synthesized | None:
+        """The numbers of the corpus, or None if it is not complete."""
+        return Synthesized(**read_json(self._facts)) if self._facts.is_file() else None
+
+    @property
+    def reference(self) -> WeightedCorpus:
+        """The corpus to train on."""
+        return WeightedCorpus(corpus=file_pair(self.path), weight=self.weight, tagged=self.tagged)
+
+    def make(self, open_teacher: OpenTeacher, line: ProgressLine, limit: float | None) -> Synthesized:
+        """Make the corpus, or continue to make it, for at most `limit` seconds in total."""
+        back = RoundTrip(open_teacher("forward", "beam"), self.minimum_chrf) if self.minimum_chrf else None
+        teacher = open_teacher(self.teacher, self.method)
+        maker = PairMaker(teacher, self.teacher == "backward", self.method == NOISED, back)
+        meter = Meter(line.update, self.name, sum(1 for _ in self.read()))
+        for side in SIDES:  # of a process that was killed between the last two files
+            Path(f"{self.path}.{side}").unlink(missing_ok=True)
+        made = write_synthetic(self.read(), maker, f"{self.path}.{{lang}}", SIDES, meter, limit)
+        write_json(self._facts, asdict(made))
+        return made
+
+    @property
+    def _facts(self) -> Path:
+        return Path(f"{self.path}.json")
+
+
+def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Sequence[Pair]) -> list[SyntheticCorpus]:
+    """The corpora that the teachers of a recipe make.
+
+    Args:
+        recipe: The recipe of the run.
+        data: Its text as files; pairs with the mark of machines are not translated once more.
+        directory: Where the corpora are written.
+        held_out: The pairs to validate and test on; lines that contain one of their targets are not used.
+    """
+    back, weight = recipe.backtranslation, recipe.diversification.weight
+    corpora = []
+    if back.mono:
+        read = partial(_read_mono, back.mono, held_out)
+        path, chrf = directory / "backtranslation", back.minimum_chrf
+        corpora.append(SyntheticCorpus(path, read, "backward", back.method, back.weight, back.tagged, chrf))
+    for number, corpus in enumerate(data.weighted):
+        for teacher in get_args(Direction) if weight and not corpus.tagged else ():
+            path, read = directory / f"diversification-{teacher}-{number}", partial(_read_pairs, corpus.corpus)
+            corpora.append(SyntheticCorpus(path, read, teacher, "beam", weight * corpus.weight))
+    return corpora
+
+
+def make_corpora(
+    corpora: Sequence[SyntheticCorpus], open_teacher: OpenTeacher, line: ProgressLine, limit: float | None
+) -> None:
+    """Make the corpora that are not complete.
+
+    Args:
+        corpora: What to make.
+        open_teacher: Opens a teacher.
+        line: Shows progress.
+        limit: Seconds for all corpora together; each gets an equal part of what the corpora before it have left.
+    """
+    for number, corpus in enumerate(corpora):
+        made = corpus.result
+        if made is None:
+            part = None if limit is None else limit / (len(corpora) - number)
+            made = corpus.make(open_teacher, line, part)
+            line.log(f"{corpus.name}: {made}")
+        if limit is not None:
+            limit = max(0.0, limit - made.seconds)
+
+
+def _read_mono(files: Sequence[str], held_out: Sequence[Pair]) -> Iterator[Pair]:
+    lines = chain.from_iterable(read_lines(Path(file)) for file in files)
+    return without(held_out, (Pair("", line) for line in lines))
+
+
+def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:
+    return read_corpus(reference, source_language=SIDES[0], target_language=SIDES[1])

@@ -1,0 +1,94 @@
+"""The recipes of the stages of a run: of its teachers, and of the translator that learns from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from dragoman.settings import (
+    Backtranslation,
+    Data,
+    Diversification,
+    FilePair,
+    Recipe,
+    Training,
+    WeightedCorpus,
+)
+
+Direction = Literal["backward", "forward"]
+
+_NO_STAGES = {"backtranslation": Backtranslation(), "diversification": Diversification()}
+
+
+def needed_teachers(recipe: Recipe) -> list[Direction]:
+    """The teachers that a recipe needs; none if its training has one stage."""
+    back, diverse = recipe.backtranslation, recipe.diversification.weight > 0
+    needed: dict[Direction, bool] = {
+        "backward": bool(back.mono) or diverse,
+        "forward": (bool(back.mono) and back.minimum_chrf > 0) or diverse,
+    }
+    return [direction for direction, is_needed in needed.items() if is_needed]
+
+
+def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:
+    """The recipe of a teacher: that of the run with a share of its budget, and another seed.
+
+    Args:
+        recipe: The recipe of the run.
+        data: The text as files; a teacher learns only from pairs without the mark of machines.
+        direction: The backward teacher exchanges the languages, and does not start from a bundle.
+    """
+    pairs = [each for each in data.weighted if not each.tagged]
+    languages = {"source_language": data.source_language, "target_language": data.target_language}
+    validation = data.validation
+    training: dict[str, Any] = {"seed": recipe.training.seed + 1}
+    if direction == "backward":
+        pairs = [each.model_copy(update={"corpus": _exchange(each.corpus)}) for each in pairs]
+        validation = tuple(map(_exchange, validation))
+        languages = {"source_language": data.target_language, "target_language": data.source_language}
+        training = {"seed": recipe.training.seed + 2, "start_from": None, "new_vocabulary": False, "pull_to_start": 0.0}
+    corpora = {"train": tuple(pairs), "validation": validation, "test": ()}
+    training |= _part_of_budget(recipe.training, recipe.teachers.share)
+    return recipe.model_copy(
+        update={
+            "name": f"{recipe.name[:180]}-{direction}",
+            "data": data.model_copy(update={**corpora, **languages}),
+            "training": recipe.training.model_copy(update=training),
+            **_NO_STAGES,
+        }
+    )
+
+
+def final_recipe(recipe: Recipe, data: Data, synthetic: Sequence[WeightedCorpus], translated: float) -> Recipe:
+    """The recipe of the translator: that of the run with synthetic pairs, and the rest of its budget.
+
+    Args:
+        recipe: The recipe of the run.
+        data: The text as files.
+        synthetic: Corpora that the teachers have made.
+        translated: Seconds that this has taken.
+    """
+    share = 1 - len(needed_teachers(recipe)) * recipe.teachers.share
+    budget = _part_of_budget(recipe.training, share)
+    if recipe.training.minutes is not None:
+        budget["minutes"] -= min(translated / 60, recipe.teachers.translation_share * recipe.training.minutes)
+    return recipe.model_copy(
+        update={
+            "data": data.model_copy(update={"train": (*data.weighted, *synthetic)}),
+            "training": recipe.training.model_copy(update=budget),
+            **_NO_STAGES,
+        }
+    )
+
+
+def _part_of_budget(training: Training, share: float) -> dict[str, Any]:
+    """A share of the budget, in the same unit."""
+    if training.steps is not None:
+        return {"steps": max(1, round(share * training.steps))}
+    unit = "epochs" if training.minutes is None else "minutes"
+    return {unit: share * getattr(training, unit)}
+
+
+def _exchange(files: Any) -> FilePair:
+    assert isinstance(files, FilePair), "the text was copied to files"
+    return FilePair(source=files.target, target=files.source)

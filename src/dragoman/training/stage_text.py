@@ -1,0 +1,77 @@
+"""The text of a run with several stages: a copy in the run directory, which all of its stages read."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from dragoman.corpus.pair import Languages
+from dragoman.corpus.writers import write_corpus
+from dragoman.dataset.pairs import find_training_corpora, read_pairs
+from dragoman.dataset.prepare import IN_MEMORY_PAIRS
+from dragoman.dataset.split import split_pairs
+from dragoman.doctor.data.cleaned_text import clean_data
+from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
+from dragoman.system.files import atomic_directory, read_json, write_json
+from dragoman.system.progress import ProgressLine
+from dragoman.training.directory import LEFT_OUT_FILE
+
+SIDES: Languages = ("source", "target")
+"""Suffixes of the files, in place of languages, which may be the same."""
+FACTS = "text.json"
+VALIDATION_TEXT = "validation"
+
+
+def file_pair(path: Path) -> FilePair:
+    """The two files of a corpus, given their path without suffixes."""
+    source, target = (f"{path}.{side}" for side in SIDES)
+    return FilePair(source=source, target=target)
+
+
+def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, line: ProgressLine) -> Data:
+    """Copy cleaned training text and validation text to a directory, unless that is done.
+
+    Held-out pairs are chosen here, once for all stages. Pairs with the same weight and mark are in the same file.
+
+    Returns:
+        The section `data` of the recipe, with the corpora in the directory.
+
+    Raises:
+        UserError: A corpus is missing or broken, or no pair is left to train on.
+    """
+    if not (directory / FACTS).is_file():
+        with atomic_directory(directory) as new:
+            _copy(recipe, data_directory, new, line)
+    train = tuple(
+        WeightedCorpus(corpus=file_pair(directory / f"train-{number}"), **kind)
+        for number, kind in enumerate(read_json(directory / FACTS)["corpora"])
+    )
+    validation = (file_pair(directory / VALIDATION_TEXT),)
+    return recipe.data.model_copy(update={"train": train, "validation": validation, "clean": False})
+
+
+def cleaning_of(directory: Path) -> list[tuple[str, str]]:
+    """The line of the report about the cleaning of the text, if it was cleaned."""
+    cleaning = read_json(directory / FACTS)["cleaning"]
+    return [("Cleaning", cleaning)] if cleaning else []
+
+
+def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: ProgressLine) -> None:
+    data, cleaned = clean_data(recipe.data, data_directory, line.log)
+    if cleaned:
+        for text in (str(cleaned), *cleaned.warnings):
+            line.log(text)
+        shutil.copyfile(cleaned.listing, directory / LEFT_OUT_FILE)
+    corpora = find_training_corpora(data, data_directory)
+    pairs = corpora.load(IN_MEMORY_PAIRS)
+    if pairs is None:
+        corpora.check_files()
+    split = split_pairs(corpora if pairs is None else pairs, data, recipe.training.seed, line.update)
+    validation = read_pairs(data.validation, data, data_directory) or split.held_out
+    kinds = list(dict.fromkeys((pair.weight, pair.tagged) for pair in split.training))
+    for number, kind in enumerate(kinds):
+        same = (pair for pair in split.training if (pair.weight, pair.tagged) == kind)
+        write_corpus(same, f"{directory}/train-{number}.{{lang}}", SIDES)
+    write_corpus(validation, f"{directory}/{VALIDATION_TEXT}.{{lang}}", SIDES)
+    facts = [{"weight": weight, "tagged": tagged} for weight, tagged in kinds]
+    write_json(directory / FACTS, {"corpora": facts, "cleaning": str(cleaned) if cleaned else None})

@@ -1,0 +1,136 @@
+"""Training in stages: teachers, the pairs that they make, and then the translator.
+
+Each stage stores its result in the run directory, and a resumed run continues with the first stage that is not
+finished: ``text/`` contains the text, ``teachers/`` two ordinary runs, and ``synthetic/`` the pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.bundle import Bundle
+from dragoman.corpus.checks import existing_file
+from dragoman.dataset.pairs import read_pairs
+from dragoman.settings import Data, Recipe
+from dragoman.synthesis.pair_maker import METHODS
+from dragoman.system.progress import ProgressLine, format_seconds
+from dragoman.training.directory import resume_command
+from dragoman.training.distributed import Ranks
+from dragoman.training.metrics_file import current_lines, read_metrics
+from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
+from dragoman.training.stage_recipes import Direction, final_recipe, needed_teachers, teacher_recipe
+from dragoman.training.stage_text import cleaning_of, collect_text
+from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
+from dragoman.translator import Translator
+
+TrainTeacher = Callable[[Recipe, Path], bool]
+"""Trains, or continues to train, in a directory; returns whether that is finished."""
+
+
+@dataclass(frozen=True)
+class LastStage:
+    """The recipe of the last stage, which trains the translator, and lines of the report about the others."""
+
+    recipe: Recipe
+    facts: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The stages of a run.
+
+    Attributes:
+        recipe: The recipe of the run.
+        run: Its directory.
+        data_directory: Mirror of the dataset catalog.
+        ranks: The processes of the run. All of them train the teachers; the first one translates.
+        line: Shows progress.
+        train_teacher: Trains a teacher in these processes.
+    """
+
+    recipe: Recipe
+    run: Path
+    data_directory: Path | None
+    ranks: Ranks
+    line: ProgressLine
+    train_teacher: TrainTeacher
+
+    def finish(self) -> LastStage | None:
+        """Finish all stages before the last one. Returns None if the run must stop.
+
+        Raises:
+            UserError: Text is missing or broken, or a stage fails.
+        """
+        with self.ranks.first_before_others():
+            for path in self.recipe.backtranslation.mono:
+                existing_file(path)
+            data = collect_text(self.recipe, self.data_directory, self.run / "text", self.line)
+        facts, teachers = cleaning_of(self.run / "text"), needed_teachers(self.recipe)
+        for number, direction in enumerate(teachers, start=1):
+            recipe, directory = teacher_recipe(self.recipe, data, direction), self._teacher(direction)
+            name = f"{direction} teacher, {_languages(recipe)}"
+            self._announce(number, f"the {name}")
+            if not self.train_teacher(recipe, directory):
+                return None
+            facts.append((name.capitalize(), _describe_teacher(directory)))
+        self._announce(len(teachers) + 1, "translating")
+        if not self._translate(data):
+            return None
+        results = [(corpus, result) for corpus in self._corpora(data) if (result := corpus.result)]
+        facts += [(f"Synthetic pairs, {corpus.name}", str(result)) for corpus, result in results]
+        references = [corpus.reference for corpus, result in results if result.pairs]
+        seconds = sum(result.seconds for _, result in results)
+        self._announce(len(teachers) + 2, f"the translator, {_languages(self.recipe)}")
+        return LastStage(final_recipe(self.recipe, data, references, seconds), facts)
+
+    def _announce(self, number: int, what: str) -> None:
+        self.line.log(f"stage {number} of {len(needed_teachers(self.recipe)) + 2}: {what}")
+
+    def _translate(self, data: Data) -> bool:
+        """Make the synthetic corpora; returns False if the run must stop."""
+        minutes = self.recipe.training.minutes
+        limit = minutes and 60 * minutes * self.recipe.teachers.translation_share
+        stop = StopFlag()
+        with self.ranks.first_before_others():
+            if self.ranks.first:
+                self._synthetic.mkdir(exist_ok=True)
+                try:
+                    with stop_on_signals(stop, self.line.log), stop.interruptible():
+                        make_corpora(self._corpora(data), self._open, self.line, limit)
+                except StopRequested:
+                    stop.requested = True
+        (stopped,) = self.ranks.largest((stop.requested,))
+        if stopped:
+            self.line.log(f"stopped while translating; continue with: {resume_command(self.run)}")
+        return not stopped
+
+    @property
+    def _synthetic(self) -> Path:
+        return self.run / "synthetic"
+
+    def _corpora(self, data: Data) -> list[SyntheticCorpus]:
+        held_out = read_pairs((*data.validation, *data.test), data, self.data_directory)
+        return synthetic_corpora(self.recipe, data, self._synthetic, held_out)
+
+    def _teacher(self, direction: Direction) -> Path:
+        return self.run / "teachers" / direction
+
+    def _open(self, direction: Direction, method: str) -> Translator:
+        bundle = Bundle.load(self._teacher(direction))
+        return Translator(bundle, METHODS[method], str(self.ranks.device(self.recipe.training.device)))
+
+
+def _languages(recipe: Recipe) -> str:
+    return f"{recipe.data.source_language} to {recipe.data.target_language}"
+
+
+def _describe_teacher(run: Path) -> str:
+    """The best scores of a teacher, and how long it was trained."""
+    validations = current_lines(read_metrics(run / "metrics.jsonl"), "validation")
+    best, last = [line for line in validations if line["best"]][-1], validations[-1]
+    return (
+        f"BLEU {best['bleu']:.2f}, chrF {best['chrf']:.2f} on the validation text; {last['step']:,} steps in "
+        f"{format_seconds(last['seconds'])}"
+    )

@@ -1,0 +1,150 @@
+"""`dragoman backtranslate`: pairs from text in one language, in one go, in parts, or after a kill."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dragoman.corpus.corpus import read_corpus
+from dragoman.synthesis import block
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+LINES = 60
+RUNNER = """
+import sys
+from dragoman.cli import main
+from dragoman.synthesis import block, pair_maker
+block.BLOCK = 5
+pair_maker.check_sentence = lambda *arguments: iter(())
+sys.argv[0] = "dragoman"
+main()
+"""
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small blocks, and no filter, because the tiny translator is too bad to pass it."""
+    monkeypatch.setattr(block, "BLOCK", 5)
+    monkeypatch.setattr("dragoman.synthesis.pair_maker.check_sentence", lambda *arguments: iter(()))
+
+
+@pytest.fixture(scope="module")
+def mono(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("mono") / "mono.de"
+    lines = (corpus / "train.de").read_text("utf-8").splitlines()[:LINES]
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return path
+
+
+@pytest.fixture
+def uninterrupted(finished_run: Path, command: Command, mono: Path, tmp_path: Path) -> Path:
+    """The pairs of an uninterrupted command."""
+    path = tmp_path / "whole.tsv"
+    assert command("backtranslate", finished_run, "--mono", mono, "--output", path).code == 0
+    return path
+
+
+def test_the_text_becomes_the_target(finished_run: Path, command: Command, mono: Path, tmp_path: Path) -> None:
+    outcome = command("backtranslate", finished_run, "--mono", mono, "--output", tmp_path / "synthetic.tsv")
+    assert (outcome.code, outcome.out) == (0, "")
+    pairs = list(read_corpus(str(tmp_path / "synthetic.tsv"), source_language="en", target_language="de"))
+    assert [pair.target for pair in pairs] == mono.read_text("utf-8").splitlines()
+    translated = command("translate", finished_run, "--input", mono).out.splitlines()
+    assert [pair.source for pair in pairs] == translated
+    assert f"{LINES} pairs from {LINES} lines" in outcome.error
+    assert f'add to data.train: {{corpus = "{tmp_path}/synthetic.tsv", tagged = true}}' in outcome.error
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["synthetic.tsv"]
+
+
+def test_pipes_and_compressed_files(
+    finished_run: Path, command: Command, mono: Path, uninterrupted: Path, tmp_path: Path
+) -> None:
+    text = uninterrupted.read_text("utf-8")
+    assert command("backtranslate", finished_run, "--mono", "-", stdin=mono.read_bytes()).out == text
+    assert command("backtranslate", finished_run, "--mono", mono, "--output", "-").out == text
+    packed = tmp_path / "packed.tsv.gz"
+    assert command("backtranslate", finished_run, "--mono", mono, "--output", packed).code == 0
+    assert gzip.decompress(packed.read_bytes()).decode() == text
+
+
+@pytest.mark.parametrize("method", ["beam", "sampling", "noised-beam"])
+def test_joined_parts_are_the_whole(
+    method: str, finished_run: Path, command: Command, mono: Path, tmp_path: Path
+) -> None:
+    common = ("backtranslate", finished_run, "--mono", mono, "--method", method, "--output", tmp_path / "out.tsv")
+    for number in (3, 1, 4, 2):
+        assert command(*common, "--shard", f"{number}/4").code == 0
+    again = command(*common, "--shard", "2/4")
+    assert (again.code, "exists, so it is not translated again" in again.error) == (0, True)
+    parts = [(tmp_path / f"out.{number:05}-of-00004.tsv").read_text("utf-8") for number in range(1, 5)]
+    assert command(*common).code == 0
+    assert "".join(parts) == (tmp_path / "out.tsv").read_text("utf-8")
+
+
+def test_methods_differ_and_seeds_matter(finished_run: Path, command: Command, mono: Path) -> None:
+    common = ("backtranslate", finished_run, "--mono", mono, "--method")
+    more = (["beam"], ["sampling"], ["noised-beam"], ["sampling", "--set", "decoding.seed=2"])
+    outputs = [command(*common, *options).out for options in (*more, ["beam"])]
+    assert len(set(outputs)) == 4
+    assert outputs[-1] == outputs[0]
+
+
+def start(finished_run: Path, mono: Path, output: Path) -> subprocess.Popen[str]:
+    arguments = ["backtranslate", str(finished_run), "--mono", str(mono), "--output", str(output)]
+    return subprocess.Popen([sys.executable, "-c", RUNNER, *arguments], stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill", "Ctrl-C"])
+def test_a_killed_command_is_continued_with_the_same_lines(
+    number: signal.Signals, finished_run: Path, mono: Path, uninterrupted: Path, tmp_path: Path
+) -> None:
+    output, partial = tmp_path / "killed.tsv", tmp_path / "killed.tsv.partial"
+    process, blocks, deadline = start(finished_run, mono, output), random.randrange(1, 9), time.monotonic() + 60
+    while len(list(partial.glob("0*.json"))) < blocks:
+        assert process.poll() is None, "it ended before it was killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    process.send_signal(number)
+    _, printed = process.communicate(timeout=60)
+    assert process.returncode in (-signal.SIGKILL, 130)
+    assert not output.exists()
+    assert number == signal.SIGKILL or "the same command continues" in printed
+    process = start(finished_run, mono, output)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert output.read_bytes() == uninterrupted.read_bytes()
+    assert not partial.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--mono", "{mono}x"], "no such file"),
+        (["--mono", "{mono}", "--output", "{tmp}/out.txt"], "expected a name that ends in .tsv"),
+        (["--mono", "{mono}", "--output", "{mono}.tsv"], "already exists"),
+        (["--mono", "{mono}", "--round-trip", "{run}"], "expected en to de"),
+        (["--mono", "-", "--output", "{tmp}/out.tsv", "--shard", "1/2"], "name the file with --mono"),
+        (["--mono", "{mono}", "--shard", "1/2"], "the parts with --output"),
+        (["--mono", "{mono}", "--output", "{tmp}/out.tsv", "--shard", "3/2"], "expected NUMBER/COUNT"),
+        (["--mono", "{mono}", "--set", "training.steps=3"], "only decoding.* can be changed"),
+    ],
+)
+def test_impossible_requests_get_a_message(
+    arguments: list[str], message: str, finished_run: Path, command: Command, mono: Path, tmp_path: Path
+) -> None:
+    Path(f"{mono}.tsv").write_text("mine")
+    values = {"mono": mono, "tmp": tmp_path, "run": finished_run}
+    outcome = command("backtranslate", finished_run, *(each.format(**values) for each in arguments))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.error
+    assert list(tmp_path.iterdir()) == []

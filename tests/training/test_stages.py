@@ -1,0 +1,298 @@
+"""Runs with several stages: teachers, the pairs that they make, and the translator, also after interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dragoman.bundle import Bundle
+from dragoman.corpus.corpus import read_texts
+from dragoman.corpus.pair import Pair
+from dragoman.errors import UserError
+from dragoman.recipe import build_recipe, load_recipe, save_recipe
+from dragoman.synthesis import block
+from dragoman.system.files import sha256
+from dragoman.system.progress import ProgressLine
+from dragoman.training import stages
+from dragoman.training.run import train
+from dragoman.training.stage_pairs import make_corpora, synthetic_corpora
+from dragoman.training.stage_recipes import final_recipe, needed_teachers, teacher_recipe
+from dragoman.training.stage_text import collect_text
+from dragoman.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from conftest import Command
+    from dragoman.settings import Recipe
+
+FAST = {"steps": 30, "validations": 2, "average": 1, "checkpoint_minutes": 0.0001}
+MONO_LINES = 25
+
+
+class Killed(BaseException):
+    """The process was killed."""
+
+
+@pytest.fixture(autouse=True)
+def no_filter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keep all pairs: the tiny teachers are too bad to pass the filter. Blocks are small."""
+    monkeypatch.setattr("dragoman.synthesis.pair_maker.check_sentence", lambda *arguments: iter(()))
+    monkeypatch.setattr(block, "BLOCK", 10)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def mono(corpus: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "mono.en"
+    path.write_text("".join((corpus / "test.en").read_text("utf-8").splitlines(True)[:MONO_LINES]), "utf-8")
+    return path
+
+
+@pytest.fixture
+def make_staged(recipe_document: dict[str, Any], corpus: Path, tmp_path: Path) -> Callable[..., Recipe]:
+    """Makes tiny recipes with stages, for 40 pairs."""
+    for split, number in (("train", 40), ("validation", 5)):
+        for language in ("de", "en"):
+            lines = (corpus / f"{split}.{language}").read_text("utf-8").splitlines(True)[:number]
+            (tmp_path / f"{split}.{language}").write_text("".join(lines), "utf-8")
+    data = {"train": [f"{tmp_path}/train.{{lang}}"], "validation": [f"{tmp_path}/validation.{{lang}}"], "test": []}
+
+    def make(*overrides: str, **sections: Any) -> Recipe:
+        document = recipe_document | {
+            "data": recipe_document["data"] | data | sections.pop("data", {}),
+            "training": recipe_document["training"] | FAST,
+        }
+        return build_recipe(document | sections, overrides)
+
+    return make
+
+
+def texts(run: Path, name: str) -> tuple[list[str], list[str]]:
+    return read_texts(run / f"{name}.source", run / f"{name}.target")
+
+
+def test_back_translation(make_staged: Any, mono: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe, run = make_staged(backtranslation={"mono": [str(mono)], "weight": 2.0}), tmp_path / "run"
+    assert train(recipe, run)
+    assert load_recipe(run / "recipe.toml") == recipe
+    sources, targets = texts(run, "synthetic/backtranslation")
+    assert targets == mono.read_text("utf-8").splitlines()
+    teacher = Bundle.load(run / "teachers" / "backward").recipe
+    assert (teacher.data.source_language, teacher.data.target_language) == ("en", "de")
+    assert not (run / "teachers" / "forward").exists()
+    final = Bundle.load(run).recipe
+    assert (teacher.training.steps, final.training.steps) == (6, 24)
+    assert [(each.weight, each.tagged) for each in final.data.weighted] == [(1.0, False), (2.0, True)]
+    assert len(sources) == MONO_LINES
+    assert json.loads((run / "pairs.json").read_text())["training"] == 40 + MONO_LINES
+    printed, report = capsys.readouterr().err, (run / "report.html").read_text("utf-8")
+    for number, stage in enumerate(("backward teacher, en to de", "translating", "the translator, de to en"), 1):
+        assert f"stage {number} of 3:" in printed
+        assert stage in printed
+    assert "Backward teacher, en to de" in report
+    assert f"{MONO_LINES} pairs from {MONO_LINES} lines" in report
+    assert "no intact checkpoint" not in printed
+
+
+def test_diversification(make_staged: Any, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert train(make_staged(diversification={"weight": 0.5}), run)
+    original = texts(run, "text/train-0")
+    backward, forward = (texts(run, f"synthetic/diversification-{each}-0") for each in ("backward", "forward"))
+    assert set(backward[1]) <= set(original[1])
+    assert set(forward[0]) <= set(original[0])
+    assert not set(backward[0]) <= set(original[0])
+    assert not set(forward[1]) <= set(original[1])
+    recipes = [load_recipe(run / "teachers" / each / "recipe.toml") for each in ("backward", "forward")]
+    final = Bundle.load(run).recipe
+    assert len({recipe.training.seed for recipe in (*recipes, final)}) == 3
+    assert [recipe.training.steps for recipe in (*recipes, final)] == [6, 6, 18]
+    assert [(each.weight, each.tagged) for each in final.data.weighted] == [(1, False), (0.5, False), (0.5, False)]
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, moment: int) -> None:
+    """Kill the process at a step of a training, or before a block is stored, counted over all stages."""
+    moments = iter(range(moment))
+
+    def killing(owner: Any, name: str) -> None:
+        original = getattr(owner, name)
+
+        def count(*arguments: Any, **named: Any) -> Any:
+            if next(moments, None) is None:
+                raise Killed
+            return original(*arguments, **named)
+
+        monkeypatch.setattr(owner, name, count)
+
+    killing(Trainer, "take_step")
+    killing(block.PairBlock, "save")
+    killing(stages, "make_corpora")
+    killing(stages, "final_recipe")
+
+
+def test_an_interrupted_run_has_the_same_weights(
+    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = make_staged(backtranslation={"mono": [str(mono)], "minimum_chrf": 0.1}, diversification={"weight": 1.0})
+    assert train(recipe, tmp_path / "whole")
+    run, moments, resumed = tmp_path / "run", random.Random(1), 0
+    while not (run / "bundle" / "bundle.json").exists():
+        with monkeypatch.context() as patch:
+            kill_at(patch, moments.randrange(3, 20))
+            try:
+                assert train(recipe, run, resume="auto")
+            except Killed:
+                resumed += 1
+    assert resumed > 2
+    for name in ("bundle/model.safetensors", "teachers/forward/bundle/model.safetensors", "text/train-0.source"):
+        assert sha256(run / name) == sha256(tmp_path / "whole" / name), name
+    assert train(recipe, run, resume=True)
+
+
+def test_stop_while_translating(
+    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C between two blocks."""
+    original = block.PairBlock.save
+
+    def interrupt(self: block.PairBlock, path: Path) -> None:
+        original(self, path)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(block.PairBlock, "save", interrupt)
+        assert not train(recipe, run)
+    assert f"stopped while translating; continue with: dragoman train {run}/recipe.toml" in capsys.readouterr().err
+    assert len(list(run.glob("synthetic/*.partial/*.json"))) == 1
+    assert train(recipe, run, resume=True)
+    assert texts(run, "synthetic/backtranslation")[1] == mono.read_text("utf-8").splitlines()
+
+
+def test_other_settings_are_refused_when_resuming(make_staged: Any, mono: Path, tmp_path: Path) -> None:
+    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
+    assert train(recipe, run)
+    with pytest.raises(UserError, match=r"backtranslation.method: beam -> sampling"):
+        train(make_staged("backtranslation.method=sampling", backtranslation={"mono": [str(mono)]}), run, resume=True)
+    with pytest.raises(UserError, match="already contains a run"):
+        train(recipe, run)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["backtranslation.mono=['{tmp}/nothing.en']"], "no such file"),
+        (["data.train=['{tmp}/nothing.{{lang}}']"], "no such file"),
+        (["text.vocabulary_size=200"], "leaves no entries for subwords"),
+    ],
+)
+def test_errors_leave_no_directory(
+    overrides: list[str], message: str, make_staged: Any, mono: Path, tmp_path: Path
+) -> None:
+    recipe = make_staged(*(each.format(tmp=tmp_path) for each in overrides), diversification={"weight": 1.0})
+    with pytest.raises(UserError, match=message):
+        train(recipe, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_held_out_pairs_are_chosen_once(make_staged: Any, corpus: Path, tmp_path: Path) -> None:
+    data = {"train": [f"{corpus}/train.{{lang}}"], "validation": [], "validation_pairs": 20}
+    recipe = make_staged(data=data, diversification={"weight": 1.0})
+    found = collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
+    held_out = list(zip(*texts(tmp_path, "text/validation"), strict=True))
+    assert len(held_out) == 20
+    assert not set(held_out) & set(zip(*texts(tmp_path, "text/train-0"), strict=True))
+    again = collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
+    assert again == found
+    for direction in ("backward", "forward"):
+        (validation,) = teacher_recipe(recipe, found, direction).data.validation
+        assert load_pairs(validation) == [pair[::-1] if direction == "backward" else pair for pair in held_out]
+
+
+def load_pairs(files: Any) -> list[tuple[str, str]]:
+    return list(zip(*read_texts(Path(files.source), Path(files.target)), strict=True))
+
+
+def test_marked_and_weighted_text(make_staged: Any, corpus: Path, mono: Path, tmp_path: Path) -> None:
+    """Teachers do not learn from text of machines; weights are kept."""
+    train_data = [
+        {"corpus": f"{tmp_path}/train.{{lang}}", "weight": 3.0},
+        {"corpus": f"{corpus}/test.{{lang}}", "tagged": True},
+    ]
+    recipe = make_staged(data={"train": train_data}, diversification={"weight": 2.0})
+    data = collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
+    assert [(each.weight, each.tagged) for each in data.weighted] == [(3.0, False), (1.0, True)]
+    for direction in ("backward", "forward"):
+        taught = teacher_recipe(recipe, data, direction).data.weighted
+        assert [(each.weight, each.tagged) for each in taught] == [(3.0, False)]
+    made = synthetic_corpora(recipe, data, tmp_path, [])
+    assert [(corpus.teacher, corpus.weight) for corpus in made] == [("backward", 6.0), ("forward", 6.0)]
+
+
+def test_held_out_text_is_not_translated(make_staged: Any, mono: Path, tmp_path: Path) -> None:
+    lines = mono.read_text("utf-8").splitlines()
+    held_out = [Pair("Ein Hund.", lines[3]), Pair("Eine Katze.", "elsewhere")]
+    recipe = make_staged(backtranslation={"mono": [str(mono)]})
+    (corpus,) = synthetic_corpora(recipe, recipe.data, tmp_path, held_out)
+    assert [pair.target for pair in corpus.read()] == [line for line in lines if line != lines[3]]
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected"),
+    [({"minutes": 60.0}, (12.0, 60 - 24 - 2)), ({"epochs": 10.0}, (2.0, 6.0)), ({"steps": 7}, (1, 4))],
+    ids=str,
+)
+def test_shares_of_the_budget(budget: dict[str, float], expected: Any, make_staged: Any, tmp_path: Path) -> None:
+    (unit, value), none = next(iter(budget.items())), ["steps", "epochs", "minutes"]
+    recipe = make_staged(f"training.{unit}={value}", diversification={"weight": 1.0})
+    teacher = teacher_recipe(recipe, recipe.data.model_copy(update=FILES), "forward").training
+    final = final_recipe(recipe, recipe.data, [], translated=120).training
+    assert (getattr(teacher, unit), getattr(final, unit)) == pytest.approx(expected)
+    assert all(getattr(teacher, other) is None for other in none if other != unit)
+    late = final_recipe(recipe, recipe.data, [], translated=10**6).training
+    assert getattr(late, unit) == pytest.approx(30.0 if unit == "minutes" else expected[1])
+
+
+FILES: dict[str, Any] = {"train": (), "validation": ()}
+
+
+def test_teachers_that_are_needed(make_staged: Any) -> None:
+    mono = {"mono": ["mono.en"]}
+    assert needed_teachers(make_staged()) == []
+    assert needed_teachers(make_staged(backtranslation=mono)) == ["backward"]
+    assert needed_teachers(make_staged(backtranslation={**mono, "minimum_chrf": 30})) == ["backward", "forward"]
+    assert needed_teachers(make_staged(diversification={"weight": 1})) == ["backward", "forward"]
+    with pytest.raises(UserError, match="must be below 1"):
+        make_staged("teachers.share=0.45", "teachers.translation_share=0.1")
+
+
+def test_the_command_runs_all_stages(make_staged: Any, mono: Path, tmp_path: Path, command: Command) -> None:
+    save_recipe(make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "recipe.toml")
+    outcome = command("train", tmp_path / "recipe.toml", "--output", tmp_path / "run")
+    assert outcome.code == 0, outcome.error
+    assert command("translate", tmp_path / "run", "Ein Hund.").code == 0
+    again = command("train", tmp_path / "recipe.toml", "--output", tmp_path / "run", "--resume")
+    assert (again.code, "this run is finished" in again.error) == (0, True)
+
+
+def test_a_limit_of_time_leaves_text_out(
+    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a budget in minutes, each corpus gets an equal part of the time that is left."""
+    parts: list[float | None] = []
+
+    def limited(corpora: Any, open_teacher: Any, line: Any, limit: float | None) -> None:
+        parts.append(limit)
+        make_corpora(corpora, open_teacher, line, 1e-9)
+
+    monkeypatch.setattr(stages, "make_corpora", limited)
+    recipe = make_staged("training.minutes=0.05", "teachers.share=0.1", backtranslation={"mono": [str(mono)]})
+    assert train(recipe, tmp_path / "run")
+    assert parts == [pytest.approx(0.05 * 60 * 0.1)]
+    assert len(texts(tmp_path / "run", "synthetic/backtranslation")[1]) == 10, "one block"
