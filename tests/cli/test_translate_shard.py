@@ -91,7 +91,7 @@ def test_a_part_that_is_newer_than_the_input_is_not_translated_again(
     part.write_text("done before")
     outcome = command("translate", finished_run, "--input", source, "--output", tmp_path / "out", "--shard", "1/2")
     assert outcome.code == 0
-    assert outcome.error == f"dragoman: {part}: newer than the input, so it is not translated again\n"
+    assert outcome.error == f"dragoman: {part}: newer than {source}, so it is not translated again\n"
     assert part.read_text() == "done before"
     os.utime(part, (0, 0))
     command("translate", finished_run, "--input", source, "--output", tmp_path / "out", "--shard", "1/2")

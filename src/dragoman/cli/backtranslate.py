@@ -20,7 +20,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.shard import Shard, part_of_output
+from dragoman.cli.shard import Shard, part_of_output, skip_part
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError
@@ -82,8 +82,7 @@ def backtranslate(
     part = Shard.parse(shard) if shard is not None else None
     if part:
         output = part_of_output(part, mono, output, "--mono")
-        if output.is_file():
-            print(f"dragoman: {output}: exists, so it is not translated again", file=sys.stderr)
+        if skip_part(output, mono):
             return
     if output and output != DASH:
         check_output(str(output), ("source", "target"))

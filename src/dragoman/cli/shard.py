@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -77,3 +78,11 @@ def part_of_output(shard: Shard, source: Path | None, output: Path | None, optio
         problem = "is not a regular file" if source.exists() else "no such file"
         raise UserError(f"{source}: {problem}")
     return shard.name_part(output)
+
+
+def skip_part(output: Path, source: Path) -> bool:
+    """Whether a part is newer than what it is made of, so that it is not made again; a message says so."""
+    if not output.is_file() or output.stat().st_mtime < source.stat().st_mtime:
+        return False
+    print(f"dragoman: {output}: newer than {source}, so it is not translated again", file=sys.stderr)
+    return True

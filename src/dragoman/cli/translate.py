@@ -23,7 +23,7 @@ from dragoman.cli.options import (
     open_translator,
 )
 from dragoman.cli.output import open_output, to_json, to_line, with_progress
-from dragoman.cli.shard import Shard, part_of_output
+from dragoman.cli.shard import Shard, part_of_output, skip_part
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_document import check_files, translate_document
 from dragoman.cli.translate_html import names_span, write_html
@@ -114,8 +114,7 @@ def translate(
     part = Shard.parse(shard) if shard is not None else None
     if part:
         output = part_of_output(part, source, output)
-        if source and output.is_file() and output.stat().st_mtime >= source.stat().st_mtime:
-            print(f"dragoman: {output}: newer than the input, so it is not translated again", file=sys.stderr)
+        if source and skip_part(output, source):
             return
     if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
         raise UserError(f"{output}: is also the input")  # also with a loop of links
