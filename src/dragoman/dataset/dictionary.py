@@ -56,6 +56,11 @@ def find_words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+def find_word_places(text: str) -> list[tuple[int, int]]:
+    """The start and the end of each of these words."""
+    return [match.span() for match in _WORD.finditer(text)]
+
+
 def _lower_case(sentences: Sequence[Words]) -> Side:
     return Side([[word.lower() for word in words] for words in sentences], MIN_COUNT)
 

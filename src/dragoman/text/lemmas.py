@@ -30,4 +30,9 @@ def lemmatizer(language: str) -> Lemmatize:
     if name not in SUPPORTED_LANGUAGES:
         return str
     library = Lemmatizer()
-    return lru_cache(maxsize=REMEMBERED)(lambda word: library.lemmatize(word, name))
+
+    def lemmatize(word: str) -> str:
+        lemma: str = library.lemmatize(word.lower() if word.isupper() else word, name)
+        return word if lemma.lower() == word.lower() else lemma  # USB remains USB
+
+    return lru_cache(maxsize=REMEMBERED)(lemmatize)
