@@ -28,7 +28,7 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.dataset.aligned_terms import TermAligner
 from dragoman.dataset.lexicon import learn_lexicon
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.text.glossary import Glossary, Term, find_words
+from dragoman.text.glossary import Glossary, Term, term_words
 from dragoman.text.lemmas import lemmatizer
 from dragoman.text.term_matcher import TermMatcher, contains_term
 
@@ -77,10 +77,10 @@ def random_terms(terms: Sequence[Sequence[Term]]) -> list[list[Term]]:
 
 def forms_of(term: Term, reference: str, language: str) -> set[str]:
     """The forms in which a reference uses a term."""
-    lemmatize, words = lemmatizer(language), find_words(reference)
-    lemmas = [lemmatize(term.target[start:end]).lower() for start, end in find_words(term.target)]
+    lemmatize, words = lemmatizer(language), term_words(reference)
+    lemmas = [lemmatize(term.target[start:end]).lower() for start, end in term_words(term.target)]
     texts = [reference[words[at][0] : words[at + len(lemmas) - 1][1]] for at in range(len(words) - len(lemmas) + 1)]
-    return {text for text in texts if [lemmatize(text[a:b]).lower() for a, b in find_words(text)] == lemmas}
+    return {text for text in texts if [lemmatize(text[a:b]).lower() for a, b in term_words(text)] == lemmas}
 
 
 class Benchmark:
@@ -117,8 +117,8 @@ class Benchmark:
         seconds, found = self.translate(terms)
         uses = [
             use
-            for *each, out in zip(self.pairs, terms or self.terms, found, strict=True)
-            for use in self._uses(*each, out.text)
+            for pair, each, out in zip(self.pairs, terms or self.terms, found, strict=True)
+            for use in self._uses(pair, each, out.text)
         ]
         bleu = sacrebleu.corpus_bleu([each.text for each in found], [[pair.target for pair in self.pairs]])
         exactly, used, as_reference = (sum(each) / len(uses) for each in zip(*uses, strict=True))
@@ -150,9 +150,9 @@ def main() -> None:
     languages = data.source_language, data.target_language
     terms_of = aligned_terms(arguments.lexicon, languages) if arguments.lexicon else listed_terms
     for name in arguments.corpus:
-        chosen = [(pair, terms) for pair in read(name, languages) if (terms := unambiguous(terms_of(pair)))]
-        chosen = chosen[:: max(1, len(chosen) // arguments.sentences)][: arguments.sentences]
-        terms = [each for _, each in chosen]
+        possible = [(pair, own) for pair in read(name, languages) if (own := unambiguous(terms_of(pair)))]
+        chosen = possible[:: max(1, len(possible) // arguments.sentences)][: arguments.sentences]
+        terms = [own for _, own in chosen]
         kind = "follows glossaries" if texts.follows_glossaries else "constrained search"
         print(f"{name}: {len(chosen)} sentences with {sum(map(len, terms))} terms; {kind}")
         benchmark = Benchmark(texts, [pair for pair, _ in chosen], terms, arguments.repetitions)

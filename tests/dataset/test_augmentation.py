@@ -11,6 +11,7 @@ from preparation import prepare_dataset, treat_as_large
 
 from dragoman.dataset.augmentation import KINDS, PairAugmenter
 from dragoman.dataset.prepare import Dataset
+from dragoman.text.masked_text import text_ids
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker
@@ -69,6 +70,9 @@ def test_each_setting_changes_its_share(kind: str, data: Dataset, make_recipe: R
         assert share - 0.1 <= different <= share + 0.1
         if kind in ("typos", "terms"):
             assert [target for _, target in after] == [target for _, target in before]
+        if kind == "terms":
+            sources = [text_ids(data.source, source) for source, _ in after]
+            assert [data.source.decode(source) for source in sources] == [data.source.decode(one) for one, _ in before]
         if kind == "single_words" and share == 1.0:
             words = {(data.source.decode(source), data.target.decode(target)) for source, target in after}
             assert words <= set(data.dictionary)

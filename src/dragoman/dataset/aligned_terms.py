@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from dragoman.corpus.pair import Languages
-from dragoman.dataset.dictionary import find_word_places
+from dragoman.dataset.dictionary import dictionary_word_places
 from dragoman.dataset.lexicon import Entry
 from dragoman.text.lemmas import Lemmatize, lemmatizer
 from dragoman.text.term_marks import MarkedTerm
@@ -96,7 +96,7 @@ class TermAligner:
 
 
 def _words(text: str, lemmatize: Lemmatize) -> list[_Word]:
-    return [_Word(start, end, lemmatize(text[start:end])) for start, end in find_word_places(text)]
+    return [_Word(start, end, lemmatize(text[start:end])) for start, end in dictionary_word_places(text)]
 
 
 def _spans(words: Sequence[_Word], text: str) -> Iterator[tuple[int, int]]:

@@ -38,7 +38,7 @@ def learn_dictionary(pairs: Iterable[Pair]) -> list[tuple[str, str]]:
     A word is spelled as it is most often inside of sentences. There is no dictionary if one of the languages has no
     spaces between words.
     """
-    kept = select_sentences([(find_words(pair.source), find_words(pair.target)) for pair in pairs])
+    kept = select_sentences([(dictionary_words(pair.source), dictionary_words(pair.target)) for pair in pairs])
     sources, targets = [source for source, _ in kept], [target for _, target in kept]
     if has_no_spaces(sources) or has_no_spaces(targets):
         return []
@@ -51,12 +51,12 @@ def learn_dictionary(pairs: Iterable[Pair]) -> list[tuple[str, str]]:
     )
 
 
-def find_words(text: str) -> list[str]:
+def dictionary_words(text: str) -> list[str]:
     """The words of a text, without numbers and punctuation."""
     return _WORD.findall(text)
 
 
-def find_word_places(text: str) -> list[tuple[int, int]]:
+def dictionary_word_places(text: str) -> list[tuple[int, int]]:
     """The start and the end of each of these words."""
     return [match.span() for match in _WORD.finditer(text)]
 

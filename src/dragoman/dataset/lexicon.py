@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.dataset.dictionary import find_words, has_no_spaces
+from dragoman.dataset.dictionary import dictionary_words, has_no_spaces
 from dragoman.dataset.word_probabilities import Side, Words, learn_word_pairs, select_sentences
 from dragoman.text.lemmas import Lemmatize, lemmatizer
 
@@ -29,7 +29,7 @@ def learn_lexicon(pairs: Iterable[Pair], languages: Languages) -> list[Entry]:
 
     The lexicon is empty if one of the languages has no spaces between words.
     """
-    kept = select_sentences([(find_words(pair.source), find_words(pair.target)) for pair in pairs])
+    kept = select_sentences([(dictionary_words(pair.source), dictionary_words(pair.target)) for pair in pairs])
     sources, targets = [source for source, _ in kept], [target for _, target in kept]
     if has_no_spaces(sources) or has_no_spaces(targets):
         return []

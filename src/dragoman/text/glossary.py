@@ -103,7 +103,7 @@ class Glossary:
             text: The text.
             lemmatize: Finds lemmas, if terms also match other forms of their words.
         """
-        words = find_words(text)
+        words = term_words(text)
         tables = [([fold(text[start:end]) for start, end in words], self._terms)]
         if lemmatize:
             tables.append(([fold(lemmatize(text[start:end])) for start, end in words], self._by_lemma(lemmatize)))
@@ -124,10 +124,10 @@ class Glossary:
 
 
 def _key(term: Term, lemmatize: Lemmatize) -> Key:
-    return tuple(fold(lemmatize(term.source[start:end])) for start, end in find_words(term.source))
+    return tuple(fold(lemmatize(term.source[start:end])) for start, end in term_words(term.source))
 
 
-def find_words(text: str) -> list[tuple[int, int]]:
+def term_words(text: str) -> list[tuple[int, int]]:
     """The start and the end of each word, punctuation mark, and letter of a script without spaces."""
     return [match.span() for match in _WORD.finditer(text)]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dragoman.text.glossary import FoundTerm, Glossary, find_words, fold
+from dragoman.text.glossary import FoundTerm, Glossary, fold, term_words
 from dragoman.text.lemmas import Lemmatize
 
 Use = Literal["exactly", "inflected", "not"]
@@ -59,7 +59,7 @@ class TermMatcher:
 
 def contains_term(text: str, target: str) -> bool:
     """Whether a translation contains the translation of a term as whole words; its first letter may be capitalized."""
-    words = find_words(text)
+    words = term_words(text)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     if words and text.startswith(capitalize(target), words[0][0]) and words[0][0] + len(target) in ends:
         return True
@@ -75,7 +75,7 @@ def capitalize(text: str) -> str:
 
 
 def _lemmas(text: str, lemmatize: Lemmatize) -> list[str]:
-    return [fold(lemmatize(text[start:end])) for start, end in find_words(text)]
+    return [fold(lemmatize(text[start:end])) for start, end in term_words(text)]
 
 
 def _contains(words: Sequence[str], part: Sequence[str]) -> bool:
