@@ -127,6 +127,12 @@ class Benchmark:
             f"BLEU {bleu.score:5.2f}, {seconds:6.2f} s"
         )
 
+    def lacking(self) -> Benchmark:
+        """The sentences whose translation lacks a term if there is no glossary."""
+        rows = zip(self.pairs, self.terms, self.translate(None)[1], strict=True)
+        chosen = [(pair, own) for pair, own, out in rows if not all(use[1] for use in self._uses(pair, own, out.text))]
+        return Benchmark(self.texts, [pair for pair, _ in chosen], [own for _, own in chosen], self.repetitions)
+
     def _uses(self, pair: Pair, terms: list[Term], translation: str) -> Iterator[tuple[bool, bool, bool]]:
         """Of each term: whether it is used as it is spelled, in any form, and in the form of the reference."""
         for term in terms:
@@ -160,6 +166,10 @@ def main() -> None:
         benchmark.report("without", None)
         benchmark.report("right terms", terms)
         benchmark.report("random terms", random_terms(terms))
+        lacking = benchmark.lacking()
+        print(f"the {len(lacking.pairs)} sentences that lack a term without the glossary:")
+        lacking.report("without", None)
+        lacking.report("right terms", lacking.terms)
 
 
 def unambiguous(terms: Sequence[Term]) -> list[Term]:
