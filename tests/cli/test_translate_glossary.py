@@ -22,7 +22,7 @@ def test_every_kind_of_input_uses_the_glossary(
 ) -> None:
     options = ("translate", finished_run, "--glossary", terms)
     line = command(*options, "Ein Hund läuft.", "--json").out
-    assert json.loads(line)["terms"] == [{"source": "Hund", "target": "water spaniel"}]
+    assert json.loads(line)["terms"] == [{"source": "Hund", "target": "water spaniel", "used": "exactly"}]
     html = command(*options, "--format", "html", "<p>Ein <b>Hund</b> läuft.</p>").out
     document, output = tmp_path / "a.txt", tmp_path / "b.txt"
     document.write_text("Ein Hund läuft.\n", encoding="utf-8")
@@ -42,6 +42,6 @@ def test_errors_name_the_file(command: Command, finished_run: Path, terms: Path,
     assert (outcome.code, "missing.tsv" in outcome.error) == (2, True)
     terms.write_text("Hund\tdog\nhund\thound\n", encoding="utf-8")
     outcome = command("translate", finished_run, "a", "--glossary", terms)
-    assert (outcome.code, "Hund: dog, hound" in outcome.error) == (2, True)
+    assert (outcome.code, "Hund: dog in line 1, hound in line 2" in outcome.error) == (2, True)
     outcome = command("translate", finished_run, "a", "--glossary", terms, "--prefixes", terms)
     assert (outcome.code, "--prefixes" in outcome.error) == (2, True)

@@ -52,6 +52,7 @@ def contents(dataset: Dataset) -> dict[str, Any]:
         "validation": dataset.validation,
         "dropped": dataset.dropped,
         "dictionary": dataset.dictionary,
+        "lexicon": dataset.lexicon,
     }
 
 

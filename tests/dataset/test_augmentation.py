@@ -11,17 +11,19 @@ from preparation import prepare_dataset, treat_as_large
 
 from dragoman.dataset.augmentation import KINDS, PairAugmenter
 from dragoman.dataset.prepare import Dataset
+from dragoman.text.masked_text import text_ids
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker
 
-ALL = tuple(f"training.augmentation.{kind}=0.15" for kind in KINDS)
+TOKENS = ("text.placeholders=true", "text.terms=true")
+ALL = (*TOKENS, *(f"training.augmentation.{kind}=0.125" for kind in KINDS))
 Pairs = list[tuple[list[int], list[int]]]
 
 
 @pytest.fixture(scope="module")
 def data(make_recipe: RecipeMaker) -> Dataset:
-    """The tiny corpus, with a dictionary."""
+    """The tiny corpus, with a dictionary and a lexicon."""
     return prepare_dataset(make_recipe(*ALL))
 
 
@@ -62,12 +64,15 @@ def test_epochs_and_seeds_differ(data: Dataset, make_recipe: RecipeMaker) -> Non
 def test_each_setting_changes_its_share(kind: str, data: Dataset, make_recipe: RecipeMaker) -> None:
     indices, before = np.arange(len(data.train)), originals(data)
     for share in (0.0, 0.3, 1.0):
-        augmenter = PairAugmenter(make_recipe(f"training.augmentation.{kind}={share}"), data)
+        augmenter = PairAugmenter(make_recipe(*TOKENS, f"training.augmentation.{kind}={share}"), data)
         after = changed(augmenter, indices)
         different = np.mean([one != other for one, other in zip(after, before, strict=True)])
         assert share - 0.1 <= different <= share + 0.1
-        if kind == "typos":
+        if kind in ("typos", "terms"):
             assert [target for _, target in after] == [target for _, target in before]
+        if kind == "terms":
+            sources = [text_ids(data.source, source) for source, _ in after]
+            assert [data.source.decode(source) for source in sources] == [data.source.decode(one) for one, _ in before]
         if kind == "single_words" and share == 1.0:
             words = {(data.source.decode(source), data.target.decode(target)) for source, target in after}
             assert words <= set(data.dictionary)

@@ -11,6 +11,8 @@ from preparation import contents, kinds, prepare_dataset, prepare_small, treat_a
 if TYPE_CHECKING:
     from conftest import RecipeMaker
 
+TERMS = "text.placeholders=true text.terms=true training.augmentation.terms=0.1"
+
 
 @pytest.mark.parametrize(
     ("override", "built"),
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
         ("training.augmentation.upper_case=0.1", {"pairs", "tokenizers"}),
         ("training.augmentation.typos=0.1", set()),
         ("training.augmentation.single_words=0.1", {"dictionary"}),
+        (TERMS, {"pairs", "tokenizers", "lexicon"}),
         ("training.learning_rate=0.5", set()),
         ("training.seed=7", set()),
     ],
@@ -33,9 +36,9 @@ def test_a_changed_setting_builds_what_depends_on_it(
     home = treat_as_large(monkeypatch, tmp_path)
     prepare_dataset(make_recipe())
     before = set(home.iterdir())
-    changed = prepare_dataset(make_recipe(override))
+    changed = prepare_dataset(make_recipe(*override.split()))
     assert {path.name.split("-")[0] for path in set(home.iterdir()) - before if path.is_dir()} == built
-    assert contents(changed) == contents(prepare_small(make_recipe(override), monkeypatch))
+    assert contents(changed) == contents(prepare_small(make_recipe(*override.split()), monkeypatch))
 
 
 def test_the_seed_matters_if_pairs_are_held_out(

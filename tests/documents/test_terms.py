@@ -9,9 +9,10 @@ import pytest
 
 import dragoman
 from dragoman.documents.segment import Segment
-from dragoman.documents.terms import TermSearch, used_terms, with_terms
+from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
 from dragoman.documents.translate import TextTranslator
-from dragoman.text.glossary import Glossary, Term, contains_term
+from dragoman.text.glossary import Glossary, Term
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term
 from dragoman.translator import Translator
 
 GLOSSARY = Glossary([Term("Hund", "water spaniel"), Term("Hunde", "water spaniels"), Term("Frau", "tall lady")])
@@ -29,9 +30,18 @@ def sentences(corpus: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def segments(sentences: list[str]) -> list[Segment]:
-    made = with_terms(map(Segment, [*sentences, "Ein Hund und eine Frau.", "Hund", "Hund Frau Hunde"]), GLOSSARY)
-    assert sum(bool(segment.terms) for segment in made) >= 5
+    made = with_glossary(map(Segment, [*sentences, "Ein Hund und eine Frau.", "Hund", "Hund Frau Hunde"]), GLOSSARY)
+    assert sum(bool(terms_in(segment)) for segment in made) >= 5
     return made
+
+
+def terms_in(segment: Segment) -> list[Term]:
+    """The different terms of a segment."""
+    return list(dict.fromkeys(found.term for found in TermMatcher().find(segment.text, segment.glossary)))
+
+
+def used(*terms: Term) -> tuple[CheckedTerm, ...]:
+    return tuple(CheckedTerm(term.source, term.target, "exactly") for term in terms)
 
 
 @pytest.mark.parametrize("engine", ["torch", "cpu", "ctranslate2"])
@@ -42,21 +52,21 @@ def test_translations_contain_the_terms(
     made = TextTranslator(dragoman.load(finished_run, device="cpu", engine=engine, beam_size=beam_size))
     plain = made.translate_segments([Segment(segment.text) for segment in segments])
     for segment, before, after in zip(segments, plain, made.translate_segments(segments), strict=True):
-        assert after.terms == segment.terms
+        assert after.terms == used(*terms_in(segment))
         assert not any("term" in problem for problem in after.problems)
-        assert all(contains_term(after.text, term.target) for term in segment.terms)
-        if not segment.terms:
+        assert all(contains_term(after.text, term.target) for term in terms_in(segment))
+        if not terms_in(segment):
             assert after == before
 
 
 def test_terms_that_a_translation_contains_change_nothing(texts: TextTranslator, sentences: list[str]) -> None:
     plain = texts.translate_segments(list(map(Segment, sentences)))
     terms = [
-        (Term(text.split()[-1].strip("."), each.text.split()[1]),) for text, each in zip(sentences, plain, strict=True)
+        Term(text.split()[-1].strip("."), each.text.split()[1]) for text, each in zip(sentences, plain, strict=True)
     ]
-    again = texts.translate_segments([Segment(text, terms=each) for text, each in zip(sentences, terms, strict=True)])
-    assert [each.terms for each in again] == terms
-    assert again == [replace(each, terms=own) for each, own in zip(plain, terms, strict=True)]
+    segments = [Segment(text, glossary=Glossary([term])) for text, term in zip(sentences, terms, strict=True)]
+    again = texts.translate_segments(segments)
+    assert again == [replace(each, terms=used(term)) for each, term in zip(plain, terms, strict=True)]
 
 
 def test_batches_do_not_matter(texts: TextTranslator, segments: list[Segment]) -> None:
@@ -66,8 +76,8 @@ def test_batches_do_not_matter(texts: TextTranslator, segments: list[Segment]) -
 
 def test_terms_that_are_too_long_for_the_search_are_used_too(texts: TextTranslator) -> None:
     long = Term("Hund", " ".join(["water"] * 200))
-    (found,) = texts.translate_segments([Segment("Ein Hund.", terms=(long,))])
-    assert found.terms == (long,)
+    (found,) = texts.translate_segments([Segment("Ein Hund.", glossary=Glossary([long]))])
+    assert found.terms == used(long)
 
 
 def test_translations_with_terms_have_no_confidence(translator: Translator) -> None:
@@ -81,7 +91,9 @@ def test_translations_with_terms_have_no_confidence(translator: Translator) -> N
 
 def test_a_term_that_is_not_used_is_a_problem() -> None:
     terms = [Term("Hund", "hound"), Term("Frau", "lady"), Term("Katze", "cat")]
-    assert used_terms("Hund und Frau", terms, "A hound and a woman") == (terms[:1], terms[1:2])
+    checked = TermMatcher().check("Hund und Frau", Glossary(terms), "A hound and a woman")
+    assert checked == [*used(terms[0]), CheckedTerm("Frau", "lady", "not")]
+    assert missing_terms(checked) == ["missing term: lady"]
 
 
 def test_texts_and_lines_use_the_glossary(translator: Translator, sentences: list[str]) -> None:
@@ -89,7 +101,7 @@ def test_texts_and_lines_use_the_glossary(translator: Translator, sentences: lis
     line = "Ein Hund läuft. Eine Frau läuft."
     (translation,) = made.stream([line])
     assert made(line) == translation.text
-    assert translation.terms == [Term("Hund", "water spaniel"), Term("Frau", "tall lady")]
+    assert translation.terms == [*used(Term("Hund", "water spaniel"), Term("Frau", "tall lady"))]
     long = ", ".join([sentence.rstrip(".") for sentence in sentences[:12]] + ["ein Hund."])
     assert contains_term(made(long), "water spaniel")
 

@@ -17,7 +17,7 @@ from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import OTHER_LANGUAGE, TextTranslator
 from dragoman.errors import UserError
-from dragoman.text.glossary import Term
+from dragoman.text.term_matcher import CheckedTerm
 
 if TYPE_CHECKING:
     from dragoman.text.translation import Translation
@@ -107,7 +107,7 @@ def test_sentences_in_another_language_have_a_problem(texts: TextTranslator) -> 
 
 
 def test_joined_parts_have_the_terms_of_all() -> None:
-    dog, cat = Term("Hund", "hound"), Term("Katze", "feline")
+    dog, cat = CheckedTerm("Hund", "hound", "exactly"), CheckedTerm("Katze", "feline", "exactly")
     parts = [TranslatedSegment("A hound", terms=(dog,)), TranslatedSegment("a feline and a hound", terms=(cat, dog))]
     assert join_segments("Ein Hund, eine Katze und ein Hund", [(0, 9), (10, 33)], parts).terms == (dog, cat)
 

@@ -128,7 +128,8 @@ def test_augmentation_is_that_which_the_scripts_allow() -> None:
     assert all(share > 0 for share in everything.model_dump().values())
     assert chosen(facts_of(1000, "Devanagari")).training.augmentation == everything  # the target has capital letters
     without_spaces = chosen(facts_of(1000, "Thai")).training.augmentation
-    assert without_spaces == everything.model_copy(update={"single_words": 0.0})
+    assert without_spaces == everything.model_copy(update={"single_words": 0.0, "terms": 0.0})
+    assert 0.05 <= everything.terms <= 0.1
     side = SideFacts(60_000, 12_000, "Devanagari")
     without_case = chosen(TextFacts(1000, side, side)).training.augmentation
     assert without_case == everything.model_copy(update={"upper_case": 0.0, "title_case": 0.0})
@@ -137,6 +138,7 @@ def test_augmentation_is_that_which_the_scripts_allow() -> None:
 def test_short_trainings_change_fewer_pairs() -> None:
     facts = facts_of(30_000)
     short, long = (chosen(facts, minutes).training.augmentation.model_dump() for minutes in (1, 600))
+    assert short.pop("terms") == long.pop("terms"), "terms leave the text as it is"
     assert all(0 < short[key] < long[key] for key in short)
 
 

@@ -19,7 +19,8 @@ from dragoman.serving.scheduler import Scheduler
 from dragoman.serving.server import StoppableServer
 from dragoman.serving.service import Service
 from dragoman.settings.serving import Serving
-from dragoman.text.glossary import Term
+from dragoman.text.glossary import Glossary
+from dragoman.text.term_matcher import TermMatcher
 
 
 @dataclass
@@ -49,18 +50,19 @@ class FakeTranslator:
             raise SystemExit
         return [
             TranslatedSegment(
-                self.answer(segment.text, segment.terms),
+                answer := self.answer(segment.text, segment.glossary),
                 alternatives=(f"{self.target}2[{segment.text}]", f"{self.target}3[{segment.text}]"),
-                terms=segment.terms,
+                terms=tuple(TermMatcher().check(segment.text, segment.glossary, answer)),
             )
             for segment in segments
         ]
 
-    def answer(self, text: str, terms: Sequence[Term] = ()) -> str:
+    def answer(self, text: str, glossary: Glossary | None = None) -> str:
         """The translation of a text, in which terms are replaced."""
-        for term in terms:
-            text = text.replace(term.source, term.target)
-        return f"{self.target}[{text}]"
+        translated = text
+        for found in TermMatcher().find(text, glossary):
+            translated = translated.replace(found.term.source, found.term.target)
+        return f"{self.target}[{translated}]"
 
 
 @dataclass(frozen=True)

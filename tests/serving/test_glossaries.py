@@ -14,7 +14,8 @@ from running_server import Running, StartServer
 from dragoman.serving.errors import RequestError
 from dragoman.serving.glossaries import GlossaryStore
 from dragoman.serving.models import ModelOptions, load_models
-from dragoman.text.glossary import Glossary, contains_term
+from dragoman.text.glossary import Glossary
+from dragoman.text.term_matcher import CheckedTerm, contains_term
 
 ENTRIES = {"Hund": "hound", "kleine Frau": "short lady"}
 
@@ -55,7 +56,7 @@ def test_the_official_client(client: deepl.DeepLClient, server: Running, tmp_pat
 def test_csv_and_errors(client: deepl.DeepLClient) -> None:
     made = client.create_glossary_from_csv("animals", "DE", "EN", 'Hund,"hound, big",de,en\nKatze,cat\n')
     assert client.get_glossary_entries(made) == {"Hund": "hound, big", "Katze": "cat"}
-    with pytest.raises(deepl.DeepLException, match="Hund: dog, hound"):
+    with pytest.raises(deepl.DeepLException, match="Hund: dog in line 1, hound in line 2"):
         client.create_glossary("contradiction", "DE", "EN", {"Hund": "dog", "hund": "hound"})
     with pytest.raises(deepl.DeepLException, match="FR is not supported"):
         client.create_glossary("French", "FR", "EN", ENTRIES)
@@ -71,7 +72,7 @@ def test_the_reply_names_the_used_terms(server: Running) -> None:
     request = {"text": ["Ein Hund.", "Eine Katze."], "source_lang": "DE", "target_lang": "EN"}
     chosen = request | {"glossary_id": made.json()["glossary_id"]}
     first, second = httpx.post(f"{server.url}/v2/translate", json=chosen, headers=headers).json()["translations"]
-    assert first["terms"] == [{"source": "Hund", "target": "hound"}]
+    assert first["terms"] == [{"source": "Hund", "target": "hound", "used": "exactly"}]
     assert "terms" not in second
     for path, sent in (("/v2/translate", chosen), ("/v2/glossaries", body)):
         assert httpx.post(f"{server.url}{path}", json=sent).status_code == 403
@@ -110,10 +111,11 @@ def test_glossaries_survive_a_restart_and_damage_is_reported(tmp_path: Path) -> 
 
 def test_a_real_translator_uses_the_terms(finished_run: Path) -> None:
     from dragoman.documents.segment import Segment
-    from dragoman.documents.terms import with_terms
+    from dragoman.documents.terms import with_glossary
 
     (model,) = load_models([finished_run], ModelOptions(engine="ctranslate2", compute_type="int8")).models
-    segments = with_terms([Segment("Ein Hund läuft."), Segment("Ein Mann.")], Glossary.parse(["Hund\twater spaniel"]))
+    glossary = Glossary.parse(["Hund\twater spaniel"])
+    segments = with_glossary([Segment("Ein Hund läuft."), Segment("Ein Mann.")], glossary)
     with_term, without = model.translate(segments)
     assert contains_term(with_term.text, "water spaniel")
-    assert [each.terms for each in (with_term, without)] == [segments[0].terms, ()]
+    assert [each.terms for each in (with_term, without)] == [(CheckedTerm("Hund", "water spaniel", "exactly"),), ()]

@@ -204,7 +204,11 @@ def test_terms_are_used_and_reported(real_server: Running, start_server: StartSe
     reply = ask(real_server, "page/translate", q=TEXT, glossary="Frau = water spaniel\nKatze = cat")
     plain = ask(real_server, "page/translate", q=TEXT, glossary="")
     assert "water spaniel" in reply["translatedText"].lower()
-    assert [each["terms"] for each in reply["segments"]] == [[], [], [{"source": "Frau", "target": "water spaniel"}]]
+    assert [each["terms"] for each in reply["segments"]] == [
+        [],
+        [],
+        [{"source": "Frau", "target": "water spaniel", "used": "exactly"}],
+    ]
     assert reply["segments"][:2] == plain["segments"][:2]
     pivot = ask(start_server(), "page/translate", q="Hallo Frau", target="es", glossary="Frau = mujer")
     assert pivot["problems"] == ["missing term: mujer"]

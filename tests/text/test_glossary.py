@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import UserError
-from dragoman.text.glossary import Glossary, Term, contains_term
+from dragoman.text.glossary import Glossary, Term
+from dragoman.text.lemmas import lemmatizer
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term
 
 GLOSSARY = Glossary.parse(["Hund\thound", "kleiner Hund\tpuppy", "", "E-Mail\te-mail", "犬\tdog", "straße\troad"])
 
@@ -36,13 +38,19 @@ def test_the_longest_terms_are_found_as_whole_words(text: str, targets: list[str
     st.lists(st.sampled_from(["hund", "Kleiner", "und", "E", "-", "mail", "犬", " ", "."]), max_size=12).map("".join)
 )
 def test_fewer_terms_find_the_same_in_the_texts_that_contain_them(text: str) -> None:
-    assert list(Glossary(GLOSSARY.terms_in(text)).find(text)) == list(GLOSSARY.find(text))
+    found = list(GLOSSARY.find(text))
+    assert list(Glossary({each.term for each in found}).find(text)) == found
 
 
 def test_contradictions_and_damaged_lines_are_reported() -> None:
     assert Glossary.parse(["Hund\tdog", "Hund\tdog"]).terms == [Term("Hund", "dog")]
-    with pytest.raises(UserError, match=r"terms\.tsv: .*\(Hund: dog, hound; Katze: cat, tomcat\)"):
+    with pytest.raises(
+        UserError,
+        match=r"terms\.tsv: .*\(Hund: dog in line 1, hound in line 3; Katze: cat in line 2, tomcat in line 4\)",
+    ):
         Glossary.parse(["Hund\tdog", "Katze\tcat", "hund\thound", "KATZE\ttomcat"], "terms.tsv")
+    with pytest.raises(UserError, match=r"\(Hund: dog, hound\)"):
+        Glossary([Term("Hund", "dog"), Term("Hund", "hound")])
     with pytest.raises(UserError, match=r"terms\.tsv:2: expected"):
         Glossary.parse(["Hund\tdog", "Katze = cat"], "terms.tsv")
     for empty in ("\tdog", "Hund\t", " \t "):
@@ -65,3 +73,48 @@ def test_contradictions_and_damaged_lines_are_reported() -> None:
 )
 def test_a_translation_contains_a_term_as_whole_words(text: str, target: str, contained: bool) -> None:
     assert contains_term(text, target) == contained
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("Die Hunde der Frau", ["hound", "lady"]),
+        ("des kleinen Hundes", ["puppy"]),
+        ("KLEINE HUNDE, ein HUND", ["puppy", "hound"]),
+        ("die Häuser", ["building"]),
+        ("Das Haus", ["house"]),
+        ("Hundehütte", []),
+    ],
+)
+def test_lemmas_match_other_forms_and_exact_forms_come_first(text: str, targets: list[str]) -> None:
+    lines = ["Hund\thound", "kleiner Hund\tpuppy", "Häuser\tbuilding", "Haus\thouse", "Frau\tlady"]
+    glossary = Glossary.parse(lines)
+    assert [each.term.target for each in glossary.find(text, lemmatizer("de"))] == targets
+    exact = list(glossary.find(text))
+    assert set(exact) <= set(glossary.find(text, lemmatizer("de")))
+
+
+def test_languages_without_lemmas_match_word_forms() -> None:
+    for text in ("Hunde und Hund", "kleiner Hund", "犬"):
+        assert list(GLOSSARY.find(text, lemmatizer("xx"))) == list(GLOSSARY.find(text))
+    assert lemmatizer("de-AT")("Häusern") == lemmatizer("de")("Häusern") == "Haus"
+
+
+@pytest.mark.parametrize(
+    ("translation", "use"),
+    [
+        ("Öffnen Sie die rote Datei.", "exactly"),
+        ("in roten Dateien", "inflected"),
+        ("ROTE DATEI", "inflected"),
+        ("die Datei ist rot", "not"),
+        ("", "not"),
+    ],
+)
+def test_a_translation_uses_a_term_exactly_inflected_or_not(translation: str, use: str) -> None:
+    matcher, glossary = TermMatcher(lemmatizer("en"), lemmatizer("de")), Glossary.parse(["red file\trote Datei"])
+    for source in ("Open the red file.", "red files"):
+        (checked,) = matcher.check(source, glossary, translation)
+        assert (checked.source, checked.target, checked.used) == ("red file", "rote Datei", use)
+    assert matcher.check("Open it.", glossary, translation) == []
+    exact = TermMatcher().check("Open the red file.", glossary, translation)
+    assert exact == [CheckedTerm("red file", "rote Datei", "exactly" if use == "exactly" else "not")]

@@ -77,7 +77,7 @@ def translate(
     glossary: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Terms that translations must use; each line has a term, a tab, and its translation."
+            metavar="FILE", help="Terms that translations use; each line has a term, a tab, and its translation."
         ),
     ] = None,
     source_language: SourceLanguage = None,

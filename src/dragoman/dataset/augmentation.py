@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.dataset.aligned_terms import TermAligner
 from dragoman.dataset.batch import ChangedPairs
 from dragoman.dataset.buckets import Indices
 from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.settings import Augmentation, Recipe
+from dragoman.text.masked_text import decode_reserved, encode_masked
 from dragoman.text.sentence_changes import SentenceChanges
+from dragoman.text.term_marks import mark_terms
 
 Integers = NDArray[np.integer[Any]]
 IdPair = tuple[Any, Any]
 """The ids of a source and of its target, in arrays or lists."""
 
 KINDS = tuple(Augmentation.model_fields)
-CASES = ("upper_case", "title_case")
+COMPUTED = ("upper_case", "title_case", "terms")
+"""Changes after which the length of a pair is computed, not estimated."""
 STREAM = 1  # distinguishes these random numbers from those of the order of an epoch
 
 
@@ -32,10 +37,12 @@ class PairAugmenter:
 
     Args:
         recipe: Shares, seed, languages and limits.
-        data: The pairs, their tokenizers and the dictionary.
+        data: The pairs, their tokenizers, the dictionary and the lexicon.
     """
 
     def __init__(self, recipe: Recipe, data: Dataset) -> None:
+        self._tokenizers = data.source, data.target
+        self._terms = TermAligner(data.lexicon, (recipe.data.source_language, recipe.data.target_language))
         self._pairs, self._seed, self._limit = data.train, recipe.training.seed, recipe.data.max_tokens
         self._tag = data.source.vocabulary.bos
         self._source = SentenceChanges(data.source, recipe.data.source_language)
@@ -52,7 +59,7 @@ class PairAugmenter:
     def lengths(self, epoch: int) -> tuple[Integers, Integers]:
         """The planned number of tokens of each source and of each target in an epoch, eos included, (pairs,) each.
 
-        Capital letters make a pair so much longer that its length is computed, not estimated.
+        Capital letters and terms make a pair so much longer that its length is computed, not estimated.
         """
         draws = self._draws(epoch)
         source, target = self._pairs.source.lengths, self._pairs.target.lengths
@@ -63,9 +70,9 @@ class PairAugmenter:
                 source[chosen], target[chosen] = self._words.source.lengths[words], self._words.target.lengths[words]
             elif kind == "typos":
                 source[chosen] = self._longest_with_typos(source[chosen])
-            elif kind in CASES:
+            elif kind in COMPUTED:
                 for index in chosen.tolist():
-                    source[index], target[index] = map(len, self._change(kind, self._pair(index), ""))
+                    source[index], target[index] = map(len, self._change(kind, index, epoch))
         return source + 1, target + 1
 
     def change(self, indices: Indices, epoch: int) -> ChangedPairs:
@@ -79,7 +86,7 @@ class PairAugmenter:
                 entry = self._entries(draws[place])
                 pairs[place] = self._words.source[entry], self._words.target[entry]
             else:
-                pairs[place] = self._change(kind, pairs[place], f"{self._seed} {epoch} {indices[place]}")
+                pairs[place] = self._change(kind, int(indices[place]), epoch)
         return ChangedPairs([source for source, _ in pairs], [target for _, target in pairs])
 
     def _pair(self, index: int) -> IdPair:
@@ -99,11 +106,15 @@ class PairAugmenter:
         """The maximum number of tokens of a source of this length, or of several, that gets typing errors."""
         return np.minimum(length + 2 + length // 6, self._limit)
 
-    def _change(self, kind: str, pair: IdPair, seed: str) -> IdPair:
+    def _change(self, kind: str, index: int, epoch: int) -> IdPair:
         """A pair, changed in one way if it does not become too long; the mark of its source is kept."""
-        if pair[0][0] == self._tag:
-            source, target = self._change(kind, (pair[0][1:], pair[1]), seed)
-            return ([self._tag, *source], target) if len(source) < self._limit else pair
+        pair, seed = self._pair(index), f"{self._seed} {epoch} {index}"
+        if pair[0][0] != self._tag:
+            return self._change_text(kind, pair, seed)
+        source, target = self._change_text(kind, (pair[0][1:], pair[1]), seed)
+        return ([self._tag, *source], target) if len(source) < self._limit else pair
+
+    def _change_text(self, kind: str, pair: IdPair, seed: str) -> IdPair:
         longest = self._limit, self._limit
         if kind == "typos":
             changed: IdPair = self._source.typos(pair[0], seed), pair[1]
@@ -115,8 +126,21 @@ class PairAugmenter:
                 return pair
         elif kind == "upper_case":
             changed = self._source.upper_case(pair[0]), self._target.upper_case(pair[1])
+        elif kind == "terms":
+            changed = self._mark_terms(pair, seed), pair[1]
         else:
             assert kind == "title_case"
             changed = self._source.title_case(pair[0]), self._target.title_case(pair[1])
         fits = all(0 < len(side) <= limit for side, limit in zip(changed, longest, strict=True))
         return changed if fits else pair
+
+    def _mark_terms(self, pair: IdPair, seed: str) -> list[int]:
+        """The source of a pair with some terms marked; unchanged if it has none, or contains unk."""
+        if any(tokenizer.vocabulary.unk in ids for tokenizer, ids in zip(self._tokenizers, pair, strict=True)):
+            return list(map(int, pair[0]))
+        source, target = (
+            decode_reserved(tokenizer, ids.tolist()) for tokenizer, ids in zip(self._tokenizers, pair, strict=True)
+        )
+        return encode_masked(
+            self._tokenizers[0], [mark_terms(source, self._terms.choose(source, target, Random(seed)))]
+        )[0]

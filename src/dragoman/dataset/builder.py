@@ -6,6 +6,7 @@ The cache holds these directories:
 - ``tokenizers-…``: the tokenizers, trained on the other pairs;
 - ``pairs-…``: the ids of those pairs;
 - ``dictionary-…``: single words and their translations, for `training.augmentation`;
+- ``lexicon-…``: lemmas and their translations, likewise;
 - ``shards-…``: ids that are encoded but not joined yet; deleted once ``pairs-…`` is complete.
 """
 
@@ -23,6 +24,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.encode import PairEncoder, Shard, encode_shards
 from dragoman.dataset.identity import pairs_identity, tokenizers_identity
+from dragoman.dataset.lexicon import Entry, learn_lexicon
 from dragoman.dataset.pairs import CorpusChangedError
 from dragoman.dataset.split import Split, split_pairs
 from dragoman.dataset.token_store import PairStore, join_shards, load_shard, open_pairs
@@ -39,9 +41,9 @@ SHARD_PAIRS = 20_000
 """Pairs encoded at a time: some seconds of work, the most that a killed process can lose."""
 
 DICTIONARY_PAIRS = 100_000
-"""Maximum number of pairs from which single words are learned, which takes some seconds."""
+"""Maximum number of pairs from which words and lemmas are learned, which takes some seconds."""
 
-DICTIONARY = "words.json"
+DICTIONARY, LEXICON = "words.json", "lemmas.json"
 
 
 @dataclass(frozen=True)
@@ -119,14 +121,28 @@ class DatasetBuilder:
         """Learn single words and their translations from a sample of the training pairs."""
 
         def build(directory: Path) -> dict[str, Any]:
-            size = min(split.at_most, DICTIONARY_PAIRS)
-            sample = sample_evenly(split.training, split.at_most, size)
-            meter = Meter(self.update, "reading text for the dictionary", size)
-            write_json(directory / DICTIONARY, {"words": learn_dictionary(meter.track(sample))})
+            write_json(directory / DICTIONARY, {"words": learn_dictionary(self._sample(split))})
             return {}
 
         entry = self.cache.get("dictionary", {"split": self.identity, "pairs": DICTIONARY_PAIRS}, build)
         return [(source, target) for source, target in read_json(entry.path / DICTIONARY)["words"]]
+
+    def lexicon(self, split: Split) -> list[Entry]:
+        """Learn lemmas and their translations from a sample of the training pairs."""
+        data = self.recipe.data
+
+        def build(directory: Path) -> dict[str, Any]:
+            languages = data.source_language, data.target_language
+            write_json(directory / LEXICON, {"lemmas": learn_lexicon(self._sample(split), languages)})
+            return {}
+
+        entry = self.cache.get("lexicon", {"split": self.identity, "pairs": DICTIONARY_PAIRS}, build)
+        return [(source, target, score) for source, target, score in read_json(entry.path / LEXICON)["lemmas"]]
+
+    def _sample(self, split: Split) -> Iterator[Pair]:
+        size = min(split.at_most, DICTIONARY_PAIRS)
+        meter = Meter(self.update, "reading text for the dictionary", size)
+        return meter.track(sample_evenly(split.training, split.at_most, size))
 
     def _encode_shards(self, split: Split, tokenizers: Tokenizers, directory: Path) -> list[Path]:
         """Encode all shards that an interrupted process has not encoded; return the files of all shards, in order."""

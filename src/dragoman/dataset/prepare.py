@@ -15,6 +15,7 @@ from pathlib import Path
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.builder import DatasetBuilder
 from dragoman.dataset.identity import split_identity
+from dragoman.dataset.lexicon import Entry
 from dragoman.dataset.pairs import find_training_corpora, read_pairs
 from dragoman.dataset.token_store import PairStore
 from dragoman.dataset.tokenizer_training import Tokenizers
@@ -40,6 +41,7 @@ class Dataset:
     validation: list[Pair]
     dropped: int  # training pairs left out by the filters
     dictionary: Sequence[tuple[str, str]] = ()  # words and their translations, for training.augmentation
+    lexicon: Sequence[Entry] = ()  # lemmas and their translations, likewise
 
 
 def prepare(
@@ -73,8 +75,11 @@ def prepare(
         dictionary = builder.dictionary(split) if recipe.training.augmentation.single_words else []
         if recipe.training.augmentation.single_words:
             log(f"{len(dictionary):,} single words with a translation")
+        lexicon = builder.lexicon(split) if recipe.training.augmentation.terms else []
+        if recipe.training.augmentation.terms:
+            log(f"{len(lexicon):,} pairs of lemmas that translate each other")
     dropped = split.read - len(train) - len(split.held_out)
-    return Dataset(source, target, train, validation or split.held_out, dropped, dictionary)
+    return Dataset(source, target, train, validation or split.held_out, dropped, dictionary, lexicon)
 
 
 def train_recipe_tokenizers(recipe: Recipe, data_directory: Path | None) -> Tokenizers:

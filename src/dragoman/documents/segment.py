@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from dragoman.text.glossary import Term
+from dragoman.text.glossary import Glossary
 from dragoman.text.link import Link
+from dragoman.text.term_matcher import CheckedTerm
 
 Content = TypeVar("Content", str, bytes, covariant=True)
 
@@ -16,13 +17,13 @@ Content = TypeVar("Content", str, bytes, covariant=True)
 class Segment:
     """A text to translate at once: a sentence, or a part of a long one, without markup.
 
-    `aligned` says that the document needs the links of the translation, for example to place tags. `terms` are those of
-    a glossary that the translation must use.
+    `aligned` says that the document needs the links of the translation, for example to place tags. `glossary` has the
+    terms that the translation must use.
     """
 
     text: str
     aligned: bool = False
-    terms: tuple[Term, ...] = ()
+    glossary: Glossary | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class TranslatedSegment:
         problems: What is probably wrong with the translation, such as "missing: %s".
         confidence: The estimated probability that the translation is good, from 0 to 1; None if it is unknown.
         alternatives: Other translations of the segment, best first, if the settings of the search ask for them.
-        terms: The terms of the segment that the translation uses.
+        terms: The terms of the glossary in the segment, and whether the translation uses them.
     """
 
     text: str
@@ -44,7 +45,7 @@ class TranslatedSegment:
     problems: tuple[str, ...] = ()
     confidence: float | None = None
     alternatives: tuple[str, ...] = ()
-    terms: tuple[Term, ...] = ()
+    terms: tuple[CheckedTerm, ...] = ()
 
 
 TranslateSegments = Callable[[Sequence[Segment]], Sequence[TranslatedSegment]]

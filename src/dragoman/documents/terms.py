@@ -1,4 +1,4 @@
-"""Translations with the terms of a glossary: a search whose hypotheses must begin with a part that has the term.
+"""Translations with the terms of a glossary, by any model: the search continues a beginning that has the term.
 
 Where the term belongs is known from a first translation: in place of the words that translate it (Chatterjee et al.
 2017, section 3). What is before this place is kept, and the search continues after the term. If it continues the term
@@ -14,30 +14,24 @@ from typing import NamedTuple
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.explanation.alignment import align
-from dragoman.text.glossary import FoundTerm, Glossary, Term, capitalize, contains_term
+from dragoman.text.glossary import FoundTerm, Glossary, Term
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
 
-
-def with_terms(segments: Iterable[Segment], glossary: Glossary | None) -> list[Segment]:
-    """Segments with the terms of a glossary that they contain."""
-    if glossary is None:
-        return list(segments)
-    return [replace(segment, terms=glossary.terms_in(segment.text)) for segment in segments]
+_MATCHER = TermMatcher()
 
 
-def used_terms(text: str, terms: Sequence[Term], translation: str) -> tuple[list[Term], list[Term]]:
-    """Which of these terms a text contains: those that its translation uses, and those that it does not."""
-    found = Glossary(terms).terms_in(text) if terms else ()
-    used = [term for term in found if contains_term(translation, term.target)]
-    return used, [term for term in found if term not in used]
+def with_glossary(segments: Iterable[Segment], glossary: Glossary | None) -> list[Segment]:
+    """Segments whose translations must use the terms of a glossary, if there is one."""
+    return [replace(segment, glossary=glossary) for segment in segments] if glossary else list(segments)
 
 
-def missing_term(term: Term) -> str:
-    """The problem of a translation that does not use a term."""
-    return f"missing term: {term.target}"
+def missing_terms(terms: Iterable[CheckedTerm]) -> list[str]:
+    """The problems of a translation that does not use some terms."""
+    return [f"missing term: {term.target}" for term in terms if term.used == "not"]
 
 
 class TermSearch:
@@ -96,9 +90,7 @@ class _Draft:
     @property
     def missing(self) -> list[FoundTerm]:
         """The first place of each term that the translation lacks and that was not tried."""
-        if not self.segment.terms:
-            return []
-        found = reversed(list(Glossary(self.segment.terms).find(self.segment.text)))
+        found = reversed(_MATCHER.find(self.segment.text, self.segment.glossary))
         first = {each.term: each for each in found if each.term not in self.tried}
         return [each for each in first.values() if not contains_term(self.translation.text, each.term.target)]
 
@@ -119,8 +111,9 @@ class _Draft:
         return _Place(term, start, before + space + (capitalize(term.target) if begins else term.target), after)
 
     def _loses_term(self, place: _Place) -> bool:
-        used, _ = used_terms(self.segment.text, self.segment.terms, self.translation.text)
-        return not all(contains_term(place.prefix + place.rest, term.target) for term in used)
+        terms = _MATCHER.check(self.segment.text, self.segment.glossary, self.translation.text)
+        used = [term.target for term in terms if term.used == "exactly"]
+        return not all(contains_term(place.prefix + place.rest, target) for target in used)
 
     def use(self, place: _Place, searched: Translation | None) -> None:
         """Use the translation that a search found, or only replace the words if it did not keep the term."""

@@ -14,14 +14,17 @@ from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_links, join_translations
+from dragoman.documents.marked_terms import MarkedTermSearch
 from dragoman.documents.plain_text import PlainText, find_spans_of_line
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
-from dragoman.documents.terms import TermSearch, missing_term, used_terms, with_terms
+from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
 from dragoman.evaluation.confidence import Confidence
 from dragoman.explanation.alignment import align, stored_rows
 from dragoman.text.glossary import Glossary
+from dragoman.text.lemmas import lemmatizer
 from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts, masking_of
+from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator, windows
 
@@ -48,10 +51,12 @@ class TextTranslator:
 
     def __init__(self, translator: Translator, glossary: Glossary | None = None) -> None:
         self.translator, self.glossary = translator, glossary
-        self._search = TermSearch(translator)
         bundle, data = translator.bundle, translator.bundle.recipe.data
         self.source_language = data.source_language
         self._trained = trained = bundle.table("training_text", TrainingText)
+        self.follows_glossaries = trained is not None and trained.terms > 0
+        """Whether the model learned to use given terms, in the form that a sentence needs."""
+        self._matcher, self._search = _term_search(translator, self.follows_glossaries)
         self._language = trained and SourceLanguage(trained, self.source_language, data.target_language)
         self._confidence = bundle.table("confidence", Confidence)
         stored_rows(bundle)  # a bundle that cannot align is refused before it translates
@@ -105,9 +110,10 @@ class TextTranslator:
 
     def _translate_divided(self, segments: Sequence[Segment]) -> list[_DividedText]:
         """The translation of each segment; those that are too long are divided."""
-        plain = [Segment(segment.text, terms=segment.terms) for segment in segments]
-        if self.glossary:
-            plain = with_terms(plain, self.glossary)
+        plain = [
+            Segment(each.text, glossary=each.glossary if self._matcher.find(each.text, each.glossary) else None)
+            for each in with_glossary(segments, self.glossary)
+        ]
         spans = {segment: self.divide(segment.text) for segment in plain}
         parts = {one: [replace(one, text=one.text[start:end]) for start, end in spans[one]] for one in spans}
         distinct = list(dict.fromkeys(part for each in parts.values() for part in each))
@@ -136,12 +142,13 @@ class TextTranslator:
         """The translation of a segment with its confidence, its terms and all its problems."""
         text = segment.text
         problems = translation.problems if self._masks else check_spans(text, translation.text)
-        used, unused = used_terms(text, segment.terms, translation.text)
-        problems = [*problems, *map(missing_term, unused), *check_sentence(text, translation.text, self._trained)]
+        terms = self._matcher.check(text, segment.glossary, translation.text)
+        problems = [*problems, *missing_terms(terms), *check_sentence(text, translation.text, self._trained)]
         if self._language and self._language.find_other(text):
             problems.append(OTHER_LANGUAGE)
-        confidence = None if used else self._estimate(translation)  # a required term may be improbable, but right
-        return replace(translation, problems=problems, confidence=confidence, terms=used)
+        is_used = any(term.used != "not" for term in terms)
+        confidence = None if is_used else self._estimate(translation)  # a required term may be improbable, but right
+        return replace(translation, problems=problems, confidence=confidence, terms=terms)
 
     def _estimate(self, translation: Translation) -> float | None:
         if self._confidence is None:
@@ -159,6 +166,15 @@ class TextTranslator:
             return True
         (mask,) = mask_texts(self.translator.bundle.source, [text])
         return len(mask.text) <= self._longest and not self.translator.is_too_long(text)
+
+
+def _term_search(translator: Translator, follows: bool) -> tuple[TermMatcher, TermSearch | MarkedTermSearch]:
+    """What finds terms, and what translates with them."""
+    if not follows:
+        return TermMatcher(), TermSearch(translator)
+    data = translator.bundle.recipe.data
+    matcher = TermMatcher(lemmatizer(data.source_language), lemmatizer(data.target_language))
+    return matcher, MarkedTermSearch(translator, matcher)
 
 
 @dataclass(frozen=True)

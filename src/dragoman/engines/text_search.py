@@ -12,9 +12,11 @@ from dragoman.search.hypothesis import Hypothesis, length_penalty
 from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
-from dragoman.text.masked_text import decode_masked, encode_masked, mask_texts, masking_of, reserved_ids
+from dragoman.text.glossary import FoundTerm
+from dragoman.text.masked_text import decode_masked, encode_masked, mask_texts, masking_of, reserved_ids, text_ids
 from dragoman.text.masking import Mask
 from dragoman.text.multilingual import language_ids
+from dragoman.text.term_marks import MarkedTerm, mark_terms
 from dragoman.text.translation import Translation
 
 
@@ -45,6 +47,15 @@ class TextSearch:
         limit, masks = self.engine.max_length - 1, mask_texts(self.bundle.source, texts)
         encoded = encode_masked(self.bundle.source, [mask.text for mask in masks])
         return [SourceText(mask, ids[:limit], len(ids) > limit) for mask, ids in zip(masks, encoded, strict=True)]
+
+    def encode_with_terms(self, texts: Sequence[str], terms: Sequence[Sequence[FoundTerm]]) -> list[SourceText]:
+        """The same with terms marked; without those that are a part of a span, and those of texts that are too long."""
+        sources = self.encode(texts)
+        marked = [_mark(source.mask, found) for source, found in zip(sources, terms, strict=True)]
+        return [
+            replace(source, ids=ids) if len(ids) < self.engine.max_length else source
+            for source, ids in zip(sources, encode_masked(self.bundle.source, marked), strict=True)
+        ]
 
     def encode_targets(self, sources: Sequence[SourceText], targets: Sequence[str]) -> list[list[int]]:
         """The ids of translations, of any length, with the reserved tokens of their sources.
@@ -120,7 +131,8 @@ class TextSearch:
         if masking_of(self.bundle.source) is None:
             return []
         ours, theirs = self.bundle.source.vocabulary.tokens, self.bundle.target.vocabulary.tokens
-        return source.mask.problems((ours[each] for each in source.ids), (theirs[each] for each in hypothesis.tokens))
+        ids = text_ids(self.bundle.source, source.ids)
+        return source.mask.problems((ours[each] for each in ids), (theirs[each] for each in hypothesis.tokens))
 
     def _has_faultless(self, source: SourceText, hypotheses: Sequence[Hypothesis]) -> bool:
         return masking_of(self.bundle.source) is None or not all(self._problems(source, each) for each in hypotheses)
@@ -128,7 +140,8 @@ class TextSearch:
     def _copies(self, source: SourceText) -> Copies:
         """The reserved tokens of a text: ids in the target vocabulary with their counts."""
         ours, theirs = reserved_ids(self.bundle.source), reserved_ids(self.bundle.target)
-        return {target: source.ids.count(index) for index, target in zip(ours, theirs, strict=True)}
+        ids = text_ids(self.bundle.source, source.ids)
+        return {target: ids.count(index) for index, target in zip(ours, theirs, strict=True)}
 
     def _rank(self, source: SourceText, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """The hypotheses to return, those without problems first; by their risk, for minimum Bayes risk decoding."""
@@ -139,3 +152,16 @@ class TextSearch:
         else:
             ranked = sorted(hypotheses, key=lambda each: bool(self._problems(source, each)))
         return ranked[: self.decoding.n_best]
+
+
+def _mark(mask: Mask, found: Sequence[FoundTerm]) -> str:
+    """A masked text with terms marked; their translations are masked, too."""
+    places = {start: place for place, start in enumerate(mask.starts())}
+    return mark_terms(
+        mask.text,
+        [
+            MarkedTerm(places[start], places[end], mask.apply(term.target))
+            for start, end, term in found
+            if start in places and end in places
+        ],
+    )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
 from dragoman.text.masked_text import decode_reserved, encode_masked
-from dragoman.text.masking import ALL_RESERVED, KINDS, Mask
+from dragoman.text.masking import ALL_RESERVED, Mask
 from dragoman.text.multilingual import language_ids, without_language
 from dragoman.text.normalization import METASPACE, WITHOUT_SPACES
 from dragoman.text.tokenizer import Tokenizer
@@ -66,7 +65,7 @@ def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
     ]
     tokens = [*((0, 0) for _ in begin), *spans][:limit]
     words = [match.span() for match in _WORD.finditer(mask.text)]
-    starts = list(accumulate((len(_restored(mask, character)) for character in mask.text), initial=0))
+    starts = mask.starts()
     return WordTokens(
         ids=ids,
         words=[(starts[start], starts[end]) for start, end in words],
@@ -90,10 +89,6 @@ def _token_spans(tokenizer: Tokenizer, chunk: str, ids: Sequence[int]) -> list[S
             start, together = start + len(text), []
     rest = [(start, len(chunk))] if start < len(chunk) else spans[-1:]  # the last tokens may have no characters
     return spans + rest * len(together)
-
-
-def _restored(mask: Mask, character: str) -> str:
-    return mask.spans.get(character, character) if character in KINDS else character
 
 
 def _shares(words: Sequence[Span], tokens: Sequence[Span]) -> Shares:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats import open_document
 from dragoman.documents.segment import SegmentedDocument
-from dragoman.documents.terms import with_terms
+from dragoman.documents.terms import with_glossary
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import Priority
@@ -117,7 +117,7 @@ async def translate_document(
     for model in route:
         languages = model.source, model.target
         document = await open_upload(slot, Upload(file.name, data), languages, model.whole_lines)
-        segments, found = with_terms(document.segments, glossary), []
+        segments, found = with_glossary(document.segments, glossary), []
         for begin in range(0, len(segments), _CHUNK):
             chunk = segments[begin : begin + _CHUNK]
             found += await scheduler.translate(model.translate, chunk, client, Priority.DOCUMENT)

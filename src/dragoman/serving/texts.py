@@ -10,12 +10,13 @@ from typing import TypeVar
 from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
-from dragoman.documents.terms import with_terms
+from dragoman.documents.terms import with_glossary
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.scheduler import Scheduler
-from dragoman.text.glossary import Glossary, Term
+from dragoman.text.glossary import Glossary
 from dragoman.text.placeholders import find_spans, text_between
+from dragoman.text.term_matcher import CheckedTerm
 
 _CONFIDENCE_DIGITS = 3
 _SHORT = 2000  # characters
@@ -62,7 +63,7 @@ class TranslatedText:
         alternatives: Other translations, best first.
         problems: What is probably wrong with it.
         confidence: The lowest confidence of a segment, from any model of the route; None if none is known.
-        terms: The terms of a glossary that it uses.
+        terms: The terms of a glossary in the text, and whether it uses them.
         segments: The translations of its segments, from the last model of the route.
     """
 
@@ -70,7 +71,7 @@ class TranslatedText:
     alternatives: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     confidence: float | None = None
-    terms: tuple[Term, ...] = ()
+    terms: tuple[CheckedTerm, ...] = ()
     segments: tuple[TranslatedSegment, ...] = ()
 
 
@@ -115,7 +116,7 @@ async def _translate_once(
 ) -> list[TranslatedText]:
     size = sum(map(len, texts))
     documents = await run_by_size(size, lambda: [open_text(text, model) for text in texts])
-    segments = with_terms([segment for document in documents for segment in document.segments], glossary)
+    segments = with_glossary([segment for document in documents for segment in document.segments], glossary)
     work = scheduler.translate(model.translate, segments, client.name, client.priority, client.is_accepted)
     found = iter(await work)
     return await run_by_size(

@@ -30,6 +30,11 @@ class Augmentation(Settings):
     typos: Share = Field(
         0.0, description="Share with typing errors in a few words of the source: letters swapped, lost, doubled, wrong."
     )
+    terms: Share = Field(
+        0.0,
+        description="Share whose source says how some of its terms are translated, as lemmas, so that the translator "
+        "learns to follow a glossary; needs text.terms. There is none for languages without spaces between words.",
+    )
     single_words: Share = Field(
         0.0,
         description="Share that is replaced by a word and its translation, from a dictionary that is learned from the "

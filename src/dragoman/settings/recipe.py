@@ -38,10 +38,20 @@ def _only_subwords_spell_new_words(recipe: Recipe) -> str | None:
     )
 
 
+def _marked_terms_need_tokens(recipe: Recipe) -> str | None:
+    lacking = recipe.training.augmentation.terms and not recipe.text.terms
+    return "training.augmentation.terms needs text.terms = true" if lacking else None
+
+
 class Recipe(Settings):
     """All settings of a translator and of its training."""
 
-    rules = (_shared_matrix_needs_joint, _model_reads_training_pairs, _only_subwords_spell_new_words)
+    rules = (
+        _shared_matrix_needs_joint,
+        _model_reads_training_pairs,
+        _only_subwords_spell_new_words,
+        _marked_terms_need_tokens,
+    )
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         max_length=200,

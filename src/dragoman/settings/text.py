@@ -35,10 +35,14 @@ def _placeholders_need_subwords(text: Text) -> str | None:
     return "placeholders needs tokenizer = 'bpe' or 'unigram' with pre_tokenizer = 'metaspace', which restore spaces"
 
 
+def _terms_need_placeholders(text: Text) -> str | None:
+    return "terms needs placeholders = true" if text.terms and not text.placeholders else None
+
+
 class Text(Settings):
     """Normalization and tokenization."""
 
-    rules = (_only_bpe_has_merges, _placeholders_need_subwords)
+    rules = (_only_bpe_has_merges, _placeholders_need_subwords, _terms_need_placeholders)
     tokenizer: Literal["bpe", "unigram", "whitespace", "spacy"] = Field(
         "bpe",
         description="Subwords learned from the training text (bpe, unigram), or words (separated at white space, or "
@@ -61,6 +65,11 @@ class Text(Settings):
         False,
         description="Copy placeholders, tags, URLs, e-mail addresses, emoji and numbers exactly: training replaces "
         "them by reserved tokens that the model learns to copy (bpe, unigram).",
+    )
+    terms: bool = Field(
+        False,
+        description="Reserve tokens with which a source says how terms are translated, so that the translator can "
+        "follow a glossary; needs placeholders, and training.augmentation.terms.",
     )
     subword_pairs: int = advanced(
         1_000_000,

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import regex
 
 from dragoman.errors import UserError
+from dragoman.text.lemmas import Lemmatize
 from dragoman.text.normalization import WITHOUT_SPACES
 
 _WORD = regex.compile(rf"[{WITHOUT_SPACES}]|[\w--[{WITHOUT_SPACES}]]+|[^\w\s]", regex.VERSION1)
 """A word, a punctuation mark, or a letter of a script without spaces."""
+
+Key = tuple[str, ...]
+"""The words of a term, in one case."""
 
 
 @dataclass(frozen=True)
@@ -42,23 +47,28 @@ class Glossary:
 
     Args:
         terms: The terms; their sources differ in more than their case and their spaces.
+        places: Where each term is written, for messages; none if it is unknown.
 
     Raises:
         UserError: A term is empty, or has two translations; all such terms are reported together.
     """
 
-    def __init__(self, terms: Iterable[Term]) -> None:
-        targets: defaultdict[tuple[str, ...], dict[str, Term]] = defaultdict(dict)
-        for term in terms:
-            key = tuple(_fold(term.source[start:end]) for start, end in _words(term.source))
+    def __init__(self, terms: Iterable[Term], places: Sequence[str] = ()) -> None:
+        self._terms: dict[Key, Term] = {}
+        conflicts: defaultdict[Key, dict[str, str]] = defaultdict(dict)
+        for index, term in enumerate(terms):
+            key = _key(term, str)
             if not key or not term.target.strip():
                 raise UserError(f"the glossary has an empty term: {term.source!r} = {term.target!r}")
-            targets[key].setdefault(term.target, term)
-        if conflicts := [list(found.values()) for found in targets.values() if len(found) > 1]:
-            listed = "; ".join(f"{found[0].source}: {', '.join(term.target for term in found)}" for found in conflicts)
+            self._terms.setdefault(key, term)
+            conflicts[key].setdefault(term.target, f"{term.target} in {places[index]}" if places else term.target)
+        if several := {key: targets for key, targets in conflicts.items() if len(targets) > 1}:
+            listed = "; ".join(
+                f"{self._terms[key].source}: {', '.join(each.values())}" for key, each in several.items()
+            )
             raise UserError(f"terms of the glossary have several translations ({listed}); choose one for each")
-        self._terms = {key: term for key, found in targets.items() for term in found.values()}
         self._longest = max(map(len, self._terms), default=0)
+        self._by_lemma = lru_cache(maxsize=4)(self._index_lemmas)
 
     @classmethod
     def parse(cls, lines: Iterable[str], name: str = "glossary", separator: str = "\t") -> Glossary:
@@ -67,7 +77,7 @@ class Glossary:
         Raises:
             UserError: A line has another number of columns, or the terms are not a glossary.
         """
-        terms = []
+        terms, places = [], []
         for number, line in enumerate(lines, start=1):
             columns = [column.strip() for column in line.split(separator)]
             if len(columns) != 2 and line.strip():
@@ -75,8 +85,9 @@ class Glossary:
                 raise UserError(f"{name}:{number}: expected a term, {sign} and its translation, not {line[:40]!r}")
             if line.strip():
                 terms.append(Term(*columns))
+                places.append(f"line {number}")
         try:
-            return cls(terms)
+            return cls(terms, places)
         except UserError as error:
             raise UserError(f"{name}: {error}") from None
 
@@ -85,45 +96,42 @@ class Glossary:
         """All terms, in their order."""
         return list(self._terms.values())
 
-    def find(self, text: str) -> Iterator[FoundTerm]:
-        """The terms in a text, in order: whole words in any case, the longest of several that begin at a word."""
-        words = _words(text)
-        folded = [_fold(text[start:end]) for start, end in words]
+    def find(self, text: str, lemmatize: Lemmatize | None = None) -> Iterator[FoundTerm]:
+        """The terms in a text, in order: whole words in any case, the longest of several that begin at a word.
+
+        Args:
+            text: The text.
+            lemmatize: Finds lemmas, if terms also match other forms of their words.
+        """
+        words = term_words(text)
+        tables = [([fold(text[start:end]) for start, end in words], self._terms)]
+        if lemmatize:
+            tables.append(([fold(lemmatize(text[start:end])) for start, end in words], self._by_lemma(lemmatize)))
         begin = 0
         while begin < len(words):
             for end in range(min(len(words), begin + self._longest), begin, -1):
-                if term := self._terms.get(tuple(folded[begin:end])):
+                if found := [table[key] for keys, table in tables if (key := tuple(keys[begin:end])) in table]:
+                    term = found[0]
                     yield FoundTerm(words[begin][0], words[end - 1][1], term)
                     begin = end
                     break
             else:
                 begin += 1
 
-    def terms_in(self, text: str) -> tuple[Term, ...]:
-        """The different terms in a text, in order."""
-        return tuple(dict.fromkeys(found.term for found in self.find(text)))
+    def _index_lemmas(self, lemmatize: Lemmatize) -> dict[Key, Term]:
+        """The terms by the lemmas of their words; of several, the first one."""
+        return {_key(term, lemmatize): term for term in reversed(self.terms)}
 
 
-def contains_term(text: str, target: str) -> bool:
-    """Whether a translation contains the translation of a term as whole words; its first letter may be capitalized."""
-    words = _words(text)
-    starts, ends = {start for start, _ in words}, {end for _, end in words}
-    if words and text.startswith(capitalize(target), words[0][0]) and words[0][0] + len(target) in ends:
-        return True
-    start = text.find(target)
-    while start >= 0 and not (start in starts and start + len(target) in ends):
-        start = text.find(target, start + 1)
-    return start >= 0
+def _key(term: Term, lemmatize: Lemmatize) -> Key:
+    return tuple(fold(lemmatize(term.source[start:end])) for start, end in term_words(term.source))
 
 
-def capitalize(text: str) -> str:
-    """A text with its first letter in uppercase."""
-    return text[:1].upper() + text[1:]
-
-
-def _words(text: str) -> list[tuple[int, int]]:
+def term_words(text: str) -> list[tuple[int, int]]:
+    """The start and the end of each word, punctuation mark, and letter of a script without spaces."""
     return [match.span() for match in _WORD.finditer(text)]
 
 
-def _fold(word: str) -> str:
+def fold(word: str) -> str:
+    """The word without the difference of upper and lower case."""
     return unicodedata.normalize("NFC", word).casefold()

@@ -9,6 +9,7 @@ from typing import Any
 
 from dragoman.text.masking import ALL_RESERVED, Mask, Masking
 from dragoman.text.subword import SubwordTokenizer
+from dragoman.text.term_marks import without_lemmas
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.vocabulary import Vocabulary
 
@@ -21,6 +22,13 @@ def masking_of(tokenizer: Tokenizer) -> Masking | None:
 def reserved_ids(tokenizer: Tokenizer) -> list[int]:
     """The ids of reserved tokens, in the order of `ALL_RESERVED`; none if the tokenizer has no reserved tokens."""
     return [tokenizer.vocabulary.ids[token] for token in ALL_RESERVED] if masking_of(tokenizer) else []
+
+
+def text_ids(tokenizer: Tokenizer, ids: Sequence[int]) -> Sequence[int]:
+    """The ids of a source without marks of terms and their translations."""
+    if isinstance(tokenizer, SubwordTokenizer) and tokenizer.term_marks:
+        return without_lemmas(ids, tokenizer.term_marks)
+    return ids
 
 
 def mask_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Mask]:

@@ -15,6 +15,7 @@ import regex
 from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.number_forms import number_form
 from dragoman.text.placeholders import LETTER, Span, SpanKind, find_spans, match_between
+from dragoman.text.term_marks import TERM_MARKS
 
 SLOTS: dict[SpanKind, int] = {"placeholder": 8, "tag": 8, "link": 4, "number": 8, "emoji": 4}
 """Different spans of each kind that can be masked in a sentence; others stay text."""
@@ -32,6 +33,7 @@ ALL_RESERVED = "".join(RESERVED.values())
 KINDS: dict[str, SpanKind] = {character: kind for kind, characters in RESERVED.items() for character in characters}
 
 _RESERVED_PATTERN = re.compile(f"[{ALL_RESERVED}]")
+_ANY_RESERVED = re.compile(f"[{ALL_RESERVED}{TERM_MARKS}]")
 _AFTER_SENTENCE = re.compile(f"(?<=[.!?])(?=([{ALL_RESERVED}]))")
 
 
@@ -42,7 +44,7 @@ def checksum(*texts: str) -> int:
 
 def replace_reserved(text: str) -> str:
     """The text with U+FFFD in place of reserved characters, so that text is never encoded as a reserved token."""
-    return _RESERVED_PATTERN.sub("\ufffd", text)
+    return _ANY_RESERVED.sub("\ufffd", text)
 
 
 def without_reserved(text: str) -> str:
@@ -81,6 +83,10 @@ class Mask:
         characters = {span: character for character, span in self.spans.items()}
         symbols = [span for span in characters if KINDS[characters[span]] == "emoji"]
         return _substitute(text, _with_occurrences(list(find_spans(text)), symbols, text), characters)
+
+    def starts(self) -> list[int]:
+        """Where each character of `text` begins in the sentence, and where the last one ends."""
+        return list(accumulate((len(self.spans.get(each, each)) for each in self.text), initial=0))
 
     def label(self, token: str) -> str:
         """How to show a token: the span of a reserved one, or its kind in brackets if it stands for no span."""

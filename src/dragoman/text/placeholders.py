@@ -51,13 +51,13 @@ _PICTURE = r"""(?:\p{Emoji_Presentation}\ufe0f? | \p{Extended_Pictographic}\ufe0
 _EMOJI = rf"""
     (?:\p{{Regional_Indicator}}{{2}} | [0-9\#*]\ufe0f?\u20e3
       | {_PICTURE}[\U000e0020-\U000e007f]*(?:\u200d(?:{_PICTURE}|\p{{Extended_Pictographic}}\ufe0f?))*)++
-  | [\ufdd0-\ufdef]++  # the reserved characters themselves
+  | [\ufdd0-\ufdef\U0001fffe\U0001ffff\U0002fffe]++  # the reserved characters themselves
 """
 _SPANS = regex.compile(
     rf"(?P<tag>{_TAG})|(?P<link>{_LINK})|(?P<placeholder>{_PLACEHOLDER})|(?P<number>{_NUMBER})|(?P<emoji>{_EMOJI})",
     regex.VERSION1 | regex.VERBOSE,
 )
-_HINT = re.compile(r"[\d{$%@<\[\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff]|://|www\.|mailto:")
+_HINT = re.compile(r"[\d{$%@<\[\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|www\.|mailto:")
 """Occurs in every text with a span, and is much faster to search."""
 
 _PUNCTUATION = ".,;:!?'*_|$"

@@ -14,6 +14,7 @@ from dragoman.text.detokenizer import join_words
 from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.masking import ALL_RESERVED, Masking, replace_reserved
 from dragoman.text.normalization import METASPACE, collapse_spaces, replace_surrogates
+from dragoman.text.term_marks import TERM_MARKS
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
 SubwordKind = Literal["bpe", "unigram"]
@@ -49,7 +50,9 @@ class SubwordTokenizer:
         tokens = backend.get_vocab()
         self.vocabulary = Vocabulary(sorted(tokens, key=tokens.__getitem__), specials)
         self._backend = backend
-        self._never_shown = {self.vocabulary.pad, self.vocabulary.bos, self.vocabulary.eos}
+        self.term_marks = [self.vocabulary.ids[mark] for mark in TERM_MARKS if mark in self.vocabulary.ids]
+        """The ids of `TERM_MARKS`; none if the vocabulary lacks them."""
+        self._never_shown = {self.vocabulary.pad, self.vocabulary.bos, self.vocabulary.eos, *self.term_marks}
         self._reserved = {self.vocabulary.ids[token] for token in ALL_RESERVED} if masking else set()
 
     def with_masking(self, masking: Masking | None) -> SubwordTokenizer:

@@ -17,6 +17,7 @@ from dragoman.settings import Text
 from dragoman.text.masking import ALL_RESERVED, Masking
 from dragoman.text.normalization import SPACES, replace_surrogates
 from dragoman.text.subword import SubwordTokenizer
+from dragoman.text.term_marks import TERM_MARKS
 from dragoman.text.vocabulary import special_tokens
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -47,7 +48,7 @@ def train_subwords(sides: Sequence[tuple[str, Iterable[str]]], settings: Text) -
 
 
 def _reserved_tokens(settings: Text) -> list[str]:
-    """Tokens that are not learned: the special tokens, then the bytes, then the characters that stand for spans."""
+    """Tokens that are not learned: the special tokens, then the bytes, then reserved characters."""
     specials = special_tokens(settings.specials)
     for name, spelling in zip(("unk", "pad", "bos", "eos"), specials, strict=True):
         if len(spelling) < 2 or spelling.startswith("<0x"):
@@ -59,6 +60,7 @@ def _reserved_tokens(settings: Text) -> list[str]:
         "the special tokens": specials,
         "text.byte_fallback": BYTES if settings.byte_fallback else [],
         "text.placeholders": list(ALL_RESERVED) if settings.placeholders else [],
+        "text.terms": list(TERM_MARKS) if settings.terms else [],
     }
     reserved = [token for tokens in groups.values() for token in tokens]
     if settings.vocabulary_size <= len(reserved) + 1:
@@ -112,7 +114,7 @@ def _pre_tokenizer(settings: Text) -> pre_tokenizers.PreTokenizer:
     breaks = "|".join([*spellings, "<(?=0x)"])
     steps: list[Any] = [pre_tokenizers.Metaspace(), pre_tokenizers.Split(Regex(breaks), "merged_with_previous")]
     if settings.placeholders:
-        steps.append(pre_tokenizers.Split(Regex(f"[{ALL_RESERVED}]"), "isolated"))
+        steps.append(pre_tokenizers.Split(Regex(f"[{ALL_RESERVED}{TERM_MARKS}]"), "isolated"))
     if settings.pre_tokenizer == "whitespace":
         steps.insert(0, pre_tokenizers.Whitespace())
     return pre_tokenizers.Sequence(steps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dragoman.text.glossary import Term
+from dragoman.text.term_matcher import CheckedTerm
 from dragoman.text.translation_html import translation_html
 
 
@@ -29,8 +29,8 @@ class Translation:
     """
     confidence: float | None = None
     """The estimated probability that the translation is good; only of `dragoman.TextTranslator`, if it is known."""
-    terms: list[Term] = field(default_factory=list)
-    """The terms of a glossary that the translation uses; only of `dragoman.TextTranslator`."""
+    terms: list[CheckedTerm] = field(default_factory=list)
+    """The terms of a glossary in the source, and whether they are used; only of `dragoman.TextTranslator`."""
     log_probability: float = 0.0
     """The sum of `log_probabilities`, also if these are not requested."""
 

@@ -114,6 +114,7 @@ def describe_training_text(data: Dataset, recipe: Recipe) -> TrainingText:
     seen = {
         "capitals": described.capitals + augmentation.upper_case,
         "single_words": described.single_words + augmentation.single_words * bool(data.dictionary),
+        "terms": augmentation.terms * bool(data.lexicon),
     }
     return described.model_copy(update=seen)
 

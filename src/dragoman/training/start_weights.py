@@ -14,6 +14,7 @@ from dragoman.text.masking import ALL_RESERVED
 from dragoman.text.multilingual import without_language
 from dragoman.text.normalization import METASPACE
 from dragoman.text.subword import SubwordTokenizer
+from dragoman.text.term_marks import TERM_MARKS
 from dragoman.text.tokenizer import Tokenizer
 
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
@@ -66,7 +67,7 @@ def _old_ids(token: str, new: Tokenizer, old: Tokenizer) -> Sequence[int]:
         token = METASPACE + token  # a whole word
     if token in old.vocabulary.ids:
         return [old.vocabulary.ids[token]]
-    if token in ALL_RESERVED or _BYTE.fullmatch(token):
+    if token in ALL_RESERVED + TERM_MARKS or _BYTE.fullmatch(token):
         return []
     if isinstance(old, SubwordTokenizer):
         ids = old.split_token(token)

@@ -112,6 +112,9 @@ def test_forms_that_the_augmentation_shows_are_ordinary(
         assert kinds_of(unusual, UNUSUAL[kind]) == [kind]
         assert kinds_of(ordinary, UNUSUAL[kind]) == []
     assert plain == describe_training_text(prepared, make_recipe(single_words)), "there is no dictionary"
+    terms = make_recipe("text.placeholders=true", "text.terms=true", "training.augmentation.terms=0.1")
+    assert describe_training_text(prepared, terms).terms == 0, "there is no lexicon"
+    assert describe_training_text(replace(prepared, lexicon=[("hund", "dog", 0.9)]), terms).terms == 0.1
 
 
 def test_lower_case_translators_do_not_report_capitals(translator: Translator) -> None:

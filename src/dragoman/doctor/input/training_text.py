@@ -40,6 +40,8 @@ class TrainingText(BaseModel):
     """The share of lines with one word."""
     several_sentences: FiniteFloat
     """The share of lines with several sentences."""
+    terms: FiniteFloat = 0.0
+    """The share of lines that say how terms are translated; if there are any, the translator follows glossaries."""
     evidence: dict[str, FiniteFloat]
     """Of frequent words: log-probability in the sources minus log-probability in the targets, in nats."""
     profiles: dict[str, str] = {}

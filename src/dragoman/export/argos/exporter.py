@@ -44,7 +44,8 @@ def unsupported(bundle: Bundle) -> list[str]:
     if masking_of(bundle.source):
         reasons.append(
             "text.placeholders = true: Argos does not replace numbers and placeholders by reserved tokens, and would "
-            "translate them wrongly; train with --set text.placeholders=false"
+            "translate them wrongly; train with --set text.placeholders=false --set text.terms=false --set "
+            "training.augmentation.terms=0"
         )
     if reasons or _marks_spaces(bundle.target):
         return reasons

@@ -13,7 +13,7 @@ from dragoman.documents.division import divide
 from dragoman.documents.joining import join_translations
 from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
-from dragoman.documents.terms import missing_term, used_terms, with_terms
+from dragoman.documents.terms import missing_terms, with_glossary
 from dragoman.errors import UserError
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
@@ -25,6 +25,7 @@ from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import service_of
 from dragoman.serving.texts import Client, open_plain_text, run_by_size
 from dragoman.text.glossary import Glossary
+from dragoman.text.term_matcher import TermMatcher
 
 INSPECTOR_POLICY = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """The inspector's page contains its scripts and styles; the sandbox keeps it away from the page of the server."""
@@ -89,12 +90,12 @@ async def translate_words(request: Request) -> JSONResponse:
         spans = await run_by_size(size, lambda: _find_parts(asked.text, model, asked.longest))
         sentences = [asked.text[start:end] for start, end in spans]
         segments = [PrefixedSegment(sentence, prefix=prefixes.get(sentence, "")) for sentence in sentences]
-        found = await asked.run(words.translate, with_terms(segments, glossary))
+        found = await asked.run(words.translate, with_glossary(segments, glossary))
         text = join_translations(asked.text, spans, [each.text for each in found])
         return JSONResponse({**reply, "translatedText": text, "segments": list(_describe(text, spans, found))})
     text = await asked.translate_plainly(route, glossary)
-    _, unused = used_terms(asked.text, glossary.terms, text)
-    return JSONResponse({**reply, "translatedText": text, "segments": [], "problems": list(map(missing_term, unused))})
+    problems = missing_terms(TermMatcher().check(asked.text, glossary, text))
+    return JSONResponse({**reply, "translatedText": text, "segments": [], "problems": problems})
 
 
 async def replace_word(request: Request) -> JSONResponse:

@@ -65,7 +65,7 @@ class WordTranslator:
     def translate(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """The translations of segments with their words and links."""
         found = list(
-            self._texts.translate_segments([Segment(segment.text, terms=segment.terms) for segment in segments])
+            self._texts.translate_segments([Segment(segment.text, glossary=segment.glossary) for segment in segments])
         )
         for index, (segment, prefix) in enumerate(_with_prefixes(segments)):
             if prefix and self._is_undivided(segment.text):

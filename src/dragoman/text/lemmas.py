@@ -1,0 +1,38 @@
+"""Lemmas: the dictionary forms of words, which is how all forms of a word are recognized."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+Lemmatize = Callable[[str], str]
+"""The lemma of a word."""
+
+REMEMBERED = 2**16  # words of each language
+_OTHER_NAMES = {"no": "nb", "hr": "hbs", "sr": "hbs", "bs": "hbs"}  # how simplemma calls languages
+
+
+@lru_cache(maxsize=32)
+def lemmatizer(language: str) -> Lemmatize:
+    """Finds the lemmas of words, spelled as in dictionaries; the words themselves if the language is not supported.
+
+    >>> lemmatizer("de")("Häusern")
+    'Haus'
+
+    Args:
+        language: The code of the language, perhaps with a region.
+    """
+    from simplemma import Lemmatizer
+    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
+    base = language.replace("_", "-").split("-")[0].lower()
+    name = _OTHER_NAMES.get(base, base)
+    if name not in SUPPORTED_LANGUAGES:
+        return str
+    library = Lemmatizer()
+
+    def lemmatize(word: str) -> str:
+        lemma: str = library.lemmatize(word.lower() if word.isupper() else word, name)
+        return word if lemma.lower() == word.lower() else lemma  # USB remains USB
+
+    return lru_cache(maxsize=REMEMBERED)(lemmatize)

@@ -1,0 +1,82 @@
+"""Which terms a text contains, and whether its translation uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dragoman.text.glossary import FoundTerm, Glossary, fold, term_words
+from dragoman.text.lemmas import Lemmatize
+
+Use = Literal["exactly", "inflected", "not"]
+
+
+@dataclass(frozen=True)
+class CheckedTerm:
+    """A term of a text, and how the translation of the text uses it.
+
+    Attributes:
+        source: The term.
+        target: Its translation in the glossary.
+        used: Whether the translation of the text contains it exactly as the glossary spells it, in another form of its
+            words, or not.
+    """
+
+    source: str
+    target: str
+    used: Use
+
+
+@dataclass(frozen=True)
+class TermMatcher:
+    """Finds terms in texts and their translations: exactly, or also other forms of their words.
+
+    Attributes:
+        source: Finds the lemmas of the source language; without it, other forms of a word are not the term.
+        target: Finds the lemmas of the target language.
+    """
+
+    source: Lemmatize | None = None
+    target: Lemmatize | None = None
+
+    def find(self, text: str, glossary: Glossary | None) -> list[FoundTerm]:
+        """The terms of a glossary in a text, in order."""
+        return list(glossary.find(text, self.source)) if glossary else []
+
+    def check(self, text: str, glossary: Glossary | None, translation: str) -> list[CheckedTerm]:
+        """The different terms of a text, in order, and how its translation uses them."""
+        terms = dict.fromkeys(found.term for found in self.find(text, glossary))
+        return [CheckedTerm(term.source, term.target, self._use(term.target, translation)) for term in terms]
+
+    def _use(self, target: str, translation: str) -> Use:
+        if contains_term(translation, target):
+            return "exactly"
+        if self.target and _contains(_lemmas(translation, self.target), _lemmas(target, self.target)):
+            return "inflected"
+        return "not"
+
+
+def contains_term(text: str, target: str) -> bool:
+    """Whether a translation contains the translation of a term as whole words; its first letter may be capitalized."""
+    words = term_words(text)
+    starts, ends = {start for start, _ in words}, {end for _, end in words}
+    if words and text.startswith(capitalize(target), words[0][0]) and words[0][0] + len(target) in ends:
+        return True
+    start = text.find(target)
+    while start >= 0 and not (start in starts and start + len(target) in ends):
+        start = text.find(target, start + 1)
+    return start >= 0
+
+
+def capitalize(text: str) -> str:
+    """A text with its first letter in uppercase."""
+    return text[:1].upper() + text[1:]
+
+
+def _lemmas(text: str, lemmatize: Lemmatize) -> list[str]:
+    return [fold(lemmatize(text[start:end])) for start, end in term_words(text)]
+
+
+def _contains(words: Sequence[str], part: Sequence[str]) -> bool:
+    return any(words[start : start + len(part)] == part for start in range(len(words) - len(part) + 1))
