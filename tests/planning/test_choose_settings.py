@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -123,9 +124,15 @@ def test_large_batches_need_many_steps() -> None:
     assert PlannedBudget(None, 1.0).batch_tokens(facts) > PlannedBudget(1, 5000.0).batch_tokens(facts)
 
 
+def test_near_duplicates_get_fuzzy_matches_if_the_vocabulary_is_joint() -> None:
+    for script, share, expected in (("Latin", 0.5, True), ("Latin", 0.1, False), ("Devanagari", 0.5, False)):
+        facts = replace(facts_of(10_000, script), near_duplicates=share)
+        assert (chosen(facts).training.augmentation.fuzzy_matches > 0) == expected
+
+
 def test_augmentation_is_that_which_the_scripts_allow() -> None:
     everything = chosen(facts_of(1000)).training.augmentation
-    assert all(share > 0 for share in everything.model_dump().values())
+    assert all(share > 0 for kind, share in everything.model_dump().items() if kind != "fuzzy_matches")
     assert chosen(facts_of(1000, "Devanagari")).training.augmentation == everything  # the target has capital letters
     without_spaces = chosen(facts_of(1000, "Thai")).training.augmentation
     assert without_spaces == everything.model_copy(update={"single_words": 0.0})
@@ -137,7 +144,7 @@ def test_augmentation_is_that_which_the_scripts_allow() -> None:
 def test_short_trainings_change_fewer_pairs() -> None:
     facts = facts_of(30_000)
     short, long = (chosen(facts, minutes).training.augmentation.model_dump() for minutes in (1, 600))
-    assert all(0 < short[key] < long[key] for key in short)
+    assert all(0 < short[key] < long[key] for key in short if key != "fuzzy_matches")
 
 
 def test_a_short_training_gets_less_dropout() -> None:

@@ -6,6 +6,7 @@ The cache holds these directories:
 - ``tokenizers-…``: the tokenizers, trained on the other pairs;
 - ``pairs-…``: the ids of those pairs;
 - ``dictionary-…``: single words and their translations, for `training.augmentation`;
+- ``matches-…``: a similar pair for each of those pairs, for the same;
 - ``shards-…``: ids that are encoded but not joined yet; deleted once ``pairs-…`` is complete.
 """
 
@@ -19,9 +20,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.encode import PairEncoder, Shard, encode_shards
+from dragoman.dataset.fuzzy_matches import find_matches
 from dragoman.dataset.identity import pairs_identity, tokenizers_identity
 from dragoman.dataset.pairs import CorpusChangedError
 from dragoman.dataset.split import Split, split_pairs
@@ -41,7 +46,7 @@ SHARD_PAIRS = 20_000
 DICTIONARY_PAIRS = 100_000
 """Maximum number of pairs from which single words are learned, which takes some seconds."""
 
-DICTIONARY = "words.json"
+DICTIONARY, MATCHES = "words.json", "matches.npy"
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,17 @@ class DatasetBuilder:
 
         entry = self.cache.get("dictionary", {"split": self.identity, "pairs": DICTIONARY_PAIRS}, build)
         return [(source, target) for source, target in read_json(entry.path / DICTIONARY)["words"]]
+
+    def matches(self, pairs: PairStore, tokenizers: Tokenizers) -> NDArray[np.int64]:
+        """Find a similar training pair for each."""
+
+        def build(directory: Path) -> dict[str, Any]:
+            np.save(directory / MATCHES, find_matches(pairs, tokenizers[0], self.update))
+            return {}
+
+        identity = {"pairs": pairs_identity(self.identity, tokenizers, self.recipe.data, self.recipe.text)}
+        found: NDArray[np.int64] = np.load(self.cache.get("matches", identity, build).path / MATCHES)
+        return found
 
     def _encode_shards(self, split: Split, tokenizers: Tokenizers, directory: Path) -> list[Path]:
         """Encode all shards that an interrupted process has not encoded; return the files of all shards, in order."""

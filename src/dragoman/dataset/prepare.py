@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.builder import DatasetBuilder
 from dragoman.dataset.identity import split_identity
@@ -40,6 +43,7 @@ class Dataset:
     validation: list[Pair]
     dropped: int  # training pairs left out by the filters
     dictionary: Sequence[tuple[str, str]] = ()  # words and their translations, for training.augmentation
+    matches: NDArray[np.int64] | None = None  # index of a similar training pair for each, or -1, for the same
 
 
 def prepare(
@@ -73,8 +77,11 @@ def prepare(
         dictionary = builder.dictionary(split) if recipe.training.augmentation.single_words else []
         if recipe.training.augmentation.single_words:
             log(f"{len(dictionary):,} single words with a translation")
+        matches = builder.matches(train, (source, target)) if recipe.training.augmentation.fuzzy_matches else None
+        if matches is not None:
+            log(f"{np.count_nonzero(matches >= 0):,} training pairs with a similar one")
     dropped = split.read - len(train) - len(split.held_out)
-    return Dataset(source, target, train, validation or split.held_out, dropped, dictionary)
+    return Dataset(source, target, train, validation or split.held_out, dropped, dictionary, matches)
 
 
 def train_recipe_tokenizers(recipe: Recipe, data_directory: Path | None) -> Tokenizers:

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from dragoman.text.glossary import Term
 from dragoman.text.link import Link
+from dragoman.text.match import NO_MATCH, Match
 
 Content = TypeVar("Content", str, bytes, covariant=True)
 
@@ -37,6 +38,7 @@ class TranslatedSegment:
         confidence: The estimated probability that the translation is good, from 0 to 1; None if it is unknown.
         alternatives: Other translations of the segment, best first, if the settings of the search ask for them.
         terms: The terms of the segment that the translation uses.
+        match: What the translation took from a translation memory.
     """
 
     text: str
@@ -45,6 +47,7 @@ class TranslatedSegment:
     confidence: float | None = None
     alternatives: tuple[str, ...] = ()
     terms: tuple[Term, ...] = ()
+    match: Match = NO_MATCH
 
 
 TranslateSegments = Callable[[Sequence[Segment]], Sequence[TranslatedSegment]]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dragoman.bundle import Bundle
+from dragoman.engines.fuzzy_memory import FuzzyMemory
 from dragoman.engines.protocol import Copies, Engine, Ids
 from dragoman.errors import UserError
 from dragoman.search.hypothesis import Hypothesis, length_penalty
@@ -14,16 +15,27 @@ from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
 from dragoman.text.masked_text import decode_masked, encode_masked, mask_texts, masking_of, reserved_ids
 from dragoman.text.masking import Mask
+from dragoman.text.match import NO_MATCH, Match
 from dragoman.text.translation import Translation
 
 
 @dataclass(frozen=True)
 class SourceText:
-    """A text to translate: its mask, its ids within the model's limit, and whether it is longer than that."""
+    """A text to translate: its mask, its ids within the model's limit, and whether it is longer than that.
+
+    `context` is what the model reads after the text, because of a `match` in a translation memory.
+    """
 
     mask: Mask
     ids: list[int]
     truncated: bool
+    context: list[int] = field(default_factory=list)
+    match: Match = NO_MATCH
+
+    @property
+    def with_context(self) -> list[int]:
+        """All that the model reads."""
+        return [*self.ids, *self.context]
 
 
 @dataclass(frozen=True)
@@ -33,17 +45,24 @@ class TextSearch:
     Spans that the bundle masks, such as placeholders, are replaced by reserved tokens before the search and restored
     after it. Hypotheses that contain each of them as often as the source are preferred. If there is none, the text is
     translated again by a search that allows no others.
+
+    The model also reads the best match in `memory`, if there is one.
     """
 
     bundle: Bundle
     engine: Engine
     decoding: Decoding
+    memory: FuzzyMemory | None = None
 
     def encode(self, texts: Sequence[str]) -> list[SourceText]:
         """The ids of texts."""
         limit, masks = self.engine.max_length - 1, mask_texts(self.bundle.source, texts)
         encoded = encode_masked(self.bundle.source, [mask.text for mask in masks])
-        return [SourceText(mask, ids[:limit], len(ids) > limit) for mask, ids in zip(masks, encoded, strict=True)]
+        found = [self.memory.find(ids) if self.memory else ([], NO_MATCH) for ids in encoded]
+        return [
+            SourceText(mask, ids[:limit], len(ids) > limit, *match)
+            for mask, ids, match in zip(masks, encoded, found, strict=True)
+        ]
 
     def encode_targets(self, sources: Sequence[SourceText], targets: Sequence[str]) -> list[list[int]]:
         """The ids of translations, of any length, with the reserved tokens of their sources."""
@@ -73,7 +92,7 @@ class TextSearch:
         found: list[list[Hypothesis]] = [[] for _ in sources]
 
         def translate(indices: list[int], copies: list[Copies] | None = None) -> None:
-            ids = [sources[index].ids for index in indices]
+            ids = [sources[index].with_context for index in indices]
             forced = [prefixes[index] for index in indices] if prefixes and any(prefixes) else None
             for index, hypotheses in zip(indices, self.engine.translate(ids, forced, trace, copies), strict=True):
                 found[index] = hypotheses
@@ -103,6 +122,7 @@ class TextSearch:
             score=hypothesis.score,
             truncated=source.truncated,
             problems=self._problems(source, hypothesis),
+            match=source.match,
         )
 
     def _problems(self, source: SourceText, hypothesis: Hypothesis) -> list[str]:

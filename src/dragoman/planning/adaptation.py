@@ -57,7 +57,7 @@ def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBud
         *dropout,
         ChosenSetting("training", "start_from", start.path, "The bundle whose weights are the initial ones."),
         *_choose_training(facts, start, budget),
-        *(choose_augmentation(facts, budget) if recipe.text.tokenizer in ("bpe", "unigram") else ()),
+        *(choose_augmentation(facts, budget, recipe.text.joint) if recipe.text.tokenizer in ("bpe", "unigram") else ()),
         *_copy("decoding", recipe.decoding, "The search of the bundle."),
     ]
 

@@ -14,6 +14,8 @@ MANY_PAIRS = 300_000  # pairs from which a larger model is better, if there is t
 SMALL_BATCH, LARGE_BATCH = 1024, 4096  # target tokens
 NO_DROPOUT_EPOCHS, LITTLE_DROPOUT_EPOCHS = 5.0, 10.0  # with 7 epochs of Multi30k, a dropout of 0.2 costs 2 BLEU
 EPOCHS_OF_AUGMENTATION = 20.0  # shorter trainings change fewer pairs
+MANY_NEAR_DUPLICATES = 0.2  # share of the sentences from which translators learn to use a translation memory
+FUZZY_MATCHES = 0.5  # share of the pairs; with the other shares, at most 0.9
 MANY_STEPS = 10_000  # more of them help less than larger batches
 
 
@@ -80,7 +82,7 @@ def choose_settings(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
         *choose_model(facts, size),
         *choose_dropout(facts, budget),
         *choose_training(facts, size, budget),
-        *choose_augmentation(facts, budget),
+        *choose_augmentation(facts, budget, joint=facts.same_script),
         *_choose_decoding(),
     ]
 
@@ -191,8 +193,8 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     )
 
 
-def choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
-    """The shares in the training configuration of Firefox Translations, and some single words.
+def choose_augmentation(facts: TextFacts, budget: PlannedBudget, joint: bool) -> Iterator[ChosenSetting]:
+    """The shares in the training configuration of Firefox Translations, some single words, and fuzzy matches.
 
     Short trainings get smaller shares: with five epochs of Multi30k, the whole ones cost 1.8 BLEU on clean text.
     """
@@ -208,6 +210,12 @@ def choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[Cho
         shares["single_words"] = 0.03, "replaced by one word and its translation: single words are otherwise repeated"
     for key, (share, reason) in shares.items():
         yield ChosenSetting("training.augmentation", key, round(scale * share, 3), f"Share of pairs {reason}.")
+    if joint and facts.near_duplicates >= MANY_NEAR_DUPLICATES:
+        reason = (
+            "Share of pairs with the translation of a similar pair after the source, so that the translator can use a "
+            f"translation memory: {facts.near_duplicates:.0%} of the sentences have a similar one."
+        )
+        yield ChosenSetting("training.augmentation", "fuzzy_matches", FUZZY_MATCHES, reason)
 
 
 def _choose_decoding() -> Iterator[ChosenSetting]:

@@ -13,12 +13,13 @@ from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.doctor.data.scripts import HAN_OR_KANA, SCRIPTS, count_letters
 from dragoman.errors import UserError
+from dragoman.planning.near_duplicates import NearDuplicates
 from dragoman.planning.neighbors import NeighborSimilarity
 from dragoman.settings import CorpusReference
 from dragoman.text.normalization import SCRIPTS_WITHOUT_SPACES
 
 CHUNK = 10_000  # pairs whose letters are counted at once
-SAMPLE = 50_000  # pairs that are compared with their neighbors
+SAMPLE = 50_000  # pairs that are compared with others
 MAX_SAMPLE = 4000  # pairs that are returned
 
 
@@ -51,6 +52,7 @@ class TextFacts:
         target: The targets.
         characters_per_subword: Of the targets, on average; 4 is typical of European languages.
         similar_neighbors: Whether lines that follow each other have similar sources.
+        near_duplicates: The share of sources that are similar to another one.
     """
 
     pairs: int
@@ -58,6 +60,7 @@ class TextFacts:
     target: SideFacts
     characters_per_subword: float = 4.0
     similar_neighbors: bool = False
+    near_duplicates: float = 0.0
 
     @property
     def target_tokens(self) -> int:
@@ -81,17 +84,25 @@ def collect_facts(
     Raises:
         UserError: A corpus is missing or damaged, or there is no pair with text on both sides.
     """
-    pairs, sides, neighbors, sample = 0, (_Counter(), _Counter()), NeighborSimilarity(), _Sample()
+    pairs, sides, sample = 0, (_Counter(), _Counter()), _Sample()
+    neighbors, duplicates = NeighborSimilarity(), NearDuplicates()
     for chunk in _chunks(references, languages, data_directory):
         if pairs < SAMPLE:
             neighbors.add([pair.source for pair in chunk])
+            duplicates.add([pair.source for pair in chunk])
         pairs += len(chunk)
         sample.add(chunk)
         for side, texts in zip(sides, ([pair.source for pair in chunk], [pair.target for pair in chunk]), strict=True):
             side.add(texts)
     if not pairs:
         raise UserError("the training text has no pair with text on both sides")
-    facts = TextFacts(pairs, sides[0].facts(), sides[1].facts(), similar_neighbors=neighbors.similar)
+    facts = TextFacts(
+        pairs,
+        sides[0].facts(),
+        sides[1].facts(),
+        similar_neighbors=neighbors.similar,
+        near_duplicates=duplicates.share,
+    )
     return facts, sample.pairs
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dragoman.bundle import Bundle, find_bundle
+from dragoman.corpus.memory import TranslationMemory
 from dragoman.documents.segment import TranslateSegments
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import EngineRequest, open_engine
@@ -101,6 +102,7 @@ class ModelOptions:
         device: Where to compute.
         overrides: Settings of the search that differ from those of the bundles, ``decoding.KEY=VALUE`` each.
         alternatives: Maximum number of alternatives to return.
+        memories: Translation memories by direction, such as "de-en", as recipes name corpora.
     """
 
     engine: str | None = None
@@ -108,15 +110,21 @@ class ModelOptions:
     device: str = "auto"
     overrides: Sequence[str] = ()
     alternatives: int = 0
+    memories: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_models(paths: Sequence[Path], options: ModelOptions) -> ModelTable:
     """Load bundles.
 
     Raises:
-        UserError: A bundle is missing or damaged, or no engine can translate with it.
+        UserError: A bundle or a translation memory is missing or damaged, no engine can translate with a bundle, or
+            no bundle has the direction of a memory.
     """
-    return ModelTable([_load_model(path, options) for path in paths])
+    table = ModelTable([_load_model(path, options) for path in paths])
+    directions = [f"{model.source}-{model.target}" for model in table.models]
+    if unused := [direction for direction in options.memories if direction not in directions]:
+        raise UserError(f"serving.memories: no bundle for {', '.join(unused)}, only for {', '.join(directions)}")
+    return table
 
 
 def _load_model(path: Path, options: ModelOptions) -> ServedModel:
@@ -129,7 +137,9 @@ def _load_model(path: Path, options: ModelOptions) -> ServedModel:
     request = EngineRequest(bundle, decoding, device, directory, options.compute_type, token_scores=False)
     translator = Translator(bundle, decoding, options.device, engine=open_engine(request, options.engine))
     data = bundle.recipe.data
-    texts = TextTranslator(translator)
+    languages = data.source_language, data.target_language
+    reference = options.memories.get("-".join(languages))
+    texts = TextTranslator(translator, memory=TranslationMemory.read(reference, languages) if reference else None)
     return ServedModel(
         data.source_language,
         data.target_language,

@@ -30,6 +30,11 @@ class Augmentation(Settings):
     typos: Share = Field(
         0.0, description="Share with typing errors in a few words of the source: letters swapped, lost, doubled, wrong."
     )
+    fuzzy_matches: Share = Field(
+        0.0,
+        description="Share whose source is followed by the translation of a similar training pair, so that the "
+        "translator can use a translation memory. Pairs without a similar one remain unchanged.",
+    )
     single_words: Share = Field(
         0.0,
         description="Share that is replaced by a word and its translation, from a dictionary that is learned from the "

@@ -37,10 +37,24 @@ def _only_subwords_spell_new_words(recipe: Recipe) -> str | None:
     )
 
 
+def _matches_need_joint(recipe: Recipe) -> str | None:
+    separate = recipe.training.augmentation.fuzzy_matches > 0 and not recipe.text.joint
+    return (
+        "training.augmentation.fuzzy_matches needs text.joint = true: sources contain translations"
+        if separate
+        else None
+    )
+
+
 class Recipe(Settings):
     """All settings of a translator and of its training."""
 
-    rules = (_shared_matrix_needs_joint, _model_reads_training_pairs, _only_subwords_spell_new_words)
+    rules = (
+        _shared_matrix_needs_joint,
+        _model_reads_training_pairs,
+        _only_subwords_spell_new_words,
+        _matches_need_joint,
+    )
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         max_length=200,

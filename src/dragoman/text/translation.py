@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dragoman.text.glossary import Term
+from dragoman.text.match import NO_MATCH, Match
 from dragoman.text.translation_html import translation_html
 
 
@@ -31,6 +32,8 @@ class Translation:
     """The estimated probability that the translation is good; only of `dragoman.TextTranslator`, if it is known."""
     terms: list[Term] = field(default_factory=list)
     """The terms of a glossary that the translation uses; only of `dragoman.TextTranslator`."""
+    match: Match = NO_MATCH
+    """What the translation took from a translation memory; of several sentences, the least similar match."""
     log_probability: float = 0.0
     """The sum of `log_probabilities`, also if these are not requested."""
 
