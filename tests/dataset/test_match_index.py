@@ -28,9 +28,10 @@ def index(sentences: Sentences) -> MatchIndex:
     return MatchIndex(IdStore.of(sentences))
 
 
-def compare_with_all(text: list[int], sentences: Sentences, equal: bool) -> FoundSentence | None:
+def compare_with_all(text: list[int], sentences: Sentences) -> FoundSentence | None:
+    """The most similar sentence that is not equal."""
     scores = [Levenshtein.normalized_similarity(text, other) for other in sentences]
-    found = [FoundSentence(i, score) for i, score in enumerate(scores) if equal or sentences[i] != text]
+    found = [FoundSentence(i, score) for i, score in enumerate(scores) if sentences[i] != text]
     best = max(found, key=lambda each: (each.score, -each.index))
     return best if best.score >= MIN_SCORE else None
 
@@ -44,22 +45,22 @@ def changed(text: list[int], generator: random.Random) -> list[int]:
 def test_the_most_similar_sentence_is_found(sentences: Sentences, index: MatchIndex) -> None:
     generator = random.Random(1)
     for text in generator.sample(sentences, 100):
-        for query, equal in ((text, True), (text, False), (changed(text, generator), True)):
-            found, expected = index.find(query, equal=equal), compare_with_all(query, sentences, equal)
+        for query in (text, changed(text, generator)):
+            found = index.find(query, lambda other, query=query: sentences[other] == query)  # type: ignore[misc]
+            expected = compare_with_all(query, sentences)
             assert (found and found.score) == (expected and expected.score)
             if found:
-                other = sentences[found.index]
-                assert found.score == Levenshtein.normalized_similarity(query, other)
-                assert equal or other != query
+                assert found.score == Levenshtein.normalized_similarity(query, sentences[found.index])
+                assert sentences[found.index] != query
 
 
 def test_short_and_unknown_texts(index: MatchIndex, sentences: Sentences) -> None:
-    assert index.find([999_999], equal=True) is None
-    assert index.find(sentences[0], equal=True) == FoundSentence(sentences.index(sentences[0]), 1.0)
+    assert index.find([999_999]) is None
+    assert index.find(sentences[0]) == FoundSentence(sentences.index(sentences[0]), 1.0)
     small = MatchIndex(IdStore.of([[], [7], [7, 8]]))
-    assert small.find([7], equal=True) == FoundSentence(1, 1.0)
-    assert small.find([7], equal=False) == FoundSentence(2, 0.5)
-    small.find([], equal=True)
+    assert small.find([7]) == FoundSentence(1, 1.0)
+    assert small.find([7], lambda index: index == 1) == FoundSentence(2, 0.5)
+    small.find([])
 
 
 def test_limits_leave_the_most_similar_sentences(
@@ -67,9 +68,9 @@ def test_limits_leave_the_most_similar_sentences(
 ) -> None:
     """With few places and few comparisons, most matches are still found."""
     queries = [changed(text, random.Random(2)) for text in sentences[::50]]
-    expected = [index.find(query, equal=True) for query in queries]
+    expected = [index.find(query) for query in queries]
     monkeypatch.setattr("dragoman.dataset.match_index.READ_PLACES", 200)
     monkeypatch.setattr("dragoman.dataset.match_index.COMPARED", 5)
-    found = [index.find(query, equal=True) for query in queries]
+    found = [index.find(query) for query in queries]
     same = sum((one and one.score) == (other and other.score) for one, other in zip(found, expected, strict=True))
     assert same > 0.7 * len(queries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from dragoman.dataset.match_context import MatchContext
 from dragoman.dataset.match_index import MatchIndex
-from dragoman.dataset.token_store import IdStore, PairStore
+from dragoman.dataset.token_store import IdArray, IdStore, PairStore
 from dragoman.system.progress import Meter, Update
 from dragoman.text.tokenizer import Tokenizer
 
@@ -20,21 +21,28 @@ WITH_MATCH = 200_000
 """Of more pairs, so many get a match, evenly spaced: enough to learn how to use one."""
 
 
-def find_matches(pairs: PairStore, source: Tokenizer, update: Update) -> NDArray[np.int64]:
+def find_matches(pairs: PairStore, tokenizer: Tokenizer, update: Update) -> NDArray[np.int64]:
     """The index of the most similar other pair for each pair, -1 where there is none, (pairs,).
 
-    Pairs with the same source do not count: a translation memory returns their translation without a model.
+    Pairs with the same source do not count: a translation memory returns their translation without a model. Sources
+    that differ only in masked spans, such as numbers, are similar.
     """
-    context, count = MatchContext(source), len(pairs)
+    context, count = MatchContext(tokenizer), len(pairs)
     searched = _spaced(count, SEARCHED)
     index = MatchIndex(IdStore.of(context.number_spans(pairs.source[each].tolist()) for each in searched))
     matches = np.full(count, -1, np.int64)
     asked = _spaced(count, WITH_MATCH)
     for place in Meter(update, "searching for similar pairs", len(asked)).track(asked.tolist()):
-        found = index.find(context.number_spans(pairs.source[place].tolist()), equal=False)
+        source = pairs.source[place]
+        found = index.find(context.number_spans(source.tolist()), partial(_is_equal, pairs, searched, source))
         if found is not None:
             matches[place] = searched[found.index]
     return matches
+
+
+def _is_equal(pairs: PairStore, searched: NDArray[np.int64], source: IdArray, index: int) -> bool:
+    """Whether a searched sentence is the same source; masked spans get random numbers that depend on their text."""
+    return np.array_equal(pairs.source[searched[index]], source)
 
 
 def _spaced(count: int, most: int) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ The similarity is 1 - (edit distance) / (length of the longer sentence), in toke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,18 +56,18 @@ class MatchIndex:
         self._pairs, starts = np.unique(pairs, return_index=True)
         self._starts = np.append(starts, len(pairs))
 
-    def find(self, ids: Sequence[int], *, equal: bool) -> FoundSentence | None:
+    def find(self, ids: Sequence[int], excluded: Callable[[int], bool] | None = None) -> FoundSentence | None:
         """The most similar sentence, the first one of several; None if none has `MIN_SCORE`.
 
         Args:
             ids: The tokens of a text.
-            equal: Whether the sentence may consist of the same tokens.
+            excluded: Whether a sentence, given by its index, does not count.
         """
         text, found = list(ids), []
         for index in self._candidates(text):
             other = self._sentences[index].tolist()
             score = Levenshtein.normalized_similarity(text, other, score_cutoff=MIN_SCORE)
-            if score >= MIN_SCORE and (equal or other != text):
+            if score >= MIN_SCORE and not (excluded and excluded(index)):
                 found.append(FoundSentence(index, score))
         return min(found, key=lambda each: (-each.score, each.index), default=None)
 

@@ -37,7 +37,7 @@ class FuzzyMemory:
 
         There is no context if no segment is similar enough, or if the source would be longer than in training.
         """
-        found = self._index.find(self._context.number_spans(ids), equal=True)
+        found = self._index.find(self._context.number_spans(ids))
         if found is None:
             return [], NO_MATCH
         context = self._context.context(ids, self._encode(self._sources[found.index]))

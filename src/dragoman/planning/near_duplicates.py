@@ -32,4 +32,7 @@ class NearDuplicates:
             return 0.0
         index, count = MatchIndex(IdStore.of(self._sentences)), len(self._sentences)
         counted = np.linspace(0, count - 1, min(COUNTED, count)).astype(int).tolist()
-        return sum(index.find(self._sentences[each], equal=False) is not None for each in counted) / len(counted)
+        return sum(self._has_similar(index, self._sentences[each]) for each in counted) / len(counted)
+
+    def _has_similar(self, index: MatchIndex, sentence: list[int]) -> bool:
+        return index.find(sentence, excluded=lambda other: self._sentences[other] == sentence) is not None
