@@ -12,6 +12,7 @@ from running_server import StartServer
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.writers import write_corpus
 from dragoman.errors import UserError
+from dragoman.serving.config import load_serving
 from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.models import ModelOptions, load_models
 
@@ -25,7 +26,8 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_exact_matches_are_returned_unchanged(finished_run: Path, memory: str, start_server: StartServer) -> None:
     running = start_server()
-    models = load_models([finished_run], ModelOptions(memories={"de-en": memory}))
+    settings = load_serving(None, [f"serving.memories={{de-en = '{memory}'}}"])
+    models = load_models([finished_run], ModelOptions(memories=settings.memories))
     running.service.use_models(models, LanguageDetector.of(models))
 
     def translate(**request: Any) -> Any:
