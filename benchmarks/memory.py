@@ -29,7 +29,7 @@ from dragoman.training.run import train
 
 LANGUAGES = ("de", "en")
 BANDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01)
-VARIANTS = {"plain": 0.0, "matches": 0.5}
+VARIANTS = {"plain": ["training.augmentation.fuzzy_matches=0"], "matches": []}
 
 
 def main() -> None:
@@ -54,15 +54,14 @@ def main() -> None:
     for name in arguments.variants:
         run = arguments.runs / f"memory-{arguments.corpus}-{arguments.minutes:g}-{arguments.seed}-{name}"
         if not (run / "bundle").is_dir():
-            share = f"training.augmentation.fuzzy_matches={VARIANTS[name]}"
-            settings = [share, f"training.seed={arguments.seed}", *arguments.settings]
+            settings = [*VARIANTS[name], f"training.seed={arguments.seed}", *arguments.settings]
             texts = Texts(LANGUAGES, [f"{arguments.corpus}:train"], [f"{arguments.corpus}:dev"])
             plan = plan_recipe(texts, arguments.minutes, None, start_from=arguments.start_from)
             assert train(plan.recipe(settings), run)
         translator = dragoman.load(run)
         plain = translate(dragoman.TextTranslator(translator), unknown)
         show(f"{name}, without the memory", plain, unknown)
-        if VARIANTS[name]:
+        if translator.bundle.recipe.training.augmentation.fuzzy_matches:
             found = translate(dragoman.TextTranslator(translator, memory=memory), unknown)
             show(f"{name}, with the memory", found, unknown)
             show_bands(plain, found, unknown)

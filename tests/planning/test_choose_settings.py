@@ -127,7 +127,10 @@ def test_large_batches_need_many_steps() -> None:
 def test_near_duplicates_get_fuzzy_matches_if_the_vocabulary_is_joint() -> None:
     for script, share, expected in (("Latin", 0.5, True), ("Latin", 0.1, False), ("Devanagari", 0.5, False)):
         facts = replace(facts_of(10_000, script), near_duplicates=share)
-        assert (chosen(facts).training.augmentation.fuzzy_matches > 0) == expected
+        for minutes in (1, 600):
+            shares = chosen(facts, minutes).training.augmentation.model_dump()
+            assert (shares["fuzzy_matches"] > 0) == expected
+            assert not expected or sum(shares.values()) == pytest.approx(0.9, abs=0.01)
 
 
 def test_augmentation_is_that_which_the_scripts_allow() -> None:

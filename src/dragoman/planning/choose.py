@@ -15,7 +15,7 @@ SMALL_BATCH, LARGE_BATCH = 1024, 4096  # target tokens
 NO_DROPOUT_EPOCHS, LITTLE_DROPOUT_EPOCHS = 5.0, 10.0  # with 7 epochs of Multi30k, a dropout of 0.2 costs 2 BLEU
 EPOCHS_OF_AUGMENTATION = 20.0  # shorter trainings change fewer pairs
 MANY_NEAR_DUPLICATES = 0.2  # share of the sentences from which translators learn to use a translation memory
-FUZZY_MATCHES = 0.5  # share of the pairs; with the other shares, at most 0.9
+MOST_CHANGED = 0.9  # share of the pairs: with few fuzzy matches, a model learns late to copy from them
 MANY_STEPS = 10_000  # more of them help less than larger batches
 
 
@@ -215,7 +215,8 @@ def choose_augmentation(facts: TextFacts, budget: PlannedBudget, joint: bool) ->
             "Share of pairs with the translation of a similar pair after the source, so that the translator can use a "
             f"translation memory: {facts.near_duplicates:.0%} of the sentences have a similar one."
         )
-        yield ChosenSetting("training.augmentation", "fuzzy_matches", FUZZY_MATCHES, reason)
+        others = sum(scale * share for share, _ in shares.values())
+        yield ChosenSetting("training.augmentation", "fuzzy_matches", round(MOST_CHANGED - others, 3), reason)
 
 
 def _choose_decoding() -> Iterator[ChosenSetting]:
