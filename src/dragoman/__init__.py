@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from dragoman.corpus.memory import TranslationMemory as TranslationMemory
     from dragoman.documents.translate import TextTranslator as TextTranslator
     from dragoman.text.glossary import Glossary as Glossary
     from dragoman.text.translation import Translation as Translation
@@ -17,6 +18,7 @@ _LAZY = {
     "Glossary": "dragoman.text.glossary",
     "TextTranslator": "dragoman.documents.translate",
     "Translation": "dragoman.text.translation",
+    "TranslationMemory": "dragoman.corpus.memory",
     "Translator": "dragoman.translator",
     "load": "dragoman.translator",
 }

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from itertools import islice, repeat, zip_longest
 from pathlib import Path
 from typing import Any, overload
 
 from dragoman.bundle import Bundle, find_bundle
+from dragoman.corpus.memory import TranslationMemory
 from dragoman.engines import Engine, EngineRequest, open_engine
 from dragoman.engines.choose import open_with_ensemble
 from dragoman.engines.direction import choose_direction
+from dragoman.engines.fuzzy_memory import FuzzyMemory, reads_matches
 from dragoman.engines.text_search import TextSearch
 from dragoman.errors import UserError, counted
 from dragoman.explanation.attention_map import AttentionMap
@@ -61,11 +65,18 @@ class Translator:
             request = EngineRequest(bundle, self.decoding, self.device)
             engine = open_with_ensemble(request, ensemble) if ensemble else open_engine(request)
         self.engine = engine
-        self._search = TextSearch(bundle, engine, self.decoding)
+        self.text_search = TextSearch(bundle, engine, self.decoding)
 
     def __repr__(self) -> str:
         recipe, engine = self.bundle.recipe, self.engine.name
         return f"<Translator {recipe.name}: {recipe.data.source_language} to {recipe.data.target_language}, {engine}>"
+
+    def with_memory(self, memory: TranslationMemory) -> Translator:
+        """The same translator, which reads similar segments of a translation memory, if its model was trained so."""
+        changed = copy(self)
+        if reads_matches(self.bundle):
+            changed.text_search = replace(self.text_search, memory=FuzzyMemory(memory, self.bundle))
+        return changed
 
     @overload
     def __call__(self, texts: str, prefixes: str = "") -> Translation: ...  # type: ignore[overload-overlap]
@@ -114,7 +125,7 @@ class Translator:
 
     def is_too_long(self, text: str) -> bool:
         """Whether a text has more than `source_limit` tokens, so that only its beginning would be translated."""
-        return self._search.encode([text])[0].truncated
+        return self.text_search.encode([text])[0].truncated
 
     def stream(
         self, texts: Iterable[str], prefixes: Iterable[str] | None = None, window: int = WINDOW
@@ -134,10 +145,10 @@ class Translator:
     def _stream(self, texts: Iterable[str], prefixes: Iterable[str] | None, window: int) -> Iterator[Translation]:
         pairs = zip(texts, repeat("")) if prefixes is None else _pair(texts, prefixes)
         for group in windows(pairs, window):
-            sources = self._search.encode([text for text, _ in group])
-            prefix_ids = self._search.encode_prefixes(sources, [prefix for _, prefix in group])
-            found = self._search.search(sources, prefix_ids)
-            yield from map(self._search.translation, sources, found)
+            sources = self.text_search.encode([text for text, _ in group])
+            prefix_ids = self.text_search.encode_prefixes(sources, [prefix for _, prefix in group])
+            found = self.text_search.search(sources, prefix_ids)
+            yield from map(self.text_search.translation, sources, found)
 
     def attention(self, text: str) -> AttentionMap:
         """What the model attends to, in every layer and head, while it translates a text.
@@ -155,14 +166,14 @@ class Translator:
         """
         if not isinstance(text, str):
             raise UserError(f"cannot translate {text!r}: pass one string")
-        (source,) = self._search.encode([text])
+        (source,) = self.text_search.encode([text])
         if not source.ids:
             raise UserError("this text contains no word to translate")
         trace = BeamTrace(self.bundle.target.vocabulary.eos)
-        (hypotheses,) = self._search.search([source], trace=trace)
-        translation = self._search.translation(source, hypotheses)
+        (hypotheses,) = self.text_search.search([source], trace=trace)
+        translation = self.text_search.translation(source, hypotheses)
         bundle = label_spans(self.bundle, source.mask)
-        return explain(bundle, self.decoding, source.ids, hypotheses[0].tokens, translation, trace)
+        return explain(bundle, self.decoding, source.with_context, hypotheses[0].tokens, translation, trace)
 
 
 def _require_texts(texts: Any) -> None:

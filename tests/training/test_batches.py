@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 Pair = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 DROPOUT = "text.bpe_dropout=0.3"
 AUGMENTED = tuple(
-    f"training.augmentation.{kind}=0.2" for kind in ("upper_case", "title_case", "no_end_punctuation", "typos")
+    f"training.augmentation.{kind}=0.2"
+    for kind in ("upper_case", "title_case", "no_end_punctuation", "typos", "fuzzy_matches")
 )
 
 

@@ -168,6 +168,7 @@ UNEVEN = [
     ("training.length_groups=1", "text.bpe_dropout=0.2", "training.accumulation=2"),
     ("training.length_groups=1", "training.batch_sentences=3", "training.r_drop=1"),
     ("training.length_groups=1", "training.augmentation.upper_case=0.3", "training.augmentation.single_words=0.3"),
+    ("training.length_groups=1", "training.augmentation.fuzzy_matches=0.8"),
 ]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Ids = list[list[tuple[list[list[int]], list[list[int]]]]]
 SETTINGS = ("training.length_groups=4", "training.accumulation=2", "text.bpe_dropout=0.1", "training.batch_tokens=1500")
-AUGMENTED = ("training.augmentation.title_case=0.3", "training.augmentation.typos=0.3")
+AUGMENTED = tuple(f"training.augmentation.{kind}=0.3" for kind in ("title_case", "typos", "fuzzy_matches"))
 
 
 def ids_of(step: list[list[Batch]]) -> Ids:

@@ -47,6 +47,5 @@ def serve(
     changes = overrides or []
     settings = load_serving(config, [each for each in changes if not each.startswith("decoding.")])
     decoding = [each for each in changes if each.startswith("decoding.")]
-    serve_bundles(
-        bundles, ModelOptions(engine, compute_type, device, decoding, settings.alternatives), settings, host, port
-    )
+    options = ModelOptions(engine, compute_type, device, decoding, settings.alternatives, settings.memories)
+    serve_bundles(bundles, options, settings, host, port)

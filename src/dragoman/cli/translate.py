@@ -31,8 +31,10 @@ from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError, counted
 
 if TYPE_CHECKING:
+    from dragoman.corpus.memory import TranslationMemory
     from dragoman.documents.translate import TextTranslator
     from dragoman.text.glossary import Glossary
+    from dragoman.translator import Translator
 
 
 def translate(
@@ -82,6 +84,14 @@ def translate(
     ] = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CORPUS",
+            help="Translation memory, such as memory.tmx: known translations are returned, and those of similar texts "
+            "help models that were trained with training.augmentation.fuzzy_matches.",
+        ),
+    ] = None,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -107,8 +117,8 @@ def translate(
         raise UserError("--columns chooses the columns of a table; name the table with --document")
     if text_format == "html" and (as_json or prefixes):
         raise UserError("--format html supports neither --json nor --prefixes")
-    if glossary and prefixes:
-        raise UserError("--glossary cannot be combined with --prefixes")
+    if (glossary or memory) and prefixes:
+        raise UserError("--prefixes cannot be combined with --glossary or --memory")
     if shard is not None and (texts or document or prefixes or text_format == "html"):
         raise UserError("--shard cannot be combined with texts, --document, --prefixes or --format html")
     part = Shard.parse(shard) if shard is not None else None
@@ -124,7 +134,8 @@ def translate(
     options = EngineOptions(
         engine, device, compute_type, verbose, token_scores=as_json, languages=(source_language, target_language)
     )
-    translator = TextTranslator(open_translator(bundle, overrides, options, ensemble or []), terms)
+    opened = open_translator(bundle, overrides, options, ensemble or [])
+    translator = TextTranslator(opened, terms, _read_memory(memory, opened))
     if document and translated:
         translate_document(translator, document, translated, columns)
     elif text_format == "html":
@@ -185,3 +196,15 @@ def _read_glossary(path: Path | None) -> Glossary | None:
     from dragoman.text.glossary import Glossary
 
     return Glossary.parse(read_lines(path), str(path)) if path else None
+
+
+def _read_memory(reference: str | None, translator: Translator) -> TranslationMemory | None:
+    """The translation memory in a corpus, if there is one, in the direction of a translator.
+
+    Raises:
+        UserError: The memory is missing, empty or damaged, or lacks a language.
+    """
+    from dragoman.corpus.memory import TranslationMemory
+
+    data = translator.bundle.recipe.data
+    return TranslationMemory.read(reference, (data.source_language, data.target_language)) if reference else None

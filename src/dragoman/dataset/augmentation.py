@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dragoman.dataset.aligned_terms import TermAligner
 from dragoman.dataset.batch import ChangedPairs
 from dragoman.dataset.buckets import Indices
+from dragoman.dataset.fuzzy_matches import FuzzyMatches
 from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.settings import Augmentation, Recipe
@@ -53,6 +54,10 @@ class PairAugmenter:
         self._words = PairStore(IdStore.of(source for source, _ in words), IdStore.of(target for _, target in words))
         shares = recipe.training.augmentation.model_dump()
         shares["single_words"] *= len(self._words) > 0
+        self._matches: FuzzyMatches | None = None
+        if shares["fuzzy_matches"] and data.matches is not None:
+            self._matches = FuzzyMatches(data.train, data.matches, data.source, self._limit)
+        shares["fuzzy_matches"] *= self._matches is not None
         self._bounds = np.round(np.minimum(np.cumsum([0, *shares.values()]), 1) * 2**32).astype(np.int64)
         self._draws = lru_cache(maxsize=2)(self._draw)  # of this epoch, and of the next one
 
@@ -68,6 +73,8 @@ class PairAugmenter:
             if kind == "single_words" and len(chosen):
                 words = self._entries(draws[chosen])
                 source[chosen], target[chosen] = self._words.source.lengths[words], self._words.target.lengths[words]
+            elif kind == "fuzzy_matches" and self._matches:
+                source[chosen] = self._matches.lengths[chosen]
             elif kind == "typos":
                 source[chosen] = self._longest_with_typos(source[chosen])
             elif kind in COMPUTED:
@@ -85,6 +92,8 @@ class PairAugmenter:
             if kind == "single_words":
                 entry = self._entries(draws[place])
                 pairs[place] = self._words.source[entry], self._words.target[entry]
+            elif kind == "fuzzy_matches" and self._matches:
+                pairs[place] = self._matches.source(indices[place]), pairs[place][1]
             else:
                 pairs[place] = self._change(kind, int(indices[place]), epoch)
         return ChangedPairs([source for source, _ in pairs], [target for _, target in pairs])
@@ -115,6 +124,7 @@ class PairAugmenter:
         return ([self._tag, *source], target) if len(source) < self._limit else pair
 
     def _change_text(self, kind: str, pair: IdPair, seed: str) -> IdPair:
+        """The same for a pair without a mark."""
         longest = self._limit, self._limit
         if kind == "typos":
             changed: IdPair = self._source.typos(pair[0], seed), pair[1]

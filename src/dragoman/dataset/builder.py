@@ -7,6 +7,7 @@ The cache holds these directories:
 - ``pairs-…``: the ids of those pairs;
 - ``dictionary-…``: single words and their translations, for `training.augmentation`;
 - ``lexicon-…``: lemmas and their translations, likewise;
+- ``matches-…``: a similar pair for each of those pairs, for the same;
 - ``shards-…``: ids that are encoded but not joined yet; deleted once ``pairs-…`` is complete.
 """
 
@@ -20,9 +21,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.encode import PairEncoder, Shard, encode_shards
+from dragoman.dataset.fuzzy_matches import find_matches
 from dragoman.dataset.identity import pairs_identity, tokenizers_identity
 from dragoman.dataset.lexicon import Entry, learn_lexicon
 from dragoman.dataset.pairs import CorpusChangedError
@@ -43,7 +48,7 @@ SHARD_PAIRS = 20_000
 DICTIONARY_PAIRS = 100_000
 """Maximum number of pairs from which words and lemmas are learned, which takes some seconds."""
 
-DICTIONARY, LEXICON = "words.json", "lemmas.json"
+DICTIONARY, LEXICON, MATCHES = "words.json", "lemmas.json", "matches.npy"
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,17 @@ class DatasetBuilder:
         size = min(split.at_most, DICTIONARY_PAIRS)
         meter = Meter(self.update, "reading text for the dictionary", size)
         return meter.track(sample_evenly(split.training, split.at_most, size))
+
+    def matches(self, pairs: PairStore, tokenizers: Tokenizers) -> NDArray[np.int64]:
+        """Find a similar training pair for each."""
+
+        def build(directory: Path) -> dict[str, Any]:
+            np.save(directory / MATCHES, find_matches(pairs, tokenizers[0], self.update))
+            return {}
+
+        identity = {"pairs": pairs_identity(self.identity, tokenizers, self.recipe.data, self.recipe.text)}
+        found: NDArray[np.int64] = np.load(self.cache.get("matches", identity, build).path / MATCHES)
+        return found
 
     def _encode_shards(self, split: Split, tokenizers: Tokenizers, directory: Path) -> list[Path]:
         """Encode all shards that an interrupted process has not encoded; return the files of all shards, in order."""

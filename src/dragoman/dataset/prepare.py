@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.builder import DatasetBuilder
 from dragoman.dataset.identity import split_identity
@@ -42,6 +45,7 @@ class Dataset:
     dropped: int  # training pairs left out by the filters
     dictionary: Sequence[tuple[str, str]] = ()  # words and their translations, for training.augmentation
     lexicon: Sequence[Entry] = ()  # lemmas and their translations, likewise
+    matches: NDArray[np.int64] | None = None  # index of a similar training pair for each, or -1, for the same
 
 
 def prepare(
@@ -78,8 +82,11 @@ def prepare(
         lexicon = builder.lexicon(split) if recipe.training.augmentation.terms else []
         if recipe.training.augmentation.terms:
             log(f"{len(lexicon):,} pairs of lemmas that translate each other")
+        matches = builder.matches(train, (source, target)) if recipe.training.augmentation.fuzzy_matches else None
+        if matches is not None:
+            log(f"{np.count_nonzero(matches >= 0):,} training pairs with a similar one")
     dropped = split.read - len(train) - len(split.held_out)
-    return Dataset(source, target, train, validation or split.held_out, dropped, dictionary, lexicon)
+    return Dataset(source, target, train, validation or split.held_out, dropped, dictionary, lexicon, matches)
 
 
 def train_recipe_tokenizers(recipe: Recipe, data_directory: Path | None) -> Tokenizers:

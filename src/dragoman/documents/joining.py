@@ -8,6 +8,7 @@ import regex
 
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.text.link import Link
+from dragoman.text.match import worst_match
 from dragoman.text.normalization import WITHOUT_SPACES
 
 _NEEDS_NO_SPACE = regex.compile(rf"[{WITHOUT_SPACES}\u3000-\u303f\uff01-\uff65]")
@@ -39,6 +40,7 @@ def join_segments(
         confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
         alternatives=tuple(join_translations(text, spans, each) for each in alternatives),
         terms=tuple(dict.fromkeys(term for each in translations for term in each.terms)),
+        match=worst_match(each.match for each in translations),
     )
 
 

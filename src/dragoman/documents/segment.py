@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from dragoman.text.glossary import Glossary
 from dragoman.text.link import Link
+from dragoman.text.match import NO_MATCH, Match
 from dragoman.text.term_matcher import CheckedTerm
 
 Content = TypeVar("Content", str, bytes, covariant=True)
@@ -38,6 +39,7 @@ class TranslatedSegment:
         confidence: The estimated probability that the translation is good, from 0 to 1; None if it is unknown.
         alternatives: Other translations of the segment, best first, if the settings of the search ask for them.
         terms: The terms of the glossary in the segment, and whether the translation uses them.
+        match: What the translation took from a translation memory.
     """
 
     text: str
@@ -46,6 +48,7 @@ class TranslatedSegment:
     confidence: float | None = None
     alternatives: tuple[str, ...] = ()
     terms: tuple[CheckedTerm, ...] = ()
+    match: Match = NO_MATCH
 
 
 TranslateSegments = Callable[[Sequence[Segment]], Sequence[TranslatedSegment]]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from dragoman.corpus.memory import TranslationMemory
 from dragoman.doctor.input.source_language import SourceLanguage
 from dragoman.doctor.input.text_warnings import MUCH_LONGER
 from dragoman.doctor.input.training_text import TrainingText
@@ -24,6 +25,7 @@ from dragoman.text.glossary import Glossary
 from dragoman.text.lemmas import lemmatizer
 from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts, masking_of
+from dragoman.text.match import EXACT_MATCH, worst_match
 from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator, windows
@@ -44,13 +46,19 @@ class TextTranslator:
     Args:
         translator: The translator of sentences.
         glossary: Terms that the translations must use.
+        memory: Segments whose translation is known. The model reads the translations of similar ones if it was trained
+            with such matches.
 
     Raises:
         UserError: The bundle is damaged.
     """
 
-    def __init__(self, translator: Translator, glossary: Glossary | None = None) -> None:
-        self.translator, self.glossary = translator, glossary
+    def __init__(
+        self, translator: Translator, glossary: Glossary | None = None, memory: TranslationMemory | None = None
+    ) -> None:
+        if memory:
+            translator = translator.with_memory(memory)
+        self.translator, self.glossary, self.memory = translator, glossary, memory
         bundle, data = translator.bundle, translator.bundle.recipe.data
         self.source_language = data.source_language
         self._trained = trained = bundle.table("training_text", TrainingText)
@@ -85,6 +93,7 @@ class TextTranslator:
                 confidence=each.joined.confidence,
                 alternatives=tuple(other.text for other in each.joined.alternatives),
                 terms=tuple(each.joined.terms),
+                match=each.joined.match,
             )
             for each, segment in zip(divided, segments, strict=True)
         ]
@@ -109,21 +118,30 @@ class TextTranslator:
                 yield join_parts(line, each, [next(found) for _ in each])
 
     def _translate_divided(self, segments: Sequence[Segment]) -> list[_DividedText]:
-        """The translation of each segment; those that are too long are divided."""
+        """The translation of each segment: that of the memory, or else of the model; long segments are divided."""
         plain = [
             Segment(each.text, glossary=each.glossary if self._matcher.find(each.text, each.glossary) else None)
             for each in with_glossary(segments, self.glossary)
         ]
-        spans = {segment: self.divide(segment.text) for segment in plain}
+        exact = {one: known for one in dict.fromkeys(plain) if (known := self._find_exact(one))}
+        spans = {segment: self.divide(segment.text) for segment in plain if segment not in exact}
         parts = {one: [replace(one, text=one.text[start:end]) for start, end in spans[one]] for one in spans}
         distinct = list(dict.fromkeys(part for each in parts.values() for part in each))
         found = dict(zip(distinct, self._translate_parts(distinct), strict=True))
-        divided = {}
+        divided = {one: _DividedText(one.text, [(0, len(one.text))], [each.text], each) for one, each in exact.items()}
         for one, each in parts.items():
             translations = [found[part] for part in each]
             joined = self.judge(one, join_parts(one.text, spans[one], translations))
             divided[one] = _DividedText(one.text, spans[one], [part.text for part in translations], joined)
         return [divided[segment] for segment in plain]
+
+    def _find_exact(self, segment: Segment) -> Translation | None:
+        """The translation of a segment in the memory, which is not judged; terms that it lacks are its problems."""
+        target = self.memory.find(segment.text) if self.memory else None
+        if target is None:
+            return None
+        terms = self._matcher.check(segment.text, segment.glossary, target)
+        return Translation(target, terms=terms, problems=missing_terms(terms), match=EXACT_MATCH)
 
     def _align(self, texts: Iterable[_DividedText]) -> dict[tuple[str, str], tuple[Link, ...]]:
         """The links of the parts of texts. Parts fit into the model, so that all of each part is aligned."""
@@ -213,5 +231,6 @@ def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequen
         alternatives=[join_parts(text, spans, each) for each in ranked],
         problems=[problem for each in translations for problem in each.problems],
         terms=[term for each in translations for term in each.terms],
+        match=worst_match(each.match for each in translations),
         confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dragoman.bundle import Bundle
+from dragoman.engines.fuzzy_memory import FuzzyMemory
 from dragoman.engines.protocol import Copies, Engine, Ids
 from dragoman.errors import UserError
 from dragoman.search.hypothesis import Hypothesis, length_penalty
@@ -15,6 +16,7 @@ from dragoman.settings import Decoding
 from dragoman.text.glossary import FoundTerm
 from dragoman.text.masked_text import decode_masked, encode_masked, mask_texts, masking_of, reserved_ids, text_ids
 from dragoman.text.masking import Mask
+from dragoman.text.match import NO_MATCH, Match
 from dragoman.text.multilingual import language_ids
 from dragoman.text.term_marks import MarkedTerm, mark_terms
 from dragoman.text.translation import Translation
@@ -22,11 +24,21 @@ from dragoman.text.translation import Translation
 
 @dataclass(frozen=True)
 class SourceText:
-    """A text to translate: its mask, its ids within the model's limit, and whether it is longer than that."""
+    """A text to translate: its mask, its ids within the model's limit, and whether it is longer than that.
+
+    `context` is what the model reads after the text, because of a `match` in a translation memory.
+    """
 
     mask: Mask
     ids: list[int]
     truncated: bool
+    context: list[int] = field(default_factory=list)
+    match: Match = NO_MATCH
+
+    @property
+    def with_context(self) -> list[int]:
+        """All that the model reads."""
+        return [*self.ids, *self.context]
 
 
 @dataclass(frozen=True)
@@ -36,24 +48,31 @@ class TextSearch:
     Spans that the bundle masks, such as placeholders, are replaced by reserved tokens before the search and restored
     after it. Hypotheses that contain each of them as often as the source are preferred. If there is none, the text is
     translated again by a search that allows no others.
+
+    The model also reads the best match in `memory`, if there is one.
     """
 
     bundle: Bundle
     engine: Engine
     decoding: Decoding
+    memory: FuzzyMemory | None = None
 
     def encode(self, texts: Sequence[str]) -> list[SourceText]:
         """The ids of texts."""
         limit, masks = self.engine.max_length - 1, mask_texts(self.bundle.source, texts)
         encoded = encode_masked(self.bundle.source, [mask.text for mask in masks])
-        return [SourceText(mask, ids[:limit], len(ids) > limit) for mask, ids in zip(masks, encoded, strict=True)]
+        found = [self.memory.find(ids) if self.memory else ([], NO_MATCH) for ids in encoded]
+        return [
+            SourceText(mask, ids[:limit], len(ids) > limit, *match)
+            for mask, ids, match in zip(masks, encoded, found, strict=True)
+        ]
 
     def encode_with_terms(self, texts: Sequence[str], terms: Sequence[Sequence[FoundTerm]]) -> list[SourceText]:
         """The same with terms marked; without those that are a part of a span, and those of texts that are too long."""
         sources = self.encode(texts)
         marked = [_mark(source.mask, found) for source, found in zip(sources, terms, strict=True)]
         return [
-            replace(source, ids=ids) if len(ids) < self.engine.max_length else source
+            replace(source, ids=ids) if len(ids) + len(source.context) < self.engine.max_length else source
             for source, ids in zip(sources, encode_masked(self.bundle.source, marked), strict=True)
         ]
 
@@ -95,7 +114,7 @@ class TextSearch:
         prefixes = prefixes or [language_ids(self.bundle.target)] * len(sources)
 
         def translate(indices: list[int], copies: list[Copies] | None = None) -> None:
-            ids = [sources[index].ids for index in indices]
+            ids = [sources[index].with_context for index in indices]
             forced = [prefixes[index] for index in indices] if any(prefixes) else None
             for index, hypotheses in zip(indices, self.engine.translate(ids, forced, trace, copies), strict=True):
                 found[index] = hypotheses
@@ -125,6 +144,7 @@ class TextSearch:
             score=hypothesis.score,
             truncated=source.truncated,
             problems=self._problems(source, hypothesis),
+            match=source.match,
         )
 
     def _problems(self, source: SourceText, hypothesis: Hypothesis) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
@@ -17,6 +18,7 @@ from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import Service, service_of
 from dragoman.serving.texts import TEXT_FORMATS, TranslatedText, read_words
+from dragoman.text.match import NO_MATCH
 
 AUTO = "auto"
 
@@ -160,11 +162,13 @@ def _describe(
     """The values of the reply for every text; None for those that are left out."""
     count = len(translated)
     problems = [list(each.problems) for each in translated]
+    matches = [asdict(each.match) for each in translated]
     return {
         "translatedText": [each.text for each in translated],
         "detectedLanguage": [_detected(*detected)] * count,
         "alternatives": [list(each.alternatives[:alternatives]) if alternatives else None for each in translated],
         "problems": problems if any(problems) else [None] * count,
+        "match": matches if any(each.match != NO_MATCH for each in translated) else [None] * count,
         "confidence": [each.confidence for each in translated],
         "pivot": [route[0].target if len(route) > 1 else None] * count,
     }

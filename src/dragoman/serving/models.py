@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
 from pathlib import Path
 
 from dragoman.bundle import Bundle, find_bundle
+from dragoman.corpus.memory import TranslationMemory
 from dragoman.documents.segment import TranslateSegments
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import EngineRequest, open_engine
@@ -104,6 +105,7 @@ class ModelOptions:
         device: Where to compute.
         overrides: Settings of the search that differ from those of the bundles, ``decoding.KEY=VALUE`` each.
         alternatives: Maximum number of alternatives to return.
+        memories: Translation memories by direction, such as "de-en", as recipes name corpora.
     """
 
     engine: str | None = None
@@ -111,15 +113,21 @@ class ModelOptions:
     device: str = "auto"
     overrides: Sequence[str] = ()
     alternatives: int = 0
+    memories: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_models(paths: Sequence[Path], options: ModelOptions) -> ModelTable:
     """Load bundles.
 
     Raises:
-        UserError: A bundle is missing or damaged, or no engine can translate with it.
+        UserError: A bundle or a translation memory is missing or damaged, no engine can translate with a bundle, or
+            no bundle has the direction of a memory.
     """
-    return ModelTable([model for path in paths for model in _load_directions(path, options)])
+    table = ModelTable([model for path in paths for model in _load_directions(path, options)])
+    directions = [f"{model.source}-{model.target}" for model in table.models]
+    if unused := [direction for direction in options.memories if direction not in directions]:
+        raise UserError(f"serving.memories: no bundle for {', '.join(unused)}, only for {', '.join(directions)}")
+    return table
 
 
 def _load_directions(path: Path, options: ModelOptions) -> list[ServedModel]:
@@ -133,12 +141,14 @@ def _load_directions(path: Path, options: ModelOptions) -> list[ServedModel]:
     request = EngineRequest(bundle, decoding, device, directory, options.compute_type, token_scores=False)
     engine, languages = open_engine(request, options.engine), languages_of(bundle)
     directions = [choose_direction(bundle, *each) for each in permutations(languages, 2)] or [bundle]
-    return [_serve(Translator(each, decoding, options.device, engine=engine)) for each in directions]
+    return [_serve(Translator(each, decoding, options.device, engine=engine), options.memories) for each in directions]
 
 
-def _serve(translator: Translator) -> ServedModel:
-    bundle, texts = translator.bundle, TextTranslator(translator)
-    data = bundle.recipe.data
+def _serve(translator: Translator, memories: Mapping[str, str]) -> ServedModel:
+    bundle, data = translator.bundle, translator.bundle.recipe.data
+    languages = data.source_language, data.target_language
+    reference = memories.get("-".join(languages))
+    texts = TextTranslator(translator, memory=TranslationMemory.read(reference, languages) if reference else None)
     return ServedModel(
         data.source_language,
         data.target_language,

@@ -15,6 +15,7 @@ from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.scheduler import Scheduler
 from dragoman.text.glossary import Glossary
+from dragoman.text.match import NO_MATCH, Match, worst_match
 from dragoman.text.placeholders import find_spans, text_between
 from dragoman.text.term_matcher import CheckedTerm
 
@@ -65,6 +66,7 @@ class TranslatedText:
         confidence: The lowest confidence of a segment, from any model of the route; None if none is known.
         terms: The terms of a glossary in the text, and whether it uses them.
         segments: The translations of its segments, from the last model of the route.
+        match: What it took from a translation memory, of the last model.
     """
 
     text: str
@@ -73,6 +75,7 @@ class TranslatedText:
     confidence: float | None = None
     terms: tuple[CheckedTerm, ...] = ()
     segments: tuple[TranslatedSegment, ...] = ()
+    match: Match = NO_MATCH
 
 
 async def translate_texts(
@@ -153,7 +156,8 @@ def _assemble(document: SegmentedDocument[str], segments: Sequence[TranslatedSeg
     distinct = tuple(dict.fromkeys(text for text in alternatives if text != best))
     terms = tuple(dict.fromkeys(term for segment in segments for term in segment.terms))
     confidence = _lowest(*(segment.confidence for segment in segments))
-    return TranslatedText(best, distinct, problems, confidence, terms, tuple(segments))
+    match = worst_match(segment.match for segment in segments)
+    return TranslatedText(best, distinct, problems, confidence, terms, tuple(segments), match)
 
 
 def _lowest(*confidences: float | None) -> float | None:

@@ -35,6 +35,11 @@ class Augmentation(Settings):
         description="Share whose source says how some of its terms are translated, as lemmas, so that the translator "
         "learns to follow a glossary; needs text.terms. There is none for languages without spaces between words.",
     )
+    fuzzy_matches: Share = Field(
+        0.0,
+        description="Share whose source is followed by the translation of a similar training pair, so that the "
+        "translator can use a translation memory. Pairs without a similar one remain unchanged.",
+    )
     single_words: Share = Field(
         0.0,
         description="Share that is replaced by a word and its translation, from a dictionary that is learned from the "

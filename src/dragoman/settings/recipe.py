@@ -43,6 +43,15 @@ def _marked_terms_need_tokens(recipe: Recipe) -> str | None:
     return "training.augmentation.terms needs text.terms = true" if lacking else None
 
 
+def _matches_need_joint(recipe: Recipe) -> str | None:
+    separate = recipe.training.augmentation.fuzzy_matches > 0 and not recipe.text.joint
+    return (
+        "training.augmentation.fuzzy_matches needs text.joint = true: sources contain translations"
+        if separate
+        else None
+    )
+
+
 class Recipe(Settings):
     """All settings of a translator and of its training."""
 
@@ -51,6 +60,7 @@ class Recipe(Settings):
         _model_reads_training_pairs,
         _only_subwords_spell_new_words,
         _marked_terms_need_tokens,
+        _matches_need_joint,
     )
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",

@@ -71,6 +71,8 @@ def describe_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -
     if schema["type"] == "array":
         amount = "a list of at least one" if schema.get("minItems") else "a list"
         return f"{amount}, each {describe_schema(schema['items'], definitions)}"
+    if schema["type"] == "object":
+        return f"a table, each {describe_schema(schema['additionalProperties'], definitions)}"
     return _describe_value(schema)
 
 

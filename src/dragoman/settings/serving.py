@@ -47,6 +47,11 @@ class Serving(Settings):
     glossaries: int = Field(
         1000, ge=0, le=1_000_000, description="Maximum number of glossaries that are stored for all clients together."
     )
+    memories: dict[str, str] = Field(
+        {},
+        description="Translation memories by direction, such as {de-en = 'memory.tmx'}, in any format of parallel "
+        "text.",
+    )
     corrections: int = Field(
         0,
         ge=0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dragoman.text.match import NO_MATCH, Match
 from dragoman.text.term_matcher import CheckedTerm
 from dragoman.text.translation_html import translation_html
 
@@ -31,6 +32,8 @@ class Translation:
     """The estimated probability that the translation is good; only of `dragoman.TextTranslator`, if it is known."""
     terms: list[CheckedTerm] = field(default_factory=list)
     """The terms of a glossary in the source, and whether they are used; only of `dragoman.TextTranslator`."""
+    match: Match = NO_MATCH
+    """What the translation took from a translation memory; of several sentences, the least similar match."""
     log_probability: float = 0.0
     """The sum of `log_probabilities`, also if these are not requested."""
 

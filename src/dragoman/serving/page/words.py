@@ -13,7 +13,6 @@ from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import Engine, EngineRequest, open_engine
 from dragoman.engines.scoring import score_targets
-from dragoman.engines.text_search import TextSearch
 from dragoman.explanation.alignment import align, read_words
 from dragoman.explanation.page.render import render_page
 from dragoman.kernels import accelerated
@@ -60,7 +59,7 @@ class WordTranslator:
     def __init__(self, texts: TextTranslator) -> None:
         self._texts = texts
         self._translator, self._bundle = texts.translator, texts.translator.bundle
-        self._search = TextSearch(self._bundle, self._translator.engine, self._translator.decoding)
+        self._search = self._translator.text_search
 
     def translate(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """The translations of segments with their words and links."""
@@ -108,7 +107,7 @@ class WordTranslator:
     def _replace_word(self, text: str, prefix: str) -> TranslatedSegment:
         sources = self._search.encode([text])
         (begin,) = self._search.encode_prefixes(sources, [prefix])
-        likeliest = self._likeliest(sources[0].ids, begin)
+        likeliest = self._likeliest(sources[0].with_context, begin)
         hypotheses = self._search.search(sources * len(likeliest), [[*begin, token] for token, _ in likeliest])
         texts = [self._search.translation(sources[0], each).text for each in hypotheses]
         pairs = read_words(self._bundle, [text] * len(texts), texts)

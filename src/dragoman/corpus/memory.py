@@ -1,0 +1,68 @@
+"""Translation memories: segments that people have translated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.pair import Languages, Pair
+from dragoman.corpus.references import describe_reference
+from dragoman.errors import UserError
+from dragoman.settings import CorpusReference
+
+
+class TranslationMemory:
+    """Segments with their translations.
+
+    Spaces around segments do not count. If a segment has several translations, the most frequent one is used; of
+    equally frequent ones, the last.
+
+    >>> memory = dragoman.TranslationMemory.read("memory.tmx", ("de", "en"))
+    >>> memory.find("Ein Hund läuft.")
+
+    Args:
+        pairs: The segments with their translations; those with a blank side are ignored.
+
+    Raises:
+        UserError: No pair has text on both sides.
+    """
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        counts: Counter[tuple[str, str]] = Counter()
+        self._targets: dict[str, str] = {}
+        for pair in pairs:
+            if pair.complete:
+                source, target = pair.source.strip(), pair.target.strip()
+                counts[source, target] += 1
+                if counts[source, target] >= counts[source, self._targets.get(source, "")]:
+                    self._targets[source] = target
+        if not self._targets:
+            raise UserError("the translation memory has no pair with text on both sides")
+
+    @classmethod
+    def read(cls, reference: CorpusReference, languages: Languages) -> TranslationMemory:
+        """The memory in a corpus of any format.
+
+        Raises:
+            UserError: It is missing, empty or damaged, or lacks a language.
+        """
+        source, target = languages
+        pairs = read_corpus(reference, source_language=source, target_language=target)
+        try:
+            return cls(pairs)
+        except UserError as error:
+            name = describe_reference(reference)
+            raise UserError(str(error) if name in str(error) else f"{name}: {error}") from None
+
+    def __len__(self) -> int:
+        return len(self._targets)
+
+    @property
+    def sources(self) -> list[str]:
+        """The different segments."""
+        return list(self._targets)
+
+    def find(self, text: str) -> str | None:
+        """The translation of a segment; None if the memory does not contain it."""
+        return self._targets.get(text.strip())

@@ -1,0 +1,54 @@
+"""Translation memories as context of models that were trained with fuzzy matches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.bundle import Bundle
+from dragoman.corpus.memory import TranslationMemory
+from dragoman.dataset.match_context import MatchContext
+from dragoman.dataset.match_index import MatchIndex
+from dragoman.dataset.token_store import IdStore
+from dragoman.text.masked_text import encode_masked, mask_texts, masking_of
+from dragoman.text.match import NO_MATCH, Match
+
+
+def reads_matches(bundle: Bundle) -> bool:
+    """Whether the model was trained with fuzzy matches."""
+    return bundle.recipe.training.augmentation.fuzzy_matches > 0
+
+
+class FuzzyMemory:
+    """Finds segments of a translation memory that are similar to a text.
+
+    Args:
+        memory: The segments with their translations.
+        bundle: The translator, which `reads_matches`.
+    """
+
+    def __init__(self, memory: TranslationMemory, bundle: Bundle) -> None:
+        self._memory, self._bundle = memory, bundle
+        self._sources, self._context = memory.sources, MatchContext(bundle.source)
+        masked = [mask.text for mask in mask_texts(bundle.source, self._sources)]
+        self._index = MatchIndex(IdStore.of(encode_masked(bundle.source, masked)))
+
+    def find(self, ids: Sequence[int]) -> tuple[list[int], Match]:
+        """What follows the ids of a text as its context, and the similarity of the match.
+
+        There is no context if no segment is similar enough, or if the source would be longer than in training.
+        """
+        found = self._index.find(self._context.number_spans(ids))
+        if found is None:
+            return [], NO_MATCH
+        context = self._context.context(ids, self._encode(self._sources[found.index]))
+        if len(ids) + len(context) > self._bundle.recipe.data.max_tokens:
+            return [], NO_MATCH
+        return context, Match("fuzzy", found.score)
+
+    def _encode(self, source: str) -> tuple[list[int], list[int]]:
+        """The ids of a segment and of its translation, with the same reserved token for the same span."""
+        target = self._memory.find(source)
+        assert target is not None
+        (mask,) = mask_texts(self._bundle.source, [source])
+        masked = mask.apply(target) if masking_of(self._bundle.source) else target
+        return encode_masked(self._bundle.source, [mask.text])[0], encode_masked(self._bundle.target, [masked])[0]

@@ -1,0 +1,57 @@
+"""Translation memories: which translation of a segment is used, and which files are memories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.corpus.memory import TranslationMemory
+from dragoman.corpus.pair import Pair
+from dragoman.corpus.writers import write_corpus
+from dragoman.errors import UserError
+
+PAIRS = [Pair("Ein Hund.", "A dog."), Pair(" Zwei Hunde. ", "Two dogs. "), Pair("", "nothing"), Pair("nichts", " ")]
+
+
+def memory_of(*targets: str) -> str | None:
+    return TranslationMemory([Pair("Hund", target) for target in targets]).find("Hund")
+
+
+def test_spaces_around_segments_do_not_count() -> None:
+    memory = TranslationMemory(PAIRS)
+    for pair in PAIRS[:2]:
+        for text in (pair.source, pair.source.strip(), f"\t{pair.source}  "):
+            assert memory.find(text) == pair.target.strip()
+    assert memory.sources == ["Ein Hund.", "Zwei Hunde."]
+    for text in ("", "nichts", "ein Hund.", "Ein  Hund.", "Ein Hund"):
+        assert memory.find(text) is None
+
+
+def test_the_most_frequent_translation_wins_and_of_equally_frequent_ones_the_last() -> None:
+    assert memory_of("dog", "hound") == "hound"
+    assert memory_of("dog", "hound", "dog") == "dog"
+    assert memory_of("dog", "dog", "hound") == "dog"
+    assert memory_of("dog", "hound", "hound", "dog") == "dog"
+    assert memory_of("hound", "dog", "dog", "hound", "cat") == "hound"
+
+
+@pytest.mark.parametrize("suffix", ["tmx", "tsv", "jsonl"])
+def test_every_format_is_read(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"memory.{suffix}"
+    write_corpus(PAIRS[:2], str(path), ("de", "en"))
+    assert TranslationMemory.read(str(path), ("de", "en")).find("Zwei Hunde.") == "Two dogs."
+    if suffix == "tmx":
+        assert TranslationMemory.read(str(path), ("en", "de")).find("Two dogs.") == "Zwei Hunde."
+
+
+def test_files_that_are_no_memory_are_refused(tmp_path: Path) -> None:
+    empty, broken, blank = (tmp_path / name for name in ("empty.tsv", "broken.tmx", "blank.tsv"))
+    empty.write_text("")
+    broken.write_text("<tmx><body><tu>")
+    blank.write_text("Hund\t \n\tdog\n")
+    for path in (empty, broken, blank, tmp_path / "missing.tmx"):
+        with pytest.raises(UserError, match=path.name):
+            TranslationMemory.read(str(path), ("de", "en"))
+    with pytest.raises(UserError, match="text on both sides"):
+        TranslationMemory([])

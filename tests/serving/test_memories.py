@@ -1,0 +1,49 @@
+"""Translation memories of the server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from running_server import StartServer
+
+from dragoman.corpus.pair import Pair
+from dragoman.corpus.writers import write_corpus
+from dragoman.errors import UserError
+from dragoman.serving.config import load_serving
+from dragoman.serving.detection import LanguageDetector
+from dragoman.serving.models import ModelOptions, load_models
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("memory") / "memory.tmx")
+    write_corpus([Pair("Ein Hund.", "This  is a dog!")], path, ("de", "en"))
+    return path
+
+
+def test_exact_matches_are_returned_unchanged(finished_run: Path, memory: str, start_server: StartServer) -> None:
+    running = start_server()
+    settings = load_serving(None, [f"serving.memories={{de-en = '{memory}'}}"])
+    models = load_models([finished_run], ModelOptions(memories=settings.memories))
+    running.service.use_models(models, LanguageDetector.of(models))
+
+    def translate(**request: Any) -> Any:
+        languages = {"source": "de", "target": "en"}
+        return httpx.post(f"{running.url}/translate", json=request | languages, timeout=30).json()
+
+    reply = translate(q=["Ein Hund.", " Ein Hund. ", "Eine Frau."])
+    assert reply["translatedText"][:2] == ["This  is a dog!", " This  is a dog! "]
+    assert [each["kind"] for each in reply["match"]] == ["exact", "exact", "none"]
+    html = translate(q="<p>Ein <b>Hund</b>.</p>", format="html")["translatedText"]
+    assert html.replace("<b>", "").replace("</b>", "") == "<p>This  is a dog!</p>"
+    assert "match" not in translate(q="Eine Frau.")
+
+
+def test_a_memory_for_no_bundle_or_without_text_is_refused(finished_run: Path, memory: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"serving\.memories: no bundle for en-de, only for de-en"):
+        load_models([finished_run], ModelOptions(memories={"en-de": memory}))
+    with pytest.raises(UserError, match=r"missing\.tmx"):
+        load_models([finished_run], ModelOptions(memories={"de-en": str(tmp_path / "missing.tmx")}))
