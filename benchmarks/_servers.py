@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import http.client
 import json
@@ -16,9 +17,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
+from dragoman.bundle import Bundle
+from dragoman.corpus.corpus import read_corpus
+
 UNLIMITED = "serving.requests_per_minute=100000000"
 BEAM = "decoding.beam_size=4"
 TUNED = {"ARGOS_INTRA_THREADS": "1", "ARGOS_INTER_THREADS": "2"}
+
+
+def server_parser(description: str | None) -> argparse.ArgumentParser:
+    """The arguments that benchmarks of the server have in common."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("--corpus", default="multi30k:val")
+    parser.add_argument("--compute-type", default="int8", choices=["int8", "float32"])
+    parser.add_argument("--engine", default="ctranslate2")
+    parser.add_argument("--port", type=int, default=5071, help="and the next ones, for other servers")
+    return parser
+
+
+def read_sentences(options: argparse.Namespace) -> tuple[list[str], tuple[str, str]]:
+    """The sources of the corpus, and the languages of the bundle."""
+    data = Bundle.load(options.bundle).recipe.data
+    pairs = read_corpus(options.corpus, source_language=data.source_language, target_language=data.target_language)
+    return [pair.source for pair in pairs], (data.source_language, data.target_language)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,14 @@
 """Check that documents come back as they were if the translator returns its input.
 
 python benchmarks/documents.py my/documents
+python benchmarks/documents.py my/documents --bundle runs/quickstart
 
 The directory has one directory per format. Printed are the number of documents that are identical byte for byte, of
 those with the same content, and of those that are refused. The second group are translation files with missing
 translations: without what was added, they must have the same elements, attributes and texts in the same order.
 Documents that are identical are then translated with one word more, and must have the same other texts.
+
+With a bundle, the HTML documents are also translated with it, and the tags that they still have are counted.
 """
 
 from __future__ import annotations
@@ -16,16 +19,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from dragoman import TextTranslator, load
 from dragoman.corpus.po_messages import read_messages
 from dragoman.documents.formats import open_document
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.xml_tree import XmlNode, XmlText, read_xml
+from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.errors import UserError
 
 FILLED = (".po", ".pot", ".xlf", ".xliff", ".tmx")
 SOURCE = re.compile(r'(?:source-language|srcLang|srclang)="([^"]+)"')
 TARGET = re.compile(r'(?:target-language|trgLang)="([^"]+)"')
+TAG = re.compile(r"</?[a-zA-Z][^>]*>")
+TRANSLATED = re.compile(r"""((?:alt|title|placeholder|aria-label)=)(?:"[^"]*"|'[^']*')""")
 ADDED = {"target", "tuv"}
 CHANGED = {"state", "target-language", "trgLang"}
 
@@ -87,9 +94,27 @@ def check(path: Path) -> str:
         return f"refused: {error}"
 
 
+def count_tags(html: str) -> Counter[str]:
+    """The tags of a document without the values that are translated."""
+    return Counter(TRANSLATED.sub(r"\1", tag) for tag in TAG.findall(html))
+
+
+def show_tags(paths: Sequence[Path], bundle: Path) -> None:
+    """Translate HTML documents, and print how many of their tags the translations have."""
+    translator = TextTranslator(load(bundle))
+    tags, kept = 0, 0
+    for path in paths:
+        html = path.read_text("utf-8", "replace")
+        before = count_tags(html)
+        tags += before.total()
+        kept += (before & count_tags(translator.translate(HtmlText(html, translator.source_language)))).total()
+    print(f"{len(paths)} HTML documents, {tags} tags, {kept} of them kept")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
+    parser.add_argument("--bundle", type=Path, help="translate HTML documents with it")
     arguments = parser.parse_args()
     for directory in sorted(filter(Path.is_dir, arguments.directory.iterdir())):
         results = {path: check(path) for path in sorted(directory.iterdir())}
@@ -98,6 +123,8 @@ def main() -> None:
         for path, result in results.items():
             if result.startswith(("refused", "DIFFERENT", "OTHER")):
                 print(f"    {path.name}: {result}")
+    if arguments.bundle:
+        show_tags(sorted(arguments.directory.glob("*/*.htm*")), arguments.bundle)
 
 
 if __name__ == "__main__":

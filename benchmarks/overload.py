@@ -10,7 +10,6 @@ beforehand.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import http.client
 import itertools
@@ -20,13 +19,10 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from _load import Load, Measurement, distinct
-from _servers import our_server
-from dragoman.bundle import Bundle
-from dragoman.corpus.corpus import read_corpus
+from _servers import our_server, read_sentences, server_parser
 
 SENTENCES = 4000
 LIST = 100
@@ -98,18 +94,11 @@ class Client:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("--corpus", default="multi30k:val")
+    parser = server_parser(__doc__)
     parser.add_argument("--seconds", type=float, default=120, help="how long more requests are sent than are answered")
-    parser.add_argument("--compute-type", default="int8", choices=["int8", "float32"])
-    parser.add_argument("--engine", default="ctranslate2")
-    parser.add_argument("--port", type=int, default=5071)
     options = parser.parse_args()
-    data = Bundle.load(options.bundle).recipe.data
-    languages = data.source_language, data.target_language
-    pairs = read_corpus(options.corpus, source_language=languages[0], target_language=languages[1])
-    sentences = list(itertools.islice(distinct([pair.source for pair in pairs]), SENTENCES))
+    sources, languages = read_sentences(options)
+    sentences = list(itertools.islice(distinct(sources), SENTENCES))
     with our_server(options.bundle, options.engine, options.compute_type, options.port) as server:
         problems = asyncio.run(overload(server.url, sentences, languages, options.seconds))
     for problem in problems[:10]:

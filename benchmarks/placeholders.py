@@ -5,7 +5,8 @@ python benchmarks/placeholders.py runs/multi30k-de-en --corpus multi30k:test_201
 
 Random spans, which no training text contains, are inserted between the words of test sentences. A span counts as copied
 if the translation contains it as often as the source. BLEU is that of the translations without the spans, so the
-difference from the BLEU of the sentences themselves shows what the spans do to the rest of the translation.
+difference from the BLEU of the sentences themselves shows what the spans do to the rest of the translation. Translators
+that do not mask spans find them by alignment, as `dragoman translate` and the server do.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
+from dragoman import TextTranslator
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.corpus import read_corpus
 from dragoman.engines import EngineRequest, open_engine
@@ -122,7 +124,8 @@ def main() -> None:
     for name in arguments.engines:
         engine = open_engine(EngineRequest(bundle, bundle.recipe.decoding, path=directory), name)
         translator = Translator(bundle, device="cpu", engine=engine)
-        found, plain = list(translator.stream(texts)), list(translator.stream(pair.source for pair in pairs))
+        translate = TextTranslator(translator).stream
+        found, plain = list(translate(texts)), list(translate(pair.source for pair in pairs))
         total, copied, shown = Counter[str](), Counter[str](), 0
         for text, spans, translation in zip(texts, inserted, found, strict=True):
             for kind, span in spans:

@@ -21,10 +21,8 @@ import time
 from pathlib import Path
 
 from _load import Load, Measurement, distinct
-from _servers import BEAM, Server, libretranslate, our_server, prepare_libretranslate
-from dragoman.bundle import Bundle
+from _servers import BEAM, Server, libretranslate, our_server, prepare_libretranslate, read_sentences, server_parser
 from dragoman.cli.options import EngineOptions, open_translator
-from dragoman.corpus.corpus import read_corpus
 from dragoman.translator import Translator
 
 OURS, TUNED, DEFAULTS, ENGINE = "dragoman", "LibreTranslate, tuned", "LibreTranslate, defaults", "engine, all at once"
@@ -36,20 +34,12 @@ Results = dict[tuple[Load, str], Measurement]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("--corpus", default="multi30k:val")
+    parser = server_parser(__doc__)
     parser.add_argument("--libretranslate", type=Path, metavar="DIRECTORY", help="compare with LibreTranslate")
     parser.add_argument("--seconds", type=float, default=60, help="for each server and kind of load")
     parser.add_argument("--rounds", type=int, default=4, help="number of turns into which the seconds are divided")
-    parser.add_argument("--compute-type", default="int8", choices=["int8", "float32"])
-    parser.add_argument("--engine", default="ctranslate2")
-    parser.add_argument("--port", type=int, default=5071, help="and the two after it")
     options = parser.parse_args()
-    data = Bundle.load(options.bundle).recipe.data
-    languages = data.source_language, data.target_language
-    pairs = read_corpus(options.corpus, source_language=languages[0], target_language=languages[1])
-    sentences = [pair.source for pair in pairs]
+    sentences, languages = read_sentences(options)
     engine = EngineOptions(options.engine, compute_type=options.compute_type, token_scores=False)
     translator = open_translator(options.bundle, [BEAM], engine)
     translator(sentences[:64])

@@ -8,35 +8,23 @@ the first minute, when the server has made everything that it keeps.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import threading
 import time
-from pathlib import Path
 
 from _load import Load, Measurement, distinct
-from _servers import Server, our_server
-from dragoman.bundle import Bundle
-from dragoman.corpus.corpus import read_corpus
+from _servers import Server, our_server, read_sentences, server_parser
 
 LOADS = (Load(28, 1), Load(4, 20))
 MAX_GROWTH = 30 * 2**20
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("--corpus", default="multi30k:val")
+    parser = server_parser(__doc__)
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--compute-type", default="int8", choices=["int8", "float32"])
-    parser.add_argument("--engine", default="ctranslate2")
-    parser.add_argument("--port", type=int, default=5071)
     options = parser.parse_args()
-    data = Bundle.load(options.bundle).recipe.data
-    languages = data.source_language, data.target_language
-    pairs = read_corpus(options.corpus, source_language=languages[0], target_language=languages[1])
-    sentences = [pair.source for pair in pairs]
+    sentences, languages = read_sentences(options)
     with our_server(options.bundle, options.engine, options.compute_type, options.port) as server:
         first, last, errors = soak(server, sentences, languages, 60 * options.minutes)
     growth = last - first

@@ -3,8 +3,8 @@
 python benchmarks/unusual_texts.py
 
 Describes the training text of each corpus as training does, without training, and prints the share of test sentences
-with a warning: as they are, with the other side in their place, in capital letters, and joined to the next sentence.
-For the changed ones, only the warning for this change counts.
+with a warning: as they are, with the other side in their place, with French captions in their place, in capital
+letters, and joined to the next sentence. For the changed ones, only the warning for this change counts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def share(checker: TextChecker, texts: Sequence[str], kinds: Sequence[str] = ())
 
 def main() -> None:
     """Print a table."""
-    print("| training text | ordinary | other language | capitals | two sentences |\n| --- | --- | --- | --- | --- |")
+    columns = ("training text", "as they are", "other side", "third language", "in capitals", "joined to the next")
+    print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
+    french, _ = read_sides("multi30k:test_2016_flickr", "fr", "en")
     for corpus, split in CORPORA.items():
         languages = ("hi", "en") if "hi" in corpus.split("-")[-2:] or corpus == "hindi-visual-genome" else ("de", "en")
         for source, target in (languages, languages[::-1]):
@@ -57,6 +59,7 @@ def main() -> None:
             values = (
                 f"{share(checker, texts):.2%}",
                 f"{share(checker, others, OTHER_LANGUAGE):.0%}",
+                f"{share(checker, french, OTHER_LANGUAGE):.1%}",
                 f"{share(checker, [text.upper() for text in texts], ['capitals']):.0%}",
                 f"{share(checker, list(map(' '.join, pairwise(texts))), ['several-sentences']):.0%}",
             )

@@ -11,6 +11,7 @@ from typing import Any, overload
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.engines import Engine, EngineRequest, open_engine
 from dragoman.engines.choose import open_with_ensemble
+from dragoman.engines.direction import choose_direction
 from dragoman.engines.text_search import TextSearch
 from dragoman.errors import UserError, counted
 from dragoman.explanation.attention_map import AttentionMap
@@ -224,6 +225,9 @@ def load(
     decoding: Decoding | Mapping[str, Any] | None = None,
     device: str = "auto",
     engine: str | None = None,
+    *,
+    source_language: str | None = None,
+    target_language: str | None = None,
     **settings: Any,
 ) -> Translator:
     """Load the translator of a bundle or of a run directory.
@@ -236,6 +240,8 @@ def load(
         device: Where to compute: 'cpu', 'cuda', …, or 'auto' for a GPU if there is one.
         engine: 'ctranslate2' (which converts the bundle to its format on first use), 'cpu' or 'torch'; by default
             'cpu' if it supports the bundle and the settings, otherwise 'torch'.
+        source_language: The language to translate from, of a model with several.
+        target_language: The language to translate into, of a model with several.
         settings: Settings of the search by name.
 
     Raises:
@@ -243,7 +249,7 @@ def load(
             cannot be used.
     """
     directory = find_bundle(path)
-    bundle = Bundle.load(directory)
+    bundle = choose_direction(Bundle.load(directory), source_language, target_language)
     chosen = choose_decoding(bundle, decoding, settings)
     if engine is None:
         return Translator(bundle, chosen, device)

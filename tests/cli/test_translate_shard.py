@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -83,15 +84,18 @@ def test_names_are_in_the_order_of_the_parts() -> None:
         Shard.parse("1/100000")
 
 
-def test_a_part_that_exists_is_not_translated_again(
+def test_a_part_that_is_newer_than_the_input_is_not_translated_again(
     finished_run: Path, command: Command, source: Path, tmp_path: Path
 ) -> None:
     part = tmp_path / "out.00001-of-00002"
     part.write_text("done before")
     outcome = command("translate", finished_run, "--input", source, "--output", tmp_path / "out", "--shard", "1/2")
     assert outcome.code == 0
-    assert outcome.error == f"dragoman: {part}: exists, so it is not translated again\n"
+    assert outcome.error == f"dragoman: {part}: newer than the input, so it is not translated again\n"
     assert part.read_text() == "done before"
+    os.utime(part, (0, 0))
+    command("translate", finished_run, "--input", source, "--output", tmp_path / "out", "--shard", "1/2")
+    assert part.read_text() != "done before", "the input has changed"
 
 
 def test_a_killed_process_leaves_no_part(finished_run: Path, source: Path, tmp_path: Path) -> None:

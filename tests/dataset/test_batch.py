@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.dataset.batch import make_batch, pad
+from dragoman.dataset.batch import make_batch, pad, take_rows
 from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.settings import Specials
 from dragoman.text.vocabulary import Vocabulary, special_tokens
@@ -63,6 +63,23 @@ def test_tokens_are_counted_without_padding(pairs: PairStore, indices: list[int]
     assert batch.source_tokens == int((batch.source != SOURCE.pad).sum())
     assert batch.target_tokens == int((batch.target_output != TARGET.pad).sum())
     assert batch.target_tokens == int((batch.target_input != TARGET.pad).sum())
+
+
+@pytest.mark.parametrize("rows", [slice(0, 2), slice(1, 3), slice(2, 3), slice(4, 5), slice(0, 5)])
+def test_rows_of_a_batch_are_the_batch_of_these_pairs(pairs: PairStore, rows: slice) -> None:
+    indices = np.arange(5)
+    taken = take_rows(make_batch(pairs, indices, SOURCE, TARGET), rows, SOURCE.pad, TARGET.pad)
+    expected = make_batch(pairs, indices[rows], SOURCE, TARGET)
+    for name in ("source", "target_input", "target_output"):
+        assert torch.equal(getattr(taken, name), getattr(expected, name))
+    assert (taken.source_tokens, taken.target_tokens) == (expected.source_tokens, expected.target_tokens)
+
+
+def test_no_rows_are_a_token_without_a_target(pairs: PairStore) -> None:
+    taken = take_rows(make_batch(pairs, np.arange(5), SOURCE, TARGET), slice(0), SOURCE.pad, TARGET.pad)
+    assert taken.source.shape == taken.target_input.shape == (1, 1)
+    assert taken.target_output.tolist() == [[TARGET.pad]]
+    assert (taken.source_tokens, taken.target_tokens) == (0, 0)
 
 
 def test_another_device_holds_the_same(pairs: PairStore) -> None:

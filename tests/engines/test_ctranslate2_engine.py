@@ -95,9 +95,9 @@ def test_translations_are_those_of_our_search(
     searched: list[int] = []
     search_unfinished = CTranslate2Engine._search_unfinished
 
-    def counted(self: CTranslate2Engine, sources: Any, found: list[list[Hypothesis]]) -> None:
+    def counted(self: CTranslate2Engine, sources: Any, starts: Any, found: list[list[Hypothesis]]) -> None:
         searched.append(sum(not hypotheses for hypotheses in found))
-        search_unfinished(self, sources, found)
+        search_unfinished(self, sources, starts, found)
 
     monkeypatch.setattr(CTranslate2Engine, "_search_unfinished", counted)
     assert_alike(list(Translator(bundle, decoding).stream(texts)), list(translator.stream(texts)))

@@ -15,7 +15,7 @@ from random_bundles import sentences
 from dragoman.bundle import Bundle
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
-from dragoman.export.huggingface.importer import import_marian
+from dragoman.export.huggingface.importer import import_huggingface
 from dragoman.export.run import export
 from dragoman.export.sample import Sample
 from dragoman.translator import Translator
@@ -84,7 +84,7 @@ def save_marian(directory: Path, spm: tuple[Path, Path], **options: Any) -> None
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_logits_are_the_same(variant: str, spm: tuple[Path, Path], tmp_path: Path) -> None:
     save_marian(tmp_path / "marian", spm, **VARIANTS[variant])
-    assert import_marian(tmp_path / "marian", tmp_path / "bundle") < 1e-4
+    assert import_huggingface(tmp_path / "marian", tmp_path / "bundle") < 1e-4
     bundle = Bundle.load(tmp_path / "bundle")
     assert (bundle.recipe.data.source_language, bundle.recipe.data.target_language) == ("de", "en")
     assert bundle.model.output.bias is not None
@@ -94,7 +94,7 @@ def test_logits_are_the_same(variant: str, spm: tuple[Path, Path], tmp_path: Pat
 @pytest.mark.filterwarnings("ignore:Recommended")
 def test_tokens_and_texts_are_the_same(spm: tuple[Path, Path], tmp_path: Path) -> None:
     save_marian(tmp_path / "marian", spm)
-    import_marian(tmp_path / "marian", tmp_path / "bundle")
+    import_huggingface(tmp_path / "marian", tmp_path / "bundle")
     ours = Bundle.load(tmp_path / "bundle")
     theirs = transformers.MarianTokenizer.from_pretrained(tmp_path / "marian")
     texts = [*sentences(), ">>fra<< Ein Hund.", "Xylophon Ω"]
@@ -108,7 +108,7 @@ def test_tokens_and_texts_are_the_same(spm: tuple[Path, Path], tmp_path: Path) -
 
 def test_an_imported_bundle_can_be_exported(spm: tuple[Path, Path], tmp_path: Path) -> None:
     save_marian(tmp_path / "marian", spm)
-    import_marian(tmp_path / "marian", tmp_path / "bundle")
+    import_huggingface(tmp_path / "marian", tmp_path / "bundle")
     bundle = Bundle.load(tmp_path / "bundle")
     for name in ("ctranslate2", "argos"):
         assert export(bundle, name, tmp_path / name, sample=Sample(sentences()[:3])).largest_difference < 1e-4
@@ -124,6 +124,12 @@ def test_all_unsupported_settings_are_named_together(spm: tuple[Path, Path], tmp
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(UserError, match=r"no model\.safetensors, source\.spm, target\.spm, vocab\.json"):
-        import_marian(tmp_path, tmp_path / "bundle")
+    with pytest.raises(UserError, match=r"no config\.json, model\.safetensors"):
+        import_huggingface(tmp_path, tmp_path / "bundle")
+    (tmp_path / "config.json").write_text('{"model_type": "marian"}')
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(UserError, match=r"no source\.spm, target\.spm, vocab\.json"):
+        import_huggingface(tmp_path, tmp_path / "bundle")
+    (tmp_path / "config.json").write_text('{"model_type": "bart"}')
+    with pytest.raises(UserError, match="model_type = 'bart': must be 'marian' or 'm2m_100'"):
+        import_huggingface(tmp_path, tmp_path / "bundle")

@@ -95,7 +95,7 @@ def test_names_and_number_of_parameters_are_the_same() -> None:
         ({"qkv_bias": False}, "qkv_bias = true"),
         ({"final_norm": False}, "final_norm = true"),
         ({"activation": "silu"}, "activation = 'relu' or 'gelu'"),
-        ({"positions": "rotary"}, "positions = 'sinusoidal' or 'learned'"),
+        ({"positions": "rotary"}, "positions = 'sinusoidal', 'fairseq' or 'learned'"),
         ({"attention_dropout": 0.3}, "equal dropout"),
     ],
 )

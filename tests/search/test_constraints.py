@@ -83,6 +83,25 @@ def test_a_forbidden_token_can_still_be_forced(task: Task, beam_size: int) -> No
     assert 3 not in found.tokens[1:]
 
 
+@pytest.mark.parametrize("options", [{"beam_size": 1}, {"beam_size": EXHAUSTIVE, "n_best": 4}], ids=str)
+@torch.inference_mode()
+def test_a_given_token_has_no_probability(task: Task, options: dict[str, int]) -> None:
+    """Its log-probability would favor long hypotheses, because it is divided by their length."""
+    limited = Constraints(BOS, EOS, [BOS], torch.tensor([5]), torch.tensor([[3]]))
+    limited.given = [2, 3]
+    settings = Decoding.model_validate(options)
+    if settings.beam_size == 1:
+        found = decode_single(task, task.start(torch.tensor([0])), settings, limited)
+    else:
+        (found,) = beam_search(task, task.start(torch.tensor([0])), settings, limited)
+    for each in found:
+        assert each.tokens[0] == 3
+        expected = [0.0, *log_probabilities_of(task, 0, each.tokens)[1:]]
+        assert each.log_probabilities == pytest.approx(expected, abs=1e-5)
+        assert each.score == pytest.approx(score_of(expected, 1.0), abs=1e-5)
+    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+
+
 @pytest.mark.parametrize("options", [{"beam_size": 1}, {"beam_size": 4}, {"sampling": True, "n_best": 20}], ids=str)
 def test_settings_of_length_and_repetition_are_kept(task: Task, options: dict[str, int]) -> None:
     settings = Decoding.model_validate({"min_length": 3, "no_repeat_ngram": 2, **options})

@@ -82,3 +82,12 @@ def test_a_hypothesis_that_would_end_is_continued_with_a_missing_token() -> None
     restricted = required.restrict(logits, tokens, torch.tensor([0, 1, 0]), limits, eos=1)
     allowed = [row.isfinite().nonzero()[:, 0].tolist() for row in restricted]
     assert allowed == [[3], [0, 1, 2], [0, 2, 3]]
+
+
+@pytest.mark.parametrize("limit", range(2, 7))
+def test_missing_tokens_are_forced_only_when_the_rest_of_the_length_is_theirs(limit: int) -> None:
+    required = RequiredTokens.of([3, 4], [{3: 2}], torch.device("cpu"))
+    logits, tokens = torch.tensor([[0.0, 1.0, 9.0, 0.5, 2.0]]), torch.tensor([[2]])
+    (row,) = required.restrict(logits, tokens, torch.tensor([0]), torch.tensor([limit]), eos=1)
+    room = limit - tokens.shape[1] - 1  # without eos
+    assert row.isfinite().nonzero()[:, 0].tolist() == ([3] if room <= 2 else [0, 2, 3])

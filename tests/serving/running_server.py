@@ -13,9 +13,10 @@ import httpx
 
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.serving.app import build_app
+from dragoman.serving.connections import ServerConfig
 from dragoman.serving.models import ModelTable, ServedModel
 from dragoman.serving.scheduler import Scheduler
-from dragoman.serving.server import StoppableServer, server_config
+from dragoman.serving.server import StoppableServer
 from dragoman.serving.service import Service
 from dragoman.settings.serving import Serving
 from dragoman.text.glossary import Term
@@ -104,7 +105,7 @@ class Servers:
         fakes = {pair: FakeTranslator(pair.partition("-")[2]) for pair in pairs}
         models = [ServedModel(pair.partition("-")[0], fake.target, fake.translate) for pair, fake in fakes.items()]
         service = Service(chosen, ModelTable(models), Scheduler(chosen, workers))
-        server = StoppableServer(server_config(build_app(service), chosen, "127.0.0.1", 0), service)
+        server = StoppableServer(ServerConfig(build_app(service), chosen, "127.0.0.1", 0), service)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
         while not server.started:

@@ -55,6 +55,17 @@ def test_two_models_are_combined_and_the_reply_names_the_language_between(server
     assert "pivot" not in server.translate("Ein Hund.").json()
 
 
+def test_the_language_that_html_states_does_not_matter(server: Running) -> None:
+    html = {"q": '<p lang="fr">Ein Hund.</p>', "format": "html"}
+    reply = httpx.post(f"{server.url}/translate", json=TEXT | html | {"target": "es"}).json()
+    assert reply["translatedText"] == '<p lang="fr">es[en[Ein Hund.]]</p>'
+    many = html | {"q": '<p lang="fr">Ein Mann und eine Frau sehen einen Hund.</p>'}
+    assert (
+        httpx.post(f"{server.url}/detect", json=many).json()
+        == httpx.post(f"{server.url}/detect", json={"q": "Ein Mann und eine Frau sehen einen Hund."}).json()
+    )
+
+
 def test_text_in_the_target_language_is_returned(server: Running) -> None:
     assert server.translate("A dog.", "en", "en").json()["translatedText"] == "A dog."
 

@@ -38,6 +38,33 @@ def test_other_texts_are_in_no_language(classifier: NgramClassifier, text: str) 
     assert classifier.probabilities(text) == {}
 
 
+THIRD = [
+    "Un homme et une femme regardent un chien dans la rue.",
+    "Un hombre y una mujer miran un perro en la calle.",
+    "En mand og en kvinde ser på en hund på gaden.",
+    "Een man en een vrouw kijken naar een hond op straat.",
+]
+GERMAN = "Der Vertrag wurde gestern unterschrieben, und alle Kosten trägt die Gemeinde."
+
+
+@pytest.mark.parametrize("text", THIRD)
+def test_other_languages_in_the_same_script_are_not_taken_for_a_similar_one(
+    classifier: NgramClassifier, text: str
+) -> None:
+    assert classifier.probabilities(text) == {}
+
+
+def test_texts_of_another_kind_are_still_in_their_language(classifier: NgramClassifier) -> None:
+    assert next(iter(classifier.probabilities(GERMAN))) == "de"
+
+
+@pytest.mark.parametrize("code", ["gsw", "de-CH", "x"])
+def test_variants_and_languages_that_only_a_bundle_knows_are_found(code: str) -> None:
+    german, english = zip(*captions("train")[:2000], strict=True)
+    classifier = NgramClassifier({code: count_ngrams(german), "en": count_ngrams(english)})
+    assert next(iter(classifier.probabilities(GERMAN))) == code
+
+
 def test_only_the_beginning_of_a_long_text_is_read(classifier: NgramClassifier) -> None:
     beginning = "Ein Hund läuft über die Wiese. " * 100
     assert classifier.probabilities(beginning + "x" * 10_000_000) == classifier.probabilities(beginning)

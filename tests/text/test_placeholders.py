@@ -51,6 +51,7 @@ def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
         ("100%s and %d%% and %%s", ["100", "%d"]),
         ("{ } {a b} {", []),
         ("$5 or $500, US$ 20, $", ["5", "500", "20"]),
+        ("Preis$VAR, 5$A, a$x$", ["$VAR", "5"]),
         ("B2B, MP3, 42nd, 1990s, A4, 3.x, v1.2, COVID-19, x_1", []),
         ("See https://a.b/c. Or https://a.b/c, (https://a.b/c)", ["https://a.b/c"] * 3),
         ("a < b and c > d, x <y and z> w, <3 apples", ["3"]),

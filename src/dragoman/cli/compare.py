@@ -14,6 +14,8 @@ from dragoman.cli.options import (
     EngineName,
     EngineOptions,
     Overrides,
+    SourceLanguage,
+    TargetLanguage,
     Verbose,
     open_translator,
 )
@@ -42,6 +44,8 @@ def compare(
     device: Device = "auto",
     compute_type: ComputeType = "auto",
     verbose: Verbose = False,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
 ) -> None:
     """Compare two translators.
 
@@ -58,7 +62,9 @@ def compare(
     if as_json and output == DASH:
         raise UserError("--json and --output - both write to standard output; choose one")
     sources, references = read_texts(source, reference)
-    options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
+    options = EngineOptions(
+        engine, device, compute_type, verbose, token_scores=False, languages=(source_language, target_language)
+    )
     baseline, other = (open_translator(path, overrides, options) for path in (first, second))
     comparison = compare_translators(baseline, other, sources, references)
     if as_json:

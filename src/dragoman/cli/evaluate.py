@@ -15,6 +15,8 @@ from dragoman.cli.options import (
     EngineName,
     EngineOptions,
     Overrides,
+    SourceLanguage,
+    TargetLanguage,
     Verbose,
     open_translator,
 )
@@ -40,6 +42,8 @@ def evaluate(
     device: Device = "auto",
     compute_type: ComputeType = "auto",
     verbose: Verbose = False,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
 ) -> None:
     """Measure the quality of a translator.
 
@@ -52,7 +56,9 @@ def evaluate(
     from dragoman.evaluation.perturbed import evaluate_perturbed, perturbed_table
 
     refuse_file_name(context)
-    options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
+    options = EngineOptions(
+        engine, device, compute_type, verbose, token_scores=False, languages=(source_language, target_language)
+    )
     translator, texts = open_translator(bundle, overrides, options), read_texts(source, reference)
     report, translations = evaluate(translator, *texts)
     changed = evaluate_perturbed(translator, *texts, translations) if perturbed else {}

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.options import BundlePath, Device, EngineName, EngineOptions, Overrides, Verbose, open_translator
+from dragoman.cli.options import (
+    BundlePath,
+    Device,
+    EngineName,
+    EngineOptions,
+    Overrides,
+    SourceLanguage,
+    TargetLanguage,
+    Verbose,
+    open_translator,
+)
 from dragoman.cli.output import write_page
 from dragoman.cli.standard_streams import DASH
 
@@ -22,6 +32,8 @@ def inspect(
     engine: EngineName = None,
     device: Device = "auto",
     verbose: Verbose = False,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
 ) -> None:
     """Write a page that explains a translation.
 
@@ -32,7 +44,9 @@ def inspect(
     from dragoman.explanation.page.render import render_page
     from dragoman.explanation.plots import save_heat_maps
 
-    translator = open_translator(bundle, overrides, EngineOptions(engine, device, verbose=verbose, trace=True))
+    languages = (source_language, target_language)
+    options = EngineOptions(engine, device, verbose=verbose, trace=True, languages=languages)
+    translator = open_translator(bundle, overrides, options)
     explanation = translator.explain(text)
     messages = sys.stderr if output == DASH else sys.stdout
     print(explanation.translation.text, file=messages)

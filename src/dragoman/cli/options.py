@@ -34,6 +34,14 @@ ComputeType = Annotated[
         "less exact; auto is bfloat16 on a GPU that supports it, otherwise float32."
     ),
 ]
+SourceLanguage = Annotated[
+    str | None,
+    typer.Option("--source-language", metavar="CODE", help="The language of the text, of a model with several."),
+]
+TargetLanguage = Annotated[
+    str | None,
+    typer.Option("--target-language", metavar="CODE", help="The language to translate into, of a model with several."),
+]
 EngineName = Annotated[
     str | None,
     typer.Option(
@@ -48,7 +56,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Print which engine is 
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """What the command line says about engines."""
+    """What the command line says about engines, and about the direction of a model with several languages."""
 
     name: str | None = None
     device: str = "auto"
@@ -57,6 +65,7 @@ class EngineOptions:
     token_scores: bool = True
     trace: bool = False
     scoring: bool = False
+    languages: tuple[str | None, str | None] = (None, None)
 
 
 def open_translator(
@@ -70,12 +79,13 @@ def open_translator(
     from dragoman.bundle import Bundle, find_bundle
     from dragoman.engines import EngineRequest, open_engine
     from dragoman.engines.choose import Choice, open_with_ensemble
+    from dragoman.engines.direction import choose_direction
     from dragoman.system.device import avoid_cudnn_attention, choose_device
     from dragoman.translator import Translator
 
     avoid_cudnn_attention()
     directory = find_bundle(bundle)
-    loaded = Bundle.load(directory)
+    loaded = choose_direction(Bundle.load(directory), *options.languages)
     request = EngineRequest(
         bundle=loaded,
         decoding=decoding_of(loaded.recipe, overrides or []),
@@ -93,7 +103,7 @@ def open_translator(
 
     announce = print_choice if options.verbose else None
     if ensemble:
-        others = [Bundle.load(path) for path in ensemble]
+        others = [choose_direction(Bundle.load(path), *options.languages) for path in ensemble]
         engine = open_with_ensemble(request, others, options.name, announce)
     else:
         engine = open_engine(request, options.name, announce)

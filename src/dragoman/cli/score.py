@@ -14,6 +14,8 @@ from dragoman.cli.options import (
     EngineOptions,
     JsonLines,
     Overrides,
+    SourceLanguage,
+    TargetLanguage,
     Verbose,
     open_translator,
 )
@@ -32,6 +34,8 @@ def score(
     engine: EngineName = None,
     device: Device = "auto",
     verbose: Verbose = False,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
 ) -> None:
     """Score given translations.
 
@@ -43,7 +47,7 @@ def score(
     from dragoman.evaluation.scoring import score
     from dragoman.settings import FilePair
 
-    options = EngineOptions(engine, device, verbose=verbose, scoring=True)
+    options = EngineOptions(engine, device, verbose=verbose, scoring=True, languages=(source_language, target_language))
     translator = open_translator(bundle, overrides, options)
     files = FilePair(source=str(source), target=str(target))
     pairs = read_corpus(files, source_language="source", target_language="target")

@@ -17,7 +17,10 @@ ServingFile = Annotated[
 
 def serve(
     bundles: Annotated[
-        list[Path], typer.Argument(metavar="BUNDLE...", help="Bundles or run directories, one for each direction.")
+        list[Path],
+        typer.Argument(
+            metavar="BUNDLE...", help="Bundles or run directories, one for each direction, or with several languages."
+        ),
     ],
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 5000,

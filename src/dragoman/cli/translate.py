@@ -17,6 +17,8 @@ from dragoman.cli.options import (
     EngineOptions,
     JsonLines,
     Overrides,
+    SourceLanguage,
+    TargetLanguage,
     Verbose,
     open_translator,
 )
@@ -78,6 +80,8 @@ def translate(
             metavar="FILE", help="Terms that translations must use; each line has a term, a tab, and its translation."
         ),
     ] = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -110,15 +114,17 @@ def translate(
     part = Shard.parse(shard) if shard is not None else None
     if part:
         output = part_of_output(part, source, output)
-        if output.is_file():
-            print(f"dragoman: {output}: exists, so it is not translated again", file=sys.stderr)
+        if source and output.is_file() and output.stat().st_mtime >= source.stat().st_mtime:
+            print(f"dragoman: {output}: newer than the input, so it is not translated again", file=sys.stderr)
             return
     if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
         raise UserError(f"{output}: is also the input")  # also with a loop of links
     translated = check_files(document, output) if document else None
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source, part)
     terms = _read_glossary(glossary)
-    options = EngineOptions(engine, device, compute_type, verbose, token_scores=as_json)
+    options = EngineOptions(
+        engine, device, compute_type, verbose, token_scores=as_json, languages=(source_language, target_language)
+    )
     translator = TextTranslator(open_translator(bundle, overrides, options, ensemble or []), terms)
     if document and translated:
         translate_document(translator, document, translated, columns)

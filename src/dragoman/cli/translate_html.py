@@ -20,7 +20,7 @@ def write_html(texts: TextTranslator, chosen: TranslateInput, file: IO[str]) -> 
 
     faulty = 0
     for html in chosen.read_documents():
-        document = HtmlText(html, texts.source_language, texts.whole_lines)
+        document = HtmlText(html, texts.source_language, texts.whole_lines, keeps_others=True)
         translations = texts.translate_segments(document.segments)
         faulty += sum(names_span(each.problems) for each in translations)
         file.write(document.assemble(translations) + "\n" * bool(chosen.texts))

@@ -11,6 +11,7 @@ from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.sentences import has_words
 from dragoman.text.link import Link
+from dragoman.text.number_forms import count_numbers
 from dragoman.text.placeholders import find_spans
 from dragoman.text.translation import Translation
 
@@ -20,7 +21,6 @@ Align = Callable[[Sequence[str], Sequence[str]], Sequence[tuple[Link, ...]]]
 MAX_SPELLED = 12
 """Numbers up to this one may be spelled as words, so they are reported but not put back."""
 
-_NUMBER = re.compile(r"\d+(?:[.,:/'’\u00a0\u202f-]\d+)*")
 _CLOSING = ".,;:!?…)]}»”’।。"
 
 
@@ -81,7 +81,7 @@ def _lost_spans(source: str, translation: str) -> bool:
     spans = {source[start:end] for start, end in _copied(source)}
     return any(
         _count(span, source) != _count(span, translation)
-        and not (span[0].isdigit() and any(_is_same_number(span, match[0]) for match in _NUMBER.finditer(translation)))
+        and not (span[0].isdigit() and any(_is_same_number(span, number) for number in count_numbers(translation)))
         for span in spans
     )
 

@@ -10,7 +10,8 @@ import regex
 
 from dragoman.documents.joining import join_translations
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import ORDINAL_POINTS, has_words, primary_language, split_paragraph
+from dragoman.documents.sentences import ORDINAL_POINTS, has_words, split_paragraph
+from dragoman.text.world_languages import primary_language
 
 _BULLETS = regex.compile(r"\s*(?:(?:[-*+•‣◦▪–—·>]|\#{1,6})\s+(?=\S))*")
 _LABEL = regex.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)\s+(?=\S)")

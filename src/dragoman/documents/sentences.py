@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import regex
 
 from dragoman.text.normalization import replace_surrogates
-from dragoman.text.placeholders import find_spans
+from dragoman.text.placeholders import find_spans, text_between
+from dragoman.text.world_languages import primary_language
 
 _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
 _TITLE = regex.compile(r"(?:^|\s)(?:डॉ|प्रो|पं|श्री|सुश्री|श्रीमती|कु|मि)\.$")  # of Hindi, which sentencex does not know
@@ -42,11 +43,6 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
     return spans
 
 
-def primary_language(language: str) -> str:
-    """The code of a language without its region or script: "de" for "de-AT"."""
-    return language.replace("_", "-").partition("-")[0].lower()
-
-
 def has_words(text: str) -> bool:
     """Whether a text contains a letter or a number, so that there is something to translate."""
     return any(map(str.isalnum, text))
@@ -57,12 +53,8 @@ def is_translatable(text: str) -> bool:
 
     Identifiers contain a digit, and may follow one of a few abbreviations: "4711-B", "SKU 4711-B", "DIN 933", "M8 x 2".
     """
-    position, parts = 0, []
-    for span in find_spans(text):
-        if span.kind != "number":
-            parts.append(text[position : span.start])
-            position = span.end
-    words = [word for part in [*parts, text[position:]] for word in part.split() if any(map(str.isalnum, word))]
+    parts = text_between(text, (span for span in find_spans(text) if span.kind != "number"))
+    words = [word for part in parts for word in part.split() if any(map(str.isalnum, word))]
     identifies = False
     for word in reversed(words):
         is_number = not any(map(str.isalpha, word))

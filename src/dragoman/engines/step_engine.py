@@ -20,6 +20,7 @@ from dragoman.search.required_tokens import RequiredTokens
 from dragoman.search.trace import BeamTrace
 from dragoman.system.device import to_device
 from dragoman.text.masked_text import reserved_ids
+from dragoman.text.multilingual import all_language_ids
 
 Score = Callable[[Sequence[Ids], Sequence[Ids]], list[list[float]]]
 
@@ -84,4 +85,6 @@ class StepEngine:
             forced = to_device(pad(prefixes, first=None, last=None, pad=ANY), device)  # (sentences, longest)
         ids = to_device(pad(sources, first=None, last=source.eos, pad=source.pad), device)  # (sentences, source)
         lengths = to_device(torch.tensor(limits, dtype=torch.int64), device)
-        return ids, Constraints(target.bos, target.eos, target.forbidden_ids, lengths, forced)
+        constraints = Constraints(target.bos, target.eos, target.forbidden_ids, lengths, forced)
+        constraints.given = all_language_ids(bundle.target)
+        return ids, constraints

@@ -14,6 +14,7 @@ from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
 from dragoman.text.masked_text import decode_masked, encode_masked, mask_texts, masking_of, reserved_ids
 from dragoman.text.masking import Mask
+from dragoman.text.multilingual import language_ids
 from dragoman.text.translation import Translation
 
 
@@ -46,10 +47,13 @@ class TextSearch:
         return [SourceText(mask, ids[:limit], len(ids) > limit) for mask, ids in zip(masks, encoded, strict=True)]
 
     def encode_targets(self, sources: Sequence[SourceText], targets: Sequence[str]) -> list[list[int]]:
-        """The ids of translations, of any length, with the reserved tokens of their sources."""
+        """The ids of translations, of any length, with the reserved tokens of their sources.
+
+        An empty translation begins with the token of its language, too.
+        """
         if masking_of(self.bundle.target):
             targets = [source.mask.apply(target) for source, target in zip(sources, targets, strict=True)]
-        return encode_masked(self.bundle.target, targets)
+        return [ids or language_ids(self.bundle.target) for ids in encode_masked(self.bundle.target, targets)]
 
     def encode_prefixes(self, sources: Sequence[SourceText], prefixes: Sequence[str]) -> list[list[int]]:
         """The ids of the beginnings of translations, with the reserved tokens of their sources.
@@ -68,13 +72,20 @@ class TextSearch:
     def search(
         self, sources: Sequence[SourceText], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each text, best first; none for a text without tokens."""
+        """The hypotheses of each text, best first; none for a text without tokens.
+
+        Args:
+            sources: The texts.
+            prefixes: What `encode_prefixes` returns for each; by default that of an empty prefix.
+            trace: Records the beam search.
+        """
         nonempty = [index for index, source in enumerate(sources) if source.ids]
         found: list[list[Hypothesis]] = [[] for _ in sources]
+        prefixes = prefixes or [language_ids(self.bundle.target)] * len(sources)
 
         def translate(indices: list[int], copies: list[Copies] | None = None) -> None:
             ids = [sources[index].ids for index in indices]
-            forced = [prefixes[index] for index in indices] if prefixes and any(prefixes) else None
+            forced = [prefixes[index] for index in indices] if any(prefixes) else None
             for index, hypotheses in zip(indices, self.engine.translate(ids, forced, trace, copies), strict=True):
                 found[index] = hypotheses
 

@@ -8,6 +8,7 @@ from itertools import islice
 
 from dragoman.engines.text_search import TextSearch
 from dragoman.search.hypothesis import finished_hypothesis
+from dragoman.text.multilingual import language_ids
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator
 
@@ -24,12 +25,13 @@ def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[
         pairs: Sources and their targets, any number; a few thousand are read at a time.
     """
     search = TextSearch(translator.bundle, translator.engine, translator.decoding)
-    limit, pairs = translator.source_limit, iter(pairs)
+    limit, pairs, given = translator.source_limit, iter(pairs), len(language_ids(translator.bundle.target))
     while window := list(islice(pairs, WINDOW)):
         sources = search.encode([source for source, _ in window])
         targets = search.encode_targets(sources, [target for _, target in window])
         scores = translator.engine.score([source.ids for source in sources], [ids[:limit] for ids in targets])
         for (_, text), source, target, values in zip(window, sources, targets, scores, strict=True):
+            values = [0.0] * given + values[given:]  # as in a search
             hypothesis = finished_hypothesis(target[:limit], values, translator.decoding.length_penalty)
             scored = search.translation(source, [hypothesis])
             yield replace(scored, text=text, truncated=source.truncated or len(target) > limit)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dragoman.text.masked_text import decode_reserved, encode_masked
 from dragoman.text.masking import ALL_RESERVED, KINDS, Mask
+from dragoman.text.multilingual import language_ids, without_language
 from dragoman.text.normalization import METASPACE, WITHOUT_SPACES
 from dragoman.text.tokenizer import Tokenizer
 
@@ -54,14 +55,16 @@ def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
     Tokenizers encode what is between spaces independently, so that each token belongs to the characters of one of these
     chunks. Within a chunk, tokens are found by the characters that they decode to.
     """
+    begin, tokenizer = language_ids(tokenizer), without_language(tokenizer)
     chunks = [match.span() for match in _CHUNK.finditer(mask.text)]
     encoded = encode_masked(tokenizer, [mask.text[start:end] for start, end in chunks])
-    ids = [index for each in encoded for index in each][:limit]
-    tokens = [
+    ids = [*begin, *(index for each in encoded for index in each)][:limit]
+    spans = [
         (start + first, start + last)
         for (start, end), each in zip(chunks, encoded, strict=True)
         for first, last in _token_spans(tokenizer, mask.text[start:end], each)
-    ][:limit]
+    ]
+    tokens = [*((0, 0) for _ in begin), *spans][:limit]
     words = [match.span() for match in _WORD.finditer(mask.text)]
     starts = list(accumulate((len(_restored(mask, character)) for character in mask.text), initial=0))
     return WordTokens(

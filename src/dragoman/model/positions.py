@@ -30,28 +30,33 @@ class Positions(nn.Module):
         return None
 
 
-def sinusoids(length: int, d_model: int) -> Tensor:
+def sinusoids(length: int, d_model: int, fairseq: bool = False) -> Tensor:
     """The table of Vaswani et al. 2017, section 3.5, sines and cosines interleaved, (length, d_model)."""
-    position = torch.arange(length, dtype=torch.float64)[:, None]
-    rates = torch.exp(torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(10000.0) / d_model))
-    table = torch.empty(length, d_model, dtype=torch.float64)
-    table[:, 0::2] = torch.sin(position * rates)
-    table[:, 1::2] = torch.cos(position * rates)
-    return table.float()
+    # in fairseq's models, the first position is 2, and the slowest wave has the rate 1 / 10000
+    exponents = torch.arange(d_model // 2, dtype=torch.float64) / (d_model // 2 - fairseq)
+    angles = (torch.arange(length)[:, None] + 2 * fairseq) * torch.exp(exponents * -math.log(10000.0))
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1).float()
 
 
 class SinusoidalPositions(Positions):
     """Adds fixed sinusoids to embeddings."""
 
     table: Tensor
+    fairseq = False
 
     def __init__(self, max_length: int, d_model: int, heads: int) -> None:
         super().__init__(max_length, d_model, heads)
-        self.register_buffer("table", sinusoids(max_length, d_model), persistent=False)
+        self.register_buffer("table", sinusoids(max_length, d_model, self.fairseq), persistent=False)
 
     def forward(self, embeddings: Tensor, positions: Tensor) -> Tensor:
         """(batch, length, d_model) at positions (length,) -> the same shape."""
         return embeddings + self.table[positions].to(embeddings.dtype)
+
+
+class FairseqPositions(SinusoidalPositions):
+    """Adds the sinusoids of fairseq's models, such as M2M100 and NLLB-200."""
+
+    fairseq = True
 
 
 class LearnedPositions(Positions):
@@ -96,6 +101,7 @@ def rotate(x: Tensor, rotation: Tensor) -> Tensor:
 
 POSITIONS: dict[str, type[Positions]] = {
     "sinusoidal": SinusoidalPositions,
+    "fairseq": FairseqPositions,
     "learned": LearnedPositions,
     "rotary": RotaryPositions,
 }

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dragoman.bundle import Bundle
+from dragoman.corpus.pair import Languages
+from dragoman.engines.direction import choose_direction, languages_of
 from dragoman.model.transformer import parameter_counts
 from dragoman.planning.choose import (
     LARGE_MODEL,
@@ -40,9 +42,15 @@ class StartingPoint:
     parameters: int
 
 
-def load_start(path: str) -> tuple[StartingPoint, Tokenizer]:
-    """A bundle to start from, and its target tokenizer; raises UserError if it is missing or damaged."""
+def load_start(path: str, languages: Languages) -> tuple[StartingPoint, Tokenizer]:
+    """A bundle to start from, and its target tokenizer.
+
+    Raises:
+        UserError: It is missing or damaged, or has several languages, but not these.
+    """
     bundle = Bundle.load(path)
+    if languages_of(bundle):
+        bundle = choose_direction(bundle, *languages)
     return StartingPoint(path, bundle.recipe, parameter_counts(bundle.model)["total"]), bundle.target
 
 

@@ -159,7 +159,7 @@ def plan_recipe(
         UserError: A corpus is missing or damaged, or the training text is too short, or most of it has problems; or the
             bundle is missing, damaged or of other languages.
     """
-    start, tokenizer = (None, None) if start_from is None else load_start(start_from)
+    start, tokenizer = (None, None) if start_from is None else load_start(start_from, texts.languages)
     data, cleaned = clean_data(texts.data(), data_directory, log)
     facts, sample = collect_facts([each.corpus for each in data.weighted], texts.languages, data_directory)
     if facts.pairs == 1 and not texts.validation:

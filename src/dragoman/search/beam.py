@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dragoman.search.constraints import Constraints, apply_constraints
+from dragoman.search.constraints import Constraints
 from dragoman.search.history import Continuations, History, read_together
 from dragoman.search.hypothesis import Decoder, Hypothesis, finished_hypothesis, length_penalty
 from dragoman.search.log_probabilities import log_probabilities
@@ -124,7 +124,7 @@ class _BeamSearch:
             values = values.masked_fill(allowed.gather(1, best) == -math.inf, -math.inf)
         if forced is None:
             return best, values
-        return apply_constraints(best, values, forced.repeat_interleave(width), logits, original)
+        return self.constraints.apply(best, values, forced.repeat_interleave(width), logits, original)
 
     def without_ended(self, candidates: Continuations) -> Continuations:
         """The beam_size best candidates of each sentence without eos; -inf in place of missing ones."""

@@ -34,6 +34,7 @@ class Constraints:
         self.bos, self.eos, self.forbidden = bos, eos, forbidden
         self.max_lengths, self.prefixes = max_lengths, prefixes
         self.required: RequiredTokens | None = None  # tokens that each hypothesis must contain
+        self.given: Sequence[int] = ()  # ids whose log-probability is 0 where they are forced
         self.limits: list[int] = max_lengths.tolist()
         self._shortest, self.longest = min(self.limits, default=0), max(self.limits, default=0)
 
@@ -43,6 +44,7 @@ class Constraints:
         lengths = self.max_lengths.repeat_interleave(copies)
         repeated = Constraints(self.bos, self.eos, self.forbidden, lengths, prefixes)
         repeated.required = self.required.repeat(copies) if self.required else None
+        repeated.given = self.given
         return repeated
 
     def restrict(self, logits: Tensor, tokens: Tensor, sentences: Sequence[int]) -> Tensor:
@@ -71,27 +73,28 @@ class Constraints:
         forced = torch.full_like(chosen, ANY) if prefixes is None else prefixes[chosen, length]
         return forced.masked_fill(self.max_lengths[chosen] <= length + 1, self.eos)
 
+    def apply(
+        self, tokens: Tensor, values: Tensor, forced: Tensor, processed: Tensor, logits: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """In rows with a forced token, make that token the only candidate, with its probability among all tokens.
 
-def apply_constraints(
-    tokens: Tensor, values: Tensor, forced: Tensor, processed: Tensor, logits: Tensor
-) -> tuple[Tensor, Tensor]:
-    """In rows with a forced token, make that token the only candidate, with its probability among all tokens.
+        Args:
+            tokens: Candidates, best first, (rows, candidates).
+            values: Their log-probabilities, (rows, candidates).
+            forced: A token, or ANY, (rows,).
+            processed: Logits after the logits processors, (rows, vocabulary).
+            logits: Logits before the processors, for forced tokens that the processors forbid, (rows, vocabulary).
 
-    Args:
-        tokens: Candidates, best first, (rows, candidates).
-        values: Their log-probabilities, (rows, candidates).
-        forced: A token, or ANY, (rows,).
-        processed: Logits after the logits processors, (rows, vocabulary).
-        logits: Logits before the processors, for forced tokens that the processors forbid, (rows, vocabulary).
-
-    Returns:
-        Candidates and their log-probabilities; where a token is forced, all but the first are -inf.
-    """
-    chosen, column = (forced != ANY)[:, None], forced.clamp(min=0)[:, None]  # (rows, 1)
-    value = log_probabilities(processed, column)
-    value = torch.where(value == -math.inf, log_probabilities(logits, column), value)
-    only = torch.full_like(values, -math.inf).index_copy(1, values.new_zeros(1, dtype=torch.int64), value)
-    return torch.where(chosen, column, tokens), torch.where(chosen, only, values)
+        Returns:
+            Candidates and their log-probabilities; where a token is forced, all but the first are -inf.
+        """
+        chosen, column = (forced != ANY)[:, None], forced.clamp(min=0)[:, None]  # (rows, 1)
+        value = log_probabilities(processed, column)
+        value = torch.where(value == -math.inf, log_probabilities(logits, column), value)
+        if self.given:
+            value = value.masked_fill(torch.isin(column, torch.tensor(self.given, device=column.device)), 0.0)
+        only = torch.full_like(values, -math.inf).index_copy(1, values.new_zeros(1, dtype=torch.int64), value)
+        return torch.where(chosen, column, tokens), torch.where(chosen, only, values)
 
 
 def max_target_length(source_length: int, settings: Decoding, model_limit: int) -> int:

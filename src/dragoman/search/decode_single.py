@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dragoman.search.constraints import Constraints, apply_constraints
+from dragoman.search.constraints import Constraints
 from dragoman.search.hypothesis import Cache, Decoder, Hypothesis, finished_hypothesis
 from dragoman.search.log_probabilities import log_probabilities
 from dragoman.search.logits_processors import apply_processors, build_processors
@@ -49,7 +49,7 @@ def decode_single(
         tokens = (sampler.draw(allowed, history, alive) if sampler else allowed.argmax(dim=-1))[:, None]  # (rows, 1)
         new = log_probabilities(logits, tokens)  # (rows, 1)
         if forced is not None:
-            tokens, new = apply_constraints(tokens, new, forced, logits, original)
+            tokens, new = constraints.apply(tokens, new, forced, logits, original)
         history = torch.cat((history, tokens), dim=1)
         unread.append(torch.cat((tokens.double(), new.double()), dim=1))  # (rows, 2), ids are exact
         if len(unread) < steps_per_read and history.shape[1] < constraints.longest:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.serving.models import ModelTable
-from dragoman.text.language_profile import NgramClassifier, read_profile, words_of
+from dragoman.text.language_profile import NgramClassifier, words_of
+from dragoman.text.world_languages import load_identifier
 
 UNKNOWN = "unknown"
 
@@ -36,8 +36,9 @@ class LanguageDetector:
             stored = model.bundle.table("training_text", TrainingText) if model.bundle else None
             if stored is not None:
                 words.append((model.source, model.target, stored.evidence))
-                for language, profile in _profiles(stored).items():
+                for language, profile in stored.ngrams().items():
                     counts[language].update(profile)
+        load_identifier()  # now, not while a client waits
         evidence = [each for each in words if not counts.keys() >= set(each[:2])]
         return cls(NgramClassifier(counts) if counts else None, evidence)
 
@@ -62,12 +63,3 @@ class LanguageDetector:
         weights = {language: math.exp(score - best) for language, score in scores.items()}
         total = sum(weights.values())
         return {language: weight / total for language, weight in sorted(weights.items(), key=lambda one: -one[1])}
-
-
-def _profiles(stored: TrainingText) -> dict[str, dict[str, int]]:
-    """The n-grams of the languages of a bundle, without those that are empty or damaged."""
-    found = {}
-    for language, line in stored.profiles.items():
-        with suppress(ValueError):
-            found[language] = read_profile(line)
-    return {language: counts for language, counts in found.items() if counts}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations
 from pathlib import Path
 
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.documents.segment import TranslateSegments
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import EngineRequest, open_engine
+from dragoman.engines.direction import choose_direction, languages_of
 from dragoman.engines.protocol import ComputeType
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe
@@ -65,12 +68,12 @@ class ModelTable:
         """All models, in the order in which they were given."""
         return list(self._models.values())
 
-    @property
+    @cached_property
     def sources(self) -> list[str]:
         """The languages that can be translated."""
         return list(dict.fromkeys(source for source, _ in self._models))
 
-    @property
+    @cached_property
     def languages(self) -> list[str]:
         """All languages."""
         return list(dict.fromkeys(language for pair in self._models for language in pair))
@@ -116,10 +119,11 @@ def load_models(paths: Sequence[Path], options: ModelOptions) -> ModelTable:
     Raises:
         UserError: A bundle is missing or damaged, or no engine can translate with it.
     """
-    return ModelTable([_load_model(path, options) for path in paths])
+    return ModelTable([model for path in paths for model in _load_directions(path, options)])
 
 
-def _load_model(path: Path, options: ModelOptions) -> ServedModel:
+def _load_directions(path: Path, options: ModelOptions) -> list[ServedModel]:
+    """A model for each direction of a bundle; all of them share an engine."""
     directory = find_bundle(path)
     bundle = Bundle.load(directory)
     decoding = _with_alternatives(
@@ -127,9 +131,14 @@ def _load_model(path: Path, options: ModelOptions) -> ServedModel:
     )
     device = choose_device(options.device)
     request = EngineRequest(bundle, decoding, device, directory, options.compute_type, token_scores=False)
-    translator = Translator(bundle, decoding, options.device, engine=open_engine(request, options.engine))
+    engine, languages = open_engine(request, options.engine), languages_of(bundle)
+    directions = [choose_direction(bundle, *each) for each in permutations(languages, 2)] or [bundle]
+    return [_serve(Translator(each, decoding, options.device, engine=engine)) for each in directions]
+
+
+def _serve(translator: Translator) -> ServedModel:
+    bundle, texts = translator.bundle, TextTranslator(translator)
     data = bundle.recipe.data
-    texts = TextTranslator(translator)
     return ServedModel(
         data.source_language,
         data.target_language,

@@ -18,7 +18,10 @@ from dragoman.settings.serving import Serving
 _LOG = logging.getLogger(__name__)
 _SLOWEST_RETRY = 60
 _EFFICIENT_CHARACTERS = 500
-"""About eight sentences; smaller batches need more time per sentence. With 200, eight clients wait a sixth longer."""
+"""About eight sentences.
+
+Smaller batches need more time per sentence: with 200, the p95 of eight clients was 14 % higher.
+"""
 
 
 class Scheduler:

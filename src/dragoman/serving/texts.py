@@ -15,7 +15,7 @@ from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.scheduler import Scheduler
 from dragoman.text.glossary import Glossary, Term
-from dragoman.text.placeholders import find_spans
+from dragoman.text.placeholders import find_spans, text_between
 
 _CONFIDENCE_DIGITS = 3
 _SHORT = 2000  # characters
@@ -136,11 +136,7 @@ async def read_words(texts: Sequence[str], text_format: str) -> str:
 def _words_of(text: str, text_format: str) -> str:
     if text_format == "html":
         text = "\n".join(segment.text for segment in HtmlText(text, _ANY_LANGUAGE).segments)
-    parts, position = [], 0
-    for span in find_spans(text):
-        parts.append(text[position : span.start])
-        position = span.end
-    return " ".join([*parts, text[position:]])
+    return " ".join(text_between(text, find_spans(text)))
 
 
 def _assemble(document: SegmentedDocument[str], segments: Sequence[TranslatedSegment]) -> TranslatedText:

@@ -11,6 +11,9 @@ from dragoman.settings.base import Probability, Settings, advanced
 MAX_TABLE = 2**25
 """Largest number of entries in the table of sinusoids; no weights correspond to it, so no file limits its size."""
 
+SINUSOIDS = ("sinusoidal", "fairseq")
+"""Position encodings with a table of sinusoids."""
+
 
 def _heads_divide_d_model(model: Model) -> str | None:
     uneven = model.d_model % model.heads
@@ -23,13 +26,14 @@ def _rotary_needs_pairs(model: Model) -> str | None:
 
 
 def _sinusoids_need_pairs(model: Model) -> str | None:
-    odd = model.positions == "sinusoidal" and model.d_model % 2
-    return f"sinusoidal positions need an even d_model, not {model.d_model}" if odd else None
+    if model.positions in SINUSOIDS and model.d_model % 2:
+        return f"{model.positions} positions need an even d_model, not {model.d_model}"
+    return "fairseq positions need d_model >= 4" if model.positions == "fairseq" and model.d_model < 4 else None
 
 
 def _sinusoids_fit_into_memory(model: Model) -> str | None:
-    large = model.positions == "sinusoidal" and model.max_length * model.d_model > MAX_TABLE
-    return f"max_length * d_model must be at most {MAX_TABLE:,} with sinusoidal positions" if large else None
+    large = model.positions in SINUSOIDS and model.max_length * model.d_model > MAX_TABLE
+    return f"max_length * d_model must be at most {MAX_TABLE:,} with {model.positions} positions" if large else None
 
 
 def _torch_supports_it(model: Model) -> str | None:
@@ -39,7 +43,7 @@ def _torch_supports_it(model: Model) -> str | None:
         "qkv_bias = true": model.qkv_bias,
         "final_norm = true": model.final_norm,
         "activation = 'relu' or 'gelu'": model.activation in ("relu", "gelu"),
-        "positions = 'sinusoidal' or 'learned'": model.positions != "rotary",
+        "positions = 'sinusoidal', 'fairseq' or 'learned'": model.positions != "rotary",
         "equal dropout, attention_dropout and activation_dropout": (
             model.dropout == model.attention_dropout == model.activation_dropout
         ),
@@ -66,10 +70,10 @@ class Model(Settings):
     norm: Literal["pre", "post"] = Field(
         "pre", description="Layer norm before each sublayer, x + f(norm(x)), or after it, norm(x + f(x))."
     )
-    positions: Literal["sinusoidal", "learned", "rotary"] = Field(
+    positions: Literal["sinusoidal", "learned", "rotary", "fairseq"] = Field(
         "sinusoidal",
         description="Position encoding: sinusoids or learned vectors added to the embeddings, or rotated queries and "
-        "keys (rotary).",
+        "keys (rotary); fairseq has the sinusoids of M2M100 and NLLB-200.",
     )
     activation: Literal["relu", "gelu", "silu", "swiglu"] = Field(
         "relu", description="Activation of the feed-forward layers."

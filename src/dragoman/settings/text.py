@@ -10,17 +10,17 @@ from dragoman.settings.base import Probability, Settings, advanced
 
 
 def _specials_differ(specials: Specials) -> str | None:
-    spellings = {specials.unk, specials.pad, specials.bos, specials.eos}
-    return "the four special tokens must be spelled differently" if len(spellings) < 4 else None
+    equal = any(len({specials.unk, specials.pad, each}) < 3 for each in (specials.bos, specials.eos))
+    return "the special tokens must be spelled differently, except bos and eos" if equal else None
 
 
 class Specials(Settings):
-    """The spelling of the four special tokens."""
+    """The spelling of the special tokens."""
 
     rules = (_specials_differ,)
     unk: str = Field("<unk>", min_length=1, description="Replaces tokens that are not in the vocabulary.")
     pad: str = Field("<pad>", min_length=1, description="Pads the shorter sentences of a batch.")
-    bos: str = Field("<s>", min_length=1, description="Starts every target sentence.")
+    bos: str = Field("<s>", min_length=1, description="Starts every target sentence; may be the same token as eos.")
     eos: str = Field("</s>", min_length=1, description="Ends every source and target sentence.")
 
 

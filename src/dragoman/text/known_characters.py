@@ -12,7 +12,7 @@ from functools import cached_property
 import regex
 
 from dragoman.text.normalization import METASPACE, WITHOUT_SPACES
-from dragoman.text.placeholders import Span
+from dragoman.text.placeholders import Span, match_between
 
 MIN_COUNT = 20
 """Symbols that occur less often in the training text are not known. Letters and digits are known if they occur once."""
@@ -57,11 +57,8 @@ class KnownCharacters:
         """
         if self._all.issuperset(text):
             return
-        classes, start = self._classify_text(text), 0
-        for span in [*spans, Span(len(text), len(text), "emoji")]:
-            for match in _COPIED.finditer(classes, start, span.start):
-                yield Span(*match.span(), "emoji")
-            start = span.end
+        for start, end in match_between(_COPIED, self._classify_text(text), spans):
+            yield Span(start, end, "emoji")
 
     @cached_property
     def _all(self) -> frozenset[str]:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import regex
 
+from dragoman.text.world_languages import MIN_WORDS, is_foreign
+
 LONGEST = 4
 PROFILE_SIZE = 6000  # n-grams of a profile
 _BORDER = "_"  # before and after each word
@@ -19,6 +21,7 @@ _DEPENDENCE = 4.0  # each letter is in four n-grams, which are not independent e
 _CACHED_WORDS = 5_000  # with their evidence; words repeat, and most of the time goes into n-grams
 _CACHED_LENGTH = 30  # letters; longer words are rare, or in scripts without spaces, where they do not repeat
 _MIN_KNOWN = 0.48  # share of known n-grams of two letters and more; with fewer, a text is in no known language
+_FAMILIAR = 0.9  # share of them in text like the training text; other languages that are similar have 0.75
 
 Profile = Mapping[str, float]
 """Log-probabilities of the most frequent n-grams of a language."""
@@ -88,10 +91,15 @@ class NgramClassifier:
             for word in words_of(text[:_READ])
         ]
         known = [sum(counts) for counts in zip(*(word.known for word in words), strict=True)]
-        if not words or max(known, default=0) < _MIN_KNOWN * sum(word.ngrams for word in words):
+        ngrams = sum(word.ngrams for word in words)
+        if not words or max(known, default=0) < _MIN_KNOWN * ngrams:
             return {}
         scores = [math.fsum(values) for values in zip(*(word.scores for word in words), strict=True)]
         best = max(scores)
+        likeliest = self._languages[scores.index(best)]
+        is_familiar = len(words) < MIN_WORDS or max(known) >= _FAMILIAR * ngrams
+        if not is_familiar and is_foreign(text[:_READ], likeliest, self._languages):
+            return {}
         weights = {
             language: math.exp((score - best) / _DEPENDENCE)
             for language, score in zip(self._languages, scores, strict=True)

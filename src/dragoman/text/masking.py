@@ -14,7 +14,7 @@ import regex
 
 from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.number_forms import number_form
-from dragoman.text.placeholders import LETTER, Span, SpanKind, find_spans
+from dragoman.text.placeholders import LETTER, Span, SpanKind, find_spans, match_between
 
 SLOTS: dict[SpanKind, int] = {"placeholder": 8, "tag": 8, "link": 4, "number": 8, "emoji": 4}
 """Different spans of each kind that can be masked in a sentence; others stay text."""
@@ -172,11 +172,7 @@ def _with_occurrences(spans: list[Span], texts: Sequence[str], text: str) -> lis
     if not texts:
         return spans
     pattern = regex.compile("|".join(map(_whole, sorted(texts, key=len, reverse=True))), regex.VERSION1)
-    found, start = list(spans), 0
-    for span in [*spans, Span(len(text), len(text), "emoji")]:
-        found += (Span(*match.span(), "emoji") for match in pattern.finditer(text, start, span.start))
-        start = span.end
-    return sorted(found)
+    return sorted([*spans, *(Span(start, end, "emoji") for start, end in match_between(pattern, text, spans))])
 
 
 def _whole(text: str) -> str:

@@ -45,7 +45,7 @@ class NumberCounts:
 
     def add(self, source: str, target: str) -> None:
         """Count the numbers of a pair."""
-        expected, repeated = _numbers(source), _numbers(target)
+        expected, repeated = count_numbers(source), count_numbers(target)
         for number, count in expected.items():
             form = number_form(number)
             self.found[form] += count
@@ -58,5 +58,6 @@ class NumberCounts:
         )
 
 
-def _numbers(text: str) -> Counter[str]:
+def count_numbers(text: str) -> Counter[str]:
+    """The numbers of a text, as they are written, and how often each occurs."""
     return Counter(text[start:end] for start, end, kind in find_spans(text) if kind == "number")

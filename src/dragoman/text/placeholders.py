@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Literal, NamedTuple, cast
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 import regex
 
 from dragoman.text.normalization import WITHOUT_SPACES
+
+Pattern: TypeAlias = "re.Pattern[str] | regex.Pattern[str]"
 
 SpanKind = Literal["placeholder", "tag", "link", "number", "emoji"]
 
@@ -26,7 +28,7 @@ _PLACEHOLDER = rf"""
     \{{\{{[^{{}}\n]{{1,80}}\}}\}}                     # {{{{a.b}}}}
   | \$\{{[^{{}}\s]{{1,80}}\}} | \$[(\[][A-Za-z_][\w.]*[)\]]  # ${{VAR}}, $(VAR), $[name]
   | \{{[^{{}}\s]{{0,80}}\}}                           # {{name}}, {{0}}, {{}}
-  | (?<![\w$])\$[A-Za-z_]\w*+(?!\$)                   # $VAR, but no price
+  | (?<![\d$])\$[A-Za-z_]\w*+(?!\$)                   # $VAR, but no price
   | %(?:\d+\$|\([\w.-]+\)){_CONVERSION}               # %1$s, %(name)s
   | (?<![\d%])%{_CONVERSION}(?!\w)                    # %s, %d, %.2f, but not the percent sign of 100%
   | (?<![\d%])%(?:[1-9](?!\w)|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %PRODUCTNAME, %PATH%
@@ -75,6 +77,24 @@ def find_spans(text: str) -> Iterator[Span]:
         if kind == "link":
             end = start + len(_without_punctuation(match.group()))
         yield Span(start, end, kind)
+
+
+def text_between(text: str, spans: Iterable[Span]) -> Iterator[str]:
+    """The parts of a text before, between and after spans, which are in order: one more than there are spans."""
+    last = 0
+    for start, end, _ in spans:
+        yield text[last:start]
+        last = end
+    yield text[last:]
+
+
+def match_between(pattern: Pattern, text: str, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
+    """Where a pattern matches in a text before, between and after spans, which are in order."""
+    last = 0
+    for start, end in [*((span.start, span.end) for span in spans), (len(text), len(text))]:
+        for match in pattern.finditer(text, last, start):
+            yield match.span()
+        last = end
 
 
 def _without_punctuation(link: str) -> str:

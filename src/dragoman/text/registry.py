@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from dragoman.errors import UserError, nearest
 from dragoman.settings import Text
 from dragoman.system.files import read_json, write_text
+from dragoman.text.multilingual import StoredMultilingual
 from dragoman.text.sentencepiece import load_sentencepiece
 from dragoman.text.subword import load_subwords
 from dragoman.text.subword_training import train_subwords
@@ -37,12 +38,18 @@ class TokenizerType:
     """One tokenizer for each side, with a joint vocabulary; None if this type can only be imported."""
 
 
+def _load_multilingual(data: dict[str, Any]) -> Tokenizer:
+    stored = StoredMultilingual.model_validate(data)
+    return stored.restore(load_tokenizer(stored.tokenizer))
+
+
 TOKENIZERS: dict[str, TokenizerType] = {
     "bpe": TokenizerType(load_subwords, train_subwords),
     "unigram": TokenizerType(load_subwords, train_subwords),
     "whitespace": TokenizerType(load_words, train_words),
     "spacy": TokenizerType(load_words, train_words),
     "sentencepiece": TokenizerType(load_sentencepiece, None),
+    "multilingual": TokenizerType(_load_multilingual, None),
 }
 """By their name in recipes (`text.tokenizer`) and the ``type`` in files. To add one, write a module and add a line."""
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dragoman.text.augmentation import add_typos, to_title_case, to_upper_case, without_end
 from dragoman.text.masked_text import decode_reserved, encode_masked
+from dragoman.text.multilingual import all_language_ids, without_language
 from dragoman.text.tokenizer import Tokenizer
 
 Word = tuple[int, ...]
@@ -35,6 +36,8 @@ class SentenceChanges:
 
     def __init__(self, tokenizer: Tokenizer, language: str) -> None:
         self._tokenizer, self._language = tokenizer, language
+        self._unchanged = {tokenizer.vocabulary.unk, *all_language_ids(tokenizer)}
+        self._words_only = without_language(tokenizer)
         self._starts = [tokenizer.starts_word(token) for token in tokenizer.vocabulary.tokens]
         self._upper = self._remembered(lambda text: to_upper_case(text, language))
         self._title = self._remembered(lambda text: to_title_case(text, language))
@@ -77,8 +80,8 @@ class SentenceChanges:
         """The function that applies a change to a word."""
 
         def change_word(word: Word) -> Word:
-            if self._tokenizer.vocabulary.unk in word:
+            if not self._unchanged.isdisjoint(word):
                 return word
-            return tuple(encode_masked(self._tokenizer, [change(decode_reserved(self._tokenizer, word))])[0])
+            return tuple(encode_masked(self._words_only, [change(decode_reserved(self._words_only, word))])[0])
 
         return lru_cache(maxsize=REMEMBERED)(change_word)

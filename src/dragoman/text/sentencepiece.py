@@ -82,8 +82,9 @@ def load_sentencepiece(data: dict[str, Any]) -> SentencePieceTokenizer:
         UserError: The data is broken in another way.
     """
     stored = _Stored.model_validate(data)
-    if stored.tokens[:4] != special_tokens(stored.specials) or len(set(stored.tokens)) < len(stored.tokens):
-        raise UserError("a tokenizer's pieces must be distinct and start with its four special tokens")
+    specials_first = set(stored.tokens[:4]).issuperset(special_tokens(stored.specials))
+    if not specials_first or len(set(stored.tokens)) < len(stored.tokens):
+        raise UserError("a tokenizer's pieces must be distinct and start with its special tokens")
     try:
         model = b64decode(stored.model, validate=True)
     except ValueError as error:

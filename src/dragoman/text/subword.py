@@ -69,7 +69,7 @@ class SubwordTokenizer:
         """The ids of the subwords of a token of another vocabulary; U+2581 at its start begins a word."""
         letters = token.removeprefix(METASPACE)
         start = token[: len(token) - len(letters)]  # normalization would remove it, like a space
-        pieces = self._backend.model.tokenize(start + self._backend.normalizer.normalize_str(letters))
+        pieces = self._backend.model.tokenize(start + self.normalize(letters))
         return [piece.id for piece in pieces]
 
     def normalize(self, text: str) -> str:
@@ -139,11 +139,9 @@ def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
     if type(backend.model).__name__.lower() != stored.type:
         raise UserError(f"the {stored.type} tokenizer is broken: its model is {type(backend.model).__name__}")
     ids = backend.get_vocab()
-    specials = [ids.get(token) for token in special_tokens(stored.specials)]
-    if sorted(ids.values()) != list(range(len(ids))) or specials != [0, 1, 2, 3]:
-        raise UserError(
-            f"the {stored.type} tokenizer is broken: ids must be 0 to n, with the four special tokens first"
-        )
+    specials = {ids.get(token) for token in special_tokens(stored.specials)}
+    if sorted(ids.values()) != list(range(len(ids))) or not specials <= {0, 1, 2, 3}:
+        raise UserError(f"the {stored.type} tokenizer is broken: ids must be 0 to n, with the special tokens first")
     normalize = backend.normalizer.normalize_str if backend.normalizer else str
     known = None if stored.known_characters is None else KnownCharacters(stored.known_characters, normalize)
     masking = None if stored.numbers_as_text is None else Masking(stored.numbers_as_text, known)

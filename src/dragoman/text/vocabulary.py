@@ -1,4 +1,4 @@
-"""Vocabularies: tokens in the order of their ids, four of which are special."""
+"""Vocabularies: tokens in the order of their ids, some of which are special."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Vocabulary:
 
     @property
     def forbidden_ids(self) -> list[int]:
-        """The ids that never occur in translations: unk, pad and bos."""
-        return [self.unk, self.pad, self.bos]
+        """The ids that never occur in translations: unk, pad and, if it is not the same token as eos, bos."""
+        return [index for index in (self.unk, self.pad, self.bos) if index != self.eos]
 
 
 def special_tokens(specials: Specials) -> list[str]:
-    """The four special tokens in the order of their ids in every trained tokenizer, 0 to 3."""
-    return [specials.unk, specials.pad, specials.bos, specials.eos]
+    """The special tokens in the order of their ids in every trained tokenizer: 0 to 3, or to 2 if bos is eos."""
+    return list(dict.fromkeys([specials.unk, specials.pad, specials.bos, specials.eos]))

@@ -91,8 +91,9 @@ def load_words(data: dict[str, Any]) -> WordTokenizer:
         UserError: The data is broken in another way.
     """
     stored = _Stored.model_validate(data)
-    if stored.tokens[:4] != special_tokens(stored.specials) or len(set(stored.tokens)) < len(stored.tokens):
-        raise UserError("a tokenizer's words must be distinct and start with its four special tokens")
+    specials = special_tokens(stored.specials)
+    if stored.tokens[: len(specials)] != specials or len(set(stored.tokens)) < len(stored.tokens):
+        raise UserError("a tokenizer's words must be distinct and start with its special tokens")
     rules = WordRules(**stored.model_dump(include=set(WordRules.model_fields)))
     return WordTokenizer(rules, Vocabulary(stored.tokens, stored.specials))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dragoman.bundle import Bundle, bundle_digest
+from dragoman.engines.direction import choose_direction, languages_of
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.system.files import read_json, write_json
@@ -40,7 +41,7 @@ def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
     if path is None:
         return None
     try:
-        bundle = Bundle.load(path)
+        bundle = _in_direction(Bundle.load(path), recipe)
         if (run / START_FILE).is_file() and read_json(run / START_FILE).get("sha256") != bundle_digest(path):
             raise UserError(f"{path}: this is not the bundle that the run was started from, or it was changed")
     except UserError as error:
@@ -50,6 +51,17 @@ def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
         return None
     check_start_fits(recipe, bundle.recipe, path)
     return bundle
+
+
+def _in_direction(bundle: Bundle, recipe: Recipe) -> Bundle:
+    """The bundle for the languages of a recipe, if it has several and its vocabulary is used.
+
+    Raises:
+        UserError: It does not have one of them.
+    """
+    if not languages_of(bundle) or recipe.training.new_vocabulary:
+        return bundle
+    return choose_direction(bundle, recipe.data.source_language, recipe.data.target_language)
 
 
 def record_start(recipe: Recipe, run: Path) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 from dragoman.bundle import Bundle
 from dragoman.model.transformer import Transformer
 from dragoman.text.masking import ALL_RESERVED
+from dragoman.text.multilingual import without_language
 from dragoman.text.normalization import METASPACE
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
@@ -53,6 +54,7 @@ def rows_of_tokens(new: Tokenizer, old: Tokenizer) -> list[Sequence[int]]:
     tokenizer splits them. There are no ids for tokens that this cannot describe, which keep their random embeddings:
     bytes and reserved tokens that the old vocabulary lacks, and words that are unknown to it.
     """
+    new, old = without_language(new), without_language(old)
     rows = [_old_ids(token, new, old) for token in new.vocabulary.tokens]
     for index, of_old in zip(new.vocabulary.special_ids, old.vocabulary.special_ids, strict=True):
         rows[index] = [of_old]

@@ -14,6 +14,7 @@ import torch
 from broken_models import (
     BROKEN,
     BoundedLogits,
+    Broken,
     FewPositions,
     LargeSharedEmbeddings,
     NoCausalMask,
@@ -29,6 +30,7 @@ from broken_models import (
 from correct_models import (
     HUGGING_FACE,
     IDS,
+    PAD,
     SIZE,
     LowRankOutput,
     MixtureOfExperts,
@@ -167,6 +169,18 @@ def test_leaks_are_described_and_measured(code: str, message: str, measured: set
     assert re.match(message + ".*" + re.escape(amount), leak.message)
     if "padding" in leak.measured:
         assert f"to {7 + leak.measured['padding']} ids" in leak.message
+
+
+class LittlePadding(Broken):
+    """Correct, unless a source ends with exactly one id of padding."""
+
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        return torch.where(((source == PAD).sum(1) == 1)[:, None, None], logits.roll(1, -1), logits)
+
+
+def test_the_padding_that_changes_most_is_named() -> None:
+    (leak,) = [each for each in examine_module(make_broken(LittlePadding)) if each.code == "source-padding-leak"]
+    assert leak.measured["padding"] == 1
 
 
 def test_what_is_harmless_or_only_wasteful_is_no_error() -> None:

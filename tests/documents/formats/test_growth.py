@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 
 import pytest
+from growth import assert_linear
 from office_files import HEAD, W, docx
 from segment_translators import assemble, translate_upper
 
@@ -24,6 +24,7 @@ PARTS = [
     *("A 1. ", "Hund Nummer 12. ", "1 ", "\n", "1. A\n", "<b>a ", "<b>a</b> ", "a<br>"),
     *("<i>A.</i> B. ", "{", "{{a ", "`a` ", "“", "![", "你好。"),
     *("\u0301", "a@b.", "\U0001f1e9", "<b> <i> ", "<a href='"),
+    *("<code>", "</b>", "&amp;", "<p>a. ", "<", "<!--", "<a title='x'>"),
 ]
 
 
@@ -94,23 +95,6 @@ ODD = [
     *(("", "<!--", ""), ("_", "_", "!"), ("", "aA", " x")),
 ]
 """Tags and names: a start, a part that is repeated, and an end."""
-
-
-def seconds(run: Callable[[], object]) -> float:
-    started = time.process_time()
-    run()
-    return time.process_time() - started
-
-
-ATTEMPTS = 3  # on a busy machine, a single measurement may be wrong
-
-
-def assert_linear(run: Callable[[int], object], size: int) -> None:
-    for _ in range(ATTEMPTS):
-        short, long = seconds(lambda: run(size)), seconds(lambda: run(4 * size))
-        if long < 8 * short + 0.2:
-            return
-    pytest.fail(f"four times as much text takes {long:.2f} s instead of {short:.2f} s")
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -171,14 +171,6 @@ def test_whole_paragraphs_keep_their_sentences_together() -> None:
     assert len(HtmlText(html, "de").segments) == 6
 
 
-@pytest.mark.parametrize(
-    "part", ["<b>a ", "<code>", "</b>", "<b>a</b> ", "&amp;", "<p>a. ", "a. ", "<br>", "<", "<!--", "<a title='x'>"]
-)
-def test_time_is_proportional_to_length(part: str) -> None:
-    html = part * (20_000 // len(part))
-    translate(html, in_capitals)
-
-
 @pytest.mark.parametrize("brace", ["{1}", "&#123;1}", "{&#49;}", "&#x7b;1&#x7D;", "&lbrace;1&rbrace;"])
 @pytest.mark.parametrize("quote", ['"', "'"])
 def test_text_never_becomes_an_attribute(brace: str, quote: str) -> None:

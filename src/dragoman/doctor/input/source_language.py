@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from dragoman.doctor.input.training_text import TrainingText, script_shares
-from dragoman.text.language_profile import NgramClassifier, read_profile, words_of
-from dragoman.text.placeholders import find_spans
+from dragoman.text.language_profile import NgramClassifier, words_of
+from dragoman.text.placeholders import find_spans, text_between
 
 RARE_SCRIPT = 0.002  # share of the letters of the training text
 FOREIGN_LETTERS = 0.5  # share of the letters of a text that are in a script of which the training text has few
 MIN_EVIDENCE = 6.5  # nats; at least three words, as each contributes at most `MAX_EVIDENCE`
 ENOUGH_EVIDENCE = 1.5  # nats; one frequent word of the source language among names, such as "Apple und Google"
+MUCH_EVIDENCE = 4.0  # nats; two words, as many languages share one, such as "des"
 MIN_WORDS = 5  # names and titles are often in another language
 MAX_PROBABILITY = (
     0.05  # measured on seven corpora of another kind: of texts in the source language, 0 to 0.8 % are below
@@ -30,9 +29,8 @@ class SourceLanguage:
 
     def __init__(self, trained: TrainingText, source: str, target: str) -> None:
         self._trained, self._source, self._target = trained, source, target
-        self._classifier = None
-        with suppress(ValueError):  # a damaged profile
-            self._classifier = NgramClassifier({key: read_profile(line) for key, line in trained.profiles.items()})
+        ngrams = trained.ngrams()
+        self._classifier = NgramClassifier(ngrams) if source in ngrams else None
 
     def find_other(self, text: str) -> tuple[str, str] | None:
         """The kind and the words of a warning about a text that is probably in another language."""
@@ -41,7 +39,7 @@ class SourceLanguage:
             return "target-language", f"looks like {self._target}, the language to translate into"
         if script := self._foreign_script(text):
             return "script", f"is in {script} script, which the training text never or hardly ever contains"
-        if evidence < ENOUGH_EVIDENCE and self._is_other_language(text):
+        if evidence < MUCH_EVIDENCE and self._is_other_language(text, evidence):
             return "language", f"does not look like {self._source}, the language to translate from"
         return None
 
@@ -55,18 +53,13 @@ class SourceLanguage:
                 return script
         return None
 
-    def _is_other_language(self, text: str) -> bool:
-        if self._classifier is None or self._source not in self._trained.profiles:
+    def _is_other_language(self, text: str, evidence: float) -> bool:
+        if self._classifier is None:
             return False
-        text = _without_spans(text)
+        text = " ".join(text_between(text, find_spans(text)))
         if sum(1 for _ in words_of(text)) < MIN_WORDS:
             return False
-        return self._classifier.probabilities(text).get(self._source, 0.0) <= MAX_PROBABILITY
-
-
-def _without_spans(text: str) -> str:
-    parts, last = [], 0
-    for start, end, _ in find_spans(text):
-        parts.append(text[last:start])
-        last = end
-    return " ".join([*parts, text[last:]])
+        probabilities = self._classifier.probabilities(text)
+        if evidence >= ENOUGH_EVIDENCE:
+            return not probabilities
+        return probabilities.get(self._source, 0.0) <= MAX_PROBABILITY

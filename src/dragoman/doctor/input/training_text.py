@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, FiniteFloat
@@ -13,7 +14,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.length_model import robust_fit
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
-from dragoman.text.language_profile import count_ngrams, words_of, write_profile
+from dragoman.text.language_profile import count_ngrams, read_profile, words_of, write_profile
 
 FREQUENT_WORDS = 100  # of each language
 MIN_WORD_COUNT = 5  # rarer words are no evidence of a language
@@ -47,6 +48,14 @@ class TrainingText(BaseModel):
     """The usual `log_length_ratio` of a pair; bundles of older versions lack it."""
     length_deviation: FiniteFloat | None = None
     """Standard deviation of `log_length_ratio`."""
+
+    def ngrams(self) -> dict[str, dict[str, int]]:
+        """The counts of the n-grams of each language, without those that are empty or damaged."""
+        found = {}
+        for language, line in self.profiles.items():
+            with suppress(ValueError):
+                found[language] = read_profile(line)
+        return {language: counts for language, counts in found.items() if counts}
 
 
 def describe_text(sources: Sequence[str], targets: Sequence[str], languages: Languages) -> TrainingText:

@@ -16,7 +16,9 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.IG
 def open_html(file: DocumentFile) -> EncodedDocument:
     """The texts of a page, and its descriptions of pictures and links."""
     characters = _read(file)
-    return EncodedDocument(HtmlText(characters.text, file.languages[0], file.whole_lines), characters.encode)
+    return EncodedDocument(
+        HtmlText(characters.text, file.languages[0], file.whole_lines, keeps_others=True), characters.encode
+    )
 
 
 def _read(file: DocumentFile) -> Characters:

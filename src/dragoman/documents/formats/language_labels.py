@@ -9,7 +9,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.po_header import header_end
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
-from dragoman.documents.sentences import primary_language
+from dragoman.text.world_languages import primary_language
 
 RIGHT_TO_LEFT = frozenset(("ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"))
 
@@ -58,7 +58,7 @@ def set_language(name: str, content: bytes, languages: Languages) -> bytes:
             content = _change(label, content, tag)
     if name.endswith(_MARKUP):
         root = next((match for match in _ROOT.finditer(content) if match["tag"]), None)
-        content = content[: root.start()] + _set_root(root[0], tag) + content[root.end() :] if root else content
+        content = content[: root.start()] + _set_direction(root[0], tag) + content[root.end() :] if root else content
         content = _TAG.sub(lambda match: _change(_LANG, match[0], tag) if match["tag"] else match[0], content)
     if name.endswith(".xml"):
         content = _STYLE.sub(lambda match: _set_style(match[0], tag), content)
@@ -96,15 +96,14 @@ class LabeledDocument:
         return set_language(self._file.name, content, self._file.languages)
 
 
-def _set_root(tag: bytes, languages: Languages) -> bytes:
-    """The start of a document, and its direction if it states the source language."""
+def _set_direction(tag: bytes, languages: Languages) -> bytes:
+    """The start of a document, with the direction of the target if it states the source language."""
     if not any(_is_source(match, languages) for match in _LANG.finditer(tag)):
         return tag
-    changed = _change(_LANG, tag, languages)
     direction = b"rtl" if primary_language(languages[1]) in RIGHT_TO_LEFT else b"ltr"
-    directed, count = _DIRECTION.subn(lambda match: match[1] + direction, changed)
+    directed, count = _DIRECTION.subn(lambda match: match[1] + direction, tag)
     is_html = tag[:5].lower() == b"<html"
-    return changed[:5] + b' dir="rtl"' + changed[5:] if is_html and direction == b"rtl" and not count else directed
+    return tag[:5] + b' dir="rtl"' + tag[5:] if is_html and direction == b"rtl" and not count else directed
 
 
 def _set_style(tag: bytes, languages: Languages) -> bytes:

@@ -28,6 +28,7 @@ class HtmlText:
         whole_lines: Do not split paragraphs, for translators that were trained with several sentences per line.
         untouched: Names of elements that are also copied with all of their content.
         blocks: Names of elements that also end a sentence.
+        keeps_others: Do not translate elements whose attribute `lang` states another language.
     """
 
     def __init__(
@@ -37,10 +38,11 @@ class HtmlText:
         whole_lines: bool = False,
         untouched: frozenset[str] = frozenset(),
         blocks: frozenset[str] = frozenset(),
+        keeps_others: bool = False,
     ) -> None:
         self._html = html
         names = frozenset(map(str.lower, untouched)), frozenset(map(str.lower, blocks))
-        tokens = read_tokens(html, *names, language)
+        tokens = read_tokens(html, *names, language if keeps_others else "")
         split = partial(split_paragraph, language=language, whole=whole_lines)
         sentences = [each for run in read_runs(html, tokens) for each in read_sentences(run, split)]
         attributes = [

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import Literal
 
 from dragoman.documents.pairs import CodeEdge, match_edges
-from dragoman.documents.sentences import primary_language
+from dragoman.text.world_languages import primary_language
 
 TokenKind = Literal["text", "opening", "closing", "void", "block", "untouched", "invisible"]
 
@@ -91,7 +91,7 @@ def read_tokens(
         html: The document.
         untouched: Names of elements that are copied like those in `UNTOUCHED`.
         blocks: Names of elements that end a sentence like those in `BLOCKS`.
-        language: The language of the document; parts in other languages are copied.
+        language: The language of the document; parts in other languages are copied. Empty: all parts are translated.
     """
     cut = _CUT.search(html, html.rfind(">") + 1)
     end = cut.start() if cut else len(html)

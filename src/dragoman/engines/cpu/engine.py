@@ -13,7 +13,7 @@ from dragoman.engines.step_engine import StepEngine
 from dragoman.kernels import accelerated
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 
-SUPPORTED_POSITIONS = ("sinusoidal", "learned", "rotary")
+SUPPORTED_POSITIONS = ("sinusoidal", "fairseq", "learned", "rotary")
 
 
 def unsupported(request: EngineRequest) -> list[str]:

@@ -25,7 +25,7 @@ def unsupported_settings(bundle: Bundle) -> list[str]:
     positions = bundle.recipe.model.positions
     reasons = {
         "text.specials: source and target must be the same": source != target,
-        f"model.positions = {positions!r}": positions not in ("sinusoidal", "learned", "rotary"),
+        f"model.positions = {positions!r}": positions not in ("sinusoidal", "fairseq", "learned", "rotary"),
     }
     return [reason for reason, met in reasons.items() if met]
 

@@ -19,6 +19,7 @@ from dragoman.errors import UserError
 from dragoman.search.constraints import max_target_length
 from dragoman.search.hypothesis import Hypothesis, finished_hypothesis, length_penalty
 from dragoman.search.trace import BeamTrace
+from dragoman.text.multilingual import all_language_ids
 
 _SCORED_TOKENS = 256  # per batch; small, so that even a few sentences keep several workers busy
 _BATCH_TOKENS = 1024  # small, so that every worker gets some batches of a long text
@@ -67,8 +68,8 @@ class CTranslate2Engine:
     disabled, and ours is applied here to all ended hypotheses of a sentence. If more than `beam_size` of them end at
     once, CTranslate2 keeps the most probable ones. A dropped hypothesis is neither longer nor more probable than one
     that is kept, so the best hypothesis is never dropped, but an alternative may be. CTranslate2 cannot force eos at
-    the maximum length. Sentences whose beam reaches it, and those with a prefix or with tokens that they must contain,
-    are searched by another engine.
+    the maximum length. Sentences whose beam reaches it, and those with tokens that they must contain or with a prefix
+    other than the token of a language, are searched by another engine.
 
     A minimum length and n-grams that must not repeat are searched by the same rules too. `unsupported` refuses them
     because CTranslate2 does not apply them when it scores given tokens, so that log-probabilities of tokens differ.
@@ -85,6 +86,7 @@ class CTranslate2Engine:
 
     def __init__(self, request: EngineRequest, converted: Path) -> None:
         self.request, self.max_length = request, request.max_length
+        self._languages = set(all_language_ids(request.bundle.target))
         self._workers = Workers(converted, request.weight_type)
 
     @cached_property
@@ -102,11 +104,12 @@ class CTranslate2Engine:
         """The hypotheses of each sentence, see `Engine.translate`."""
         if trace is not None:
             raise UserError("the engine ctranslate2 cannot record its search; use the engine cpu or torch")
-        if copies is not None or (prefixes and any(map(len, prefixes))):
+        starts = prefixes or [[]] * len(sources)
+        if copies is not None or not all(len(start) == self._starts_with_language(start) for start in starts):
             return self._other.translate(sources, prefixes, copies=copies)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         batches = batches_by_length(sources, self.request)
-        pending = [self._submit([sources[index] for index in batch]) for batch in batches]
+        pending = [self._submit([sources[i] for i in batch], [starts[i] for i in batch]) for batch in batches]
         scores = []
         for batch, results in zip(batches, pending, strict=True):
             for index, result in zip(batch, results, strict=True):
@@ -114,7 +117,7 @@ class CTranslate2Engine:
             scores.append(self._submit_unscored(batch, sources, found))
         for batch, results in zip(batches, scores, strict=True):
             self._add_scores(batch, found, results)
-        self._search_unfinished(sources, found)
+        self._search_unfinished(sources, starts, found)
         return found
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
@@ -124,12 +127,19 @@ class CTranslate2Engine:
     def _limit(self, source: Ids) -> int:
         return max_target_length(len(source) + 1, self.request.decoding, self.max_length)
 
-    def _submit(self, sources: Sequence[Ids]) -> list[Any]:
-        """Queue sentences of similar length; returns their future results."""
-        tokens, decoding = self.request.bundle.source.vocabulary.tokens, self.request.decoding
+    def _starts_with_language(self, target: Ids) -> bool:
+        """Whether a translation begins with the token of a language, which has no log-probability."""
+        return bool(target) and target[0] in self._languages
+
+    def _submit(self, sources: Sequence[Ids], starts: Sequence[Ids]) -> list[Any]:
+        """Queue sentences of similar length, with the language of each translation; returns their future results."""
+        bundle, decoding = self.request.bundle, self.request.decoding
+        tokens, target_tokens = bundle.source.vocabulary.tokens, bundle.target.vocabulary.tokens
+        languages = [[target_tokens[token] for token in start] for start in starts]
         longest = max(1, *map(self._limit, sources))
         results: list[Any] = self._workers.translator.translate_batch(
             [[tokens[token] for token in source] for source in sources],
+            target_prefix=languages if any(languages) else None,
             max_batch_size=_BATCH_TOKENS,
             batch_type="tokens",
             asynchronous=True,
@@ -190,14 +200,20 @@ class CTranslate2Engine:
         for index in batch:
             if any(map(self._needs_scores, found[index])):
                 scored = [
-                    finished_hypothesis(each.tokens, next(scores).result().log_probs, alpha) for each in found[index]
+                    finished_hypothesis(each.tokens, self._given(each.tokens, next(scores).result().log_probs), alpha)
+                    for each in found[index]
                 ]
                 found[index] = sorted(scored, key=lambda hypothesis: -hypothesis.score)
 
-    def _search_unfinished(self, sources: Sequence[Ids], found: list[list[Hypothesis]]) -> None:
+    def _given(self, tokens: Ids, values: list[float]) -> list[float]:
+        """The log-probabilities of tokens, with 0 for that of the language."""
+        return [0.0, *values[1:]] if self._starts_with_language(tokens) else values
+
+    def _search_unfinished(self, sources: Sequence[Ids], starts: Sequence[Ids], found: list[list[Hypothesis]]) -> None:
         """Search the sentences without a hypothesis by another engine."""
         unfinished = [index for index, hypotheses in enumerate(found) if not hypotheses]
         if unfinished:
-            searched = self._other.translate([sources[index] for index in unfinished])
+            chosen = [sources[index] for index in unfinished], [starts[index] for index in unfinished]
+            searched = self._other.translate(*chosen)
             for index, hypotheses in zip(unfinished, searched, strict=True):
                 found[index] = hypotheses

@@ -18,6 +18,7 @@ from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.layers import DecoderLayer, EncoderLayer, FeedForward, SublayerConnection
 from dragoman.model.positions import LearnedPositions, sinusoids
 from dragoman.settings import Model
+from dragoman.settings.model import SINUSOIDS
 
 FORBIDDEN = -1e4
 """Bias of tokens that must not occur in translations: e^-10000 is 0 in float32, and -10000 is finite in float16."""
@@ -72,8 +73,8 @@ def _options(settings: Model) -> dict[str, Any]:
 
 def _set_positions(stack: Any, positions: nn.Module, settings: Model) -> None:
     """Set the table that is added to the embeddings, (positions, d_model); rotary frequencies need no table."""
-    if settings.positions == "sinusoidal":
-        table = sinusoids(max(settings.max_length, MIN_POSITIONS), settings.d_model)
+    if settings.positions in SINUSOIDS:
+        table = sinusoids(max(settings.max_length, MIN_POSITIONS), settings.d_model, settings.positions == "fairseq")
         stack.position_encodings.encodings = _array(table)
     elif settings.positions == "learned":
         assert isinstance(positions, LearnedPositions)

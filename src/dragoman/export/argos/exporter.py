@@ -17,6 +17,7 @@ from dragoman.export.decoding import list_other_settings
 from dragoman.export.protocol import ExportedModel
 from dragoman.export.readme import write_readme
 from dragoman.text.masked_text import masking_of
+from dragoman.text.multilingual import language_ids
 from dragoman.text.sentencepiece import SentencePieceTokenizer
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
@@ -37,6 +38,8 @@ MODEL_FILES = (
 
 def unsupported(bundle: Bundle) -> list[str]:
     """What Argos cannot express, see `Exporter.unsupported`."""
+    if language_ids(bundle.source):
+        return ["several languages: a package has one direction, and Argos puts no language in front of a sentence"]
     reasons = ctranslate2.unsupported(bundle) + unsupported_tokenizer(bundle.source)
     if masking_of(bundle.source):
         reasons.append(

@@ -16,6 +16,7 @@ from dragoman.export.decoding import list_other_settings, select_settings
 from dragoman.export.masking import describe_masking
 from dragoman.export.protocol import ExportedModel, OutputKind, Outputs
 from dragoman.export.readme import write_readme
+from dragoman.text.multilingual import language_ids
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.translator import Translator
 
@@ -49,6 +50,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
         "decoding": decoding,
         "max_length": bundle.model.settings.max_length,
         "eos": json.dumps(bundle.target.vocabulary.specials.eos, ensure_ascii=False),
+        "start": [bundle.target.vocabulary.tokens[index] for index in language_ids(bundle.target)],
         "needs_dragoman": not _tokenizers_suffice(bundle),
         "other_settings": list_other_settings(decoding, DECODING_SETTINGS),
         "placeholders": describe_masking(bundle),

@@ -1,4 +1,4 @@
-"""A bundle's model as a Marian or Pegasus model, with its generation config."""
+"""A bundle's model as a Marian, Pegasus or M2M100 model, with its generation config."""
 
 from __future__ import annotations
 
@@ -8,26 +8,31 @@ import torch
 from torch import Tensor
 from transformers import (
     GenerationConfig,
+    M2M100Config,
+    M2M100ForConditionalGeneration,
     MarianConfig,
     MarianMTModel,
     PegasusConfig,
     PegasusForConditionalGeneration,
+    PreTrainedModel,
 )
 
 from dragoman.bundle import Bundle
 from dragoman.export.huggingface.weights import export_weights
 from dragoman.search.constraints import max_target_length
+from dragoman.text.multilingual import language_ids
 
 DECODING_SETTINGS = ("beam_size", "length_penalty", "max_length", "min_length", "no_repeat_ngram")
 """The decoding settings in the generation config. Its length penalty is a different formula, length^alpha."""
 
 
-def convert_to_marian(bundle: Bundle) -> MarianMTModel | PegasusForConditionalGeneration:
+def convert_model(bundle: Bundle) -> PreTrainedModel:
     """The model with the bundle's weights and generation config, in evaluation mode."""
     settings = bundle.model.settings
     model = _initialize(bundle)
     weights = export_weights(dict(bundle.model.named_parameters(remove_duplicate=False)), settings)
-    loaded = model.load_state_dict({**weights, "final_logits_bias": _output_bias(bundle)}, strict=False)
+    bias = {} if settings.positions == "fairseq" else {"final_logits_bias": _output_bias(bundle)}
+    loaded = model.load_state_dict({**weights, **bias}, strict=False)
     assert not loaded.unexpected_keys, loaded.unexpected_keys
     missing = [name for name in loaded.missing_keys if "embed_positions" not in name and "shared" not in name]
     assert not missing, missing
@@ -39,6 +44,8 @@ def _initialize(bundle: Bundle) -> Any:
     """A model of the right type and size, with random weights."""
     tie, config = bundle.model.settings.tie, _config(bundle)
     with torch.random.fork_rng(devices=[]):
+        if bundle.model.settings.positions == "fairseq":
+            return M2M100ForConditionalGeneration(M2M100Config(**config, tie_word_embeddings=tie == "all"))
         if bundle.model.settings.norm == "pre":
             return PegasusForConditionalGeneration(PegasusConfig(**config, tie_word_embeddings=tie == "all"))
         config["decoder_vocab_size"] = len(bundle.target.vocabulary)
@@ -48,7 +55,7 @@ def _initialize(bundle: Bundle) -> Any:
 
 
 def _config(bundle: Bundle) -> dict[str, Any]:
-    """The settings that Marian and Pegasus have in common."""
+    """The settings that Marian, Pegasus and M2M100 have in common."""
     settings, vocabulary = bundle.model.settings, bundle.target.vocabulary
     return {
         "vocab_size": len(bundle.source.vocabulary),
@@ -65,6 +72,8 @@ def _config(bundle: Bundle) -> dict[str, Any]:
         "dropout": settings.dropout,
         "attention_dropout": settings.attention_dropout,
         "activation_dropout": settings.activation_dropout,
+        "encoder_layerdrop": 0.0,
+        "decoder_layerdrop": 0.0,
         "pad_token_id": vocabulary.pad,
         "bos_token_id": vocabulary.bos,
         "eos_token_id": vocabulary.eos,
@@ -92,6 +101,7 @@ def _generation_config(bundle: Bundle) -> GenerationConfig:
         eos_token_id=vocabulary.eos,
         pad_token_id=vocabulary.pad,
         decoder_start_token_id=vocabulary.bos,
+        forced_bos_token_id=next(iter(language_ids(bundle.target)), None),
         forced_eos_token_id=vocabulary.eos,
         suppress_tokens=vocabulary.forbidden_ids,
         num_beams=decoding.beam_size,

@@ -14,6 +14,7 @@ from dragoman.dataset.batch import pad
 from dragoman.export.huggingface.progress_bars import without_progress_bars
 from dragoman.export.protocol import OutputKind, Outputs
 from dragoman.settings import Decoding
+from dragoman.text.multilingual import language_ids
 
 BATCH_SIZE = 32
 
@@ -64,4 +65,5 @@ class HuggingFaceModel:
     def _generate(self, texts: list[str]) -> list[str]:
         inputs = self._tokenizer(texts, return_tensors="pt", padding=True, truncation=True)
         generated = self._model.generate(**inputs, num_beams=1, length_penalty=1.0)
+        generated = generated[:, 1 + len(language_ids(self._bundle.target)) :]  # without the tokens that are given
         return [" ".join(text.split()) for text in self._tokenizer.batch_decode(generated, skip_special_tokens=True)]

@@ -1,9 +1,8 @@
-"""Import of Marian models, such as those of OPUS-MT, from Hugging Face's format."""
+"""Import of models in Hugging Face's format: Marian, M2M100 and NLLB-200."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -13,32 +12,30 @@ from torch import Tensor
 from dragoman.bundle import Bundle
 from dragoman.dataset.batch import pad
 from dragoman.errors import UserError
-from dragoman.export.huggingface.marian_config import recipe_from_config, unsupported
-from dragoman.export.huggingface.marian_vocabulary import MarianVocabulary, read_vocabulary
+from dragoman.export.huggingface.m2m100 import open_m2m100
+from dragoman.export.huggingface.marian import open_marian
+from dragoman.export.huggingface.original import ImportedLanguages, OriginalModel, require_files
 from dragoman.export.huggingface.weights import import_weights
 from dragoman.export.model_outputs import model_outputs, random_pairs
 from dragoman.export.parity import TOLERANCE
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
-from dragoman.settings import Model
 from dragoman.system.files import read_json
-from dragoman.text.sentencepiece import SentencePieceTokenizer
 
-_FILES = ("config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json")
+MODEL_TYPES = {"marian": open_marian, "m2m_100": open_m2m100}
+"""The models that can be imported, by the ``model_type`` in config.json; NLLB-200 has that of M2M100."""
 
 _SHARED_WEIGHTS = ("model.shared", "model.decoder.embed_tokens", "lm_head", "model.encoder.embed_tokens")
 """Names under which transformers may store a matrix that embeddings and output share; it stores the matrix once."""
 
 
-def import_marian(directory: Path, output: Path) -> float:
-    """Write a bundle that computes the same logits as a Marian model.
-
-    Marian's decoder starts with another token, usually padding. Ours starts with bos, so each vocabulary gets bos as an
-    additional token, with the vectors of the token that Marian starts with.
+def import_huggingface(directory: Path, output: Path, languages: ImportedLanguages | None = None) -> float:
+    """Write a bundle that computes the same logits as a model of Hugging Face.
 
     Args:
         directory: What `save_pretrained` of the model and its tokenizer wrote, with the weights as safetensors.
         output: The bundle to write; an existing one is replaced.
+        languages: What the user says about the languages of the model.
 
     Returns:
         The largest difference of the logits for random sentences.
@@ -46,16 +43,14 @@ def import_marian(directory: Path, output: Path) -> float:
     Raises:
         UserError: The directory does not contain such a model, our model cannot express it, or the logits differ.
     """
-    if missing := [name for name in _FILES if not (directory / name).is_file()]:
-        raise UserError(
-            f"{directory}: no {', '.join(missing)}; save the model and its tokenizer there with save_pretrained"
-        )
+    require_files(directory, ("config.json", "model.safetensors"))
     config = read_json(directory / "config.json")
-    if reasons := unsupported(config):
-        raise UserError("\n  ".join([f"{directory}: dragoman does not support this model:", *reasons]))
-    vocabularies = _read_vocabularies(directory, config)
-    bundle = _build_bundle(directory, config, vocabularies)
-    difference = _largest_difference(directory, bundle, vocabularies)
+    kind = config.get("model_type")
+    if kind not in MODEL_TYPES:
+        raise UserError(f"{directory}: model_type = {kind!r}: must be {' or '.join(map(repr, MODEL_TYPES))}")
+    original = MODEL_TYPES[kind](directory, config, languages or ImportedLanguages())
+    bundle = _build_bundle(original)
+    difference = _largest_difference(original, bundle)
     if not difference <= TOLERANCE:
         raise UserError(
             f"{directory}: the import failed its parity check: logits differ by up to {difference:.2g}; "
@@ -65,43 +60,25 @@ def import_marian(directory: Path, output: Path) -> float:
     return difference
 
 
-def _has_joint_vocabulary(directory: Path) -> bool:
-    return not (directory / "target_vocab.json").is_file()
-
-
-def _read_vocabularies(directory: Path, config: dict[str, Any]) -> tuple[MarianVocabulary, MarianVocabulary]:
-    target_name = "vocab.json" if _has_joint_vocabulary(directory) else "target_vocab.json"
-    return read_vocabulary(directory / "vocab.json", config), read_vocabulary(directory / target_name, config)
-
-
-def _build_bundle(
-    directory: Path, config: dict[str, Any], vocabularies: tuple[MarianVocabulary, MarianVocabulary]
-) -> Bundle:
-    source, target = (
-        SentencePieceTokenizer((directory / f"{side}.spm").read_bytes(), each.vocabulary)
-        for side, each in zip(("source", "target"), vocabularies, strict=True)
-    )
-    recipe = recipe_from_config(directory, config, joint=_has_joint_vocabulary(directory))
-    model = build_model(
-        recipe.model, len(source.vocabulary), len(target.vocabulary), source.vocabulary.pad, seed=0
-    ).eval()
-    weights = _read_weights(directory / "model.safetensors", recipe.model, vocabularies)
-    _copy_weights(weights, model, directory)
+def _build_bundle(original: OriginalModel) -> Bundle:
+    recipe, source, target = original.recipe, original.source, original.target
+    sizes = len(source.vocabulary), len(target.vocabulary)
+    model = build_model(recipe.model, *sizes, source.vocabulary.pad, seed=0).eval()
+    _copy_weights(_read_weights(original), model, original.directory)
     return Bundle(recipe, model, source, target)
 
 
-def _read_weights(
-    path: Path, settings: Model, vocabularies: tuple[MarianVocabulary, MarianVocabulary]
-) -> dict[str, Tensor]:
+def _read_weights(original: OriginalModel) -> dict[str, Tensor]:
     """The weights under our names, with the rows of embeddings and output in the order of our vocabularies."""
+    path = original.directory / "model.safetensors"
     try:
         stored = {name: tensor.float() for name, tensor in load_file(path).items()}
-        weights = import_weights(_with_shared_weights(stored), settings)
+        weights = import_weights(_with_shared_weights(stored), original.recipe.model)
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path}: damaged: {error}") from error
     except KeyError as error:
-        raise UserError(f"{path}: damaged, or not a Marian model (it has no {error})") from error
-    source_rows, target_rows = (each.rows for each in vocabularies)
+        raise UserError(f"{path}: damaged, or a model of another type (it has no {error})") from error
+    source_rows, target_rows = original.source_rows, original.target_rows
     bias = stored.get("final_logits_bias", torch.zeros(1, len(weights["output.weight"])))  # (1, vocabulary)
     return {
         **weights,
@@ -131,16 +108,17 @@ def _copy_weights(weights: dict[str, Tensor], model: Transformer, directory: Pat
 
 
 @torch.inference_mode()
-def _largest_difference(
-    directory: Path, bundle: Bundle, vocabularies: tuple[MarianVocabulary, MarianVocabulary]
-) -> float:
+def _largest_difference(original: OriginalModel, bundle: Bundle) -> float:
     """The largest difference between the logits of transformers and of the bundle for random sentences."""
     try:
-        from transformers import MarianMTModel
+        from transformers import AutoModelForSeq2SeqLM
+
+        from dragoman.export.huggingface.progress_bars import without_progress_bars
     except ImportError:
         raise UserError("import huggingface needs transformers: pip install '.[huggingface]'") from None
-    original = MarianMTModel.from_pretrained(directory).eval().float()
-    source_rows, target_rows = (each.rows for each in vocabularies)
+    with without_progress_bars():
+        theirs = AutoModelForSeq2SeqLM.from_pretrained(original.directory, use_safetensors=True).eval().float()
+    source_rows, target_rows = original.source_rows, original.target_rows
     eos, bos = bundle.source.vocabulary.eos, bundle.target.vocabulary.bos
     sources, targets = random_pairs(bundle)
     largest = 0.0
@@ -149,6 +127,6 @@ def _largest_difference(
     ):
         ids = source_rows[pad([source], first=None, last=eos, pad=0)]
         inputs = target_rows[pad([target], first=bos, last=None, pad=0)]
-        logits = original(input_ids=ids, decoder_input_ids=inputs).logits[0][:, target_rows]  # (target, vocabulary)
+        logits = theirs(input_ids=ids, decoder_input_ids=inputs).logits[0][:, target_rows]  # (target, vocabulary)
         largest = max(largest, float((logits - torch.from_numpy(expected)).abs().max()))
     return largest

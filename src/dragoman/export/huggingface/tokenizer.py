@@ -6,13 +6,18 @@ import json
 
 from tokenizers import Tokenizer as Backend
 from tokenizers.processors import TemplateProcessing
-from transformers import PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from dragoman.bundle import Bundle
+from dragoman.export.huggingface.multilingual_tokenizer import convert_multilingual
+from dragoman.text.multilingual import MultilingualTokenizer
 
 
-def convert_tokenizer(bundle: Bundle) -> PreTrainedTokenizerFast:
+def convert_tokenizer(bundle: Bundle) -> PreTrainedTokenizerBase:
     """The tokenizer of both languages; it appends eos to each sentence."""
+    source, target = bundle.source, bundle.target
+    if isinstance(source, MultilingualTokenizer) and isinstance(target, MultilingualTokenizer):
+        return convert_multilingual(source, target, bundle.model.settings.max_length)
     vocabulary = bundle.source.vocabulary
     specials = vocabulary.specials
     backend = Backend.from_str(json.dumps(bundle.source.to_json()["tokenizer"]))

@@ -13,13 +13,14 @@ from dragoman.export.onnx.convert import convert_to_onnx
 from dragoman.export.onnx.exported_model import OnnxModel
 from dragoman.export.protocol import ExportedModel
 from dragoman.export.readme import write_readme
+from dragoman.text.multilingual import language_ids
 from dragoman.text.registry import save_tokenizers
 
 COMPUTE_TYPES = ("float32",)
 
 README = Path(__file__).with_name("README.md.j2")
 
-POSITIONS = ("sinusoidal", "learned", "rotary")
+POSITIONS = ("sinusoidal", "fairseq", "learned", "rotary")
 """Position encodings that are known to work with a length that is only known at run time."""
 
 MAX_BYTES = 2_000_000_000
@@ -32,6 +33,11 @@ def unsupported(bundle: Bundle) -> list[str]:
     size = 4 * sum(parameter.numel() for parameter in bundle.model.parameters())
     reasons = {
         f"model.positions = {positions!r}: must be one of {', '.join(POSITIONS)}": positions not in POSITIONS,
+        "several languages: the program that reads the files puts no language in front": bool(
+            language_ids(bundle.source)
+        ),
+        "text.specials: bos and eos must be different tokens": bundle.target.vocabulary.bos
+        == bundle.target.vocabulary.eos,
         f"the model: it has {size:,} bytes of weights; a file can contain {MAX_BYTES:,}": size >= MAX_BYTES,
     }
     return [reason for reason, applies in reasons.items() if applies]

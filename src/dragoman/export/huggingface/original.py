@@ -1,0 +1,81 @@
+"""What the files of a model of Hugging Face describe: a recipe, tokenizers, and where the rows of its weights are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from dragoman.errors import UserError
+from dragoman.settings import Recipe
+from dragoman.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class ImportedLanguages:
+    """What the user says about the languages of a model.
+
+    Attributes:
+        source: The language to translate from; None for the one that the files state.
+        target: The language to translate into; None for the one that the files state.
+        kept: The languages of a model with several languages to keep; none for all.
+    """
+
+    source: str | None = None
+    target: str | None = None
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OriginalModel:
+    """A model to import.
+
+    Attributes:
+        directory: Its files.
+        recipe: The recipe of the bundle.
+        source: The source tokenizer of the bundle.
+        target: Its target tokenizer.
+        source_rows: The model's id of each token of the source vocabulary, (tokens,), int64.
+        target_rows: The same for the target vocabulary.
+    """
+
+    directory: Path
+    recipe: Recipe
+    source: Tokenizer
+    target: Tokenizer
+    source_rows: Tensor
+    target_rows: Tensor
+
+
+def require_files(directory: Path, names: tuple[str, ...]) -> None:
+    """Check that a directory has these files.
+
+    Raises:
+        UserError: Some are missing.
+    """
+    if missing := [name for name in names if not (directory / name).is_file()]:
+        raise UserError(
+            f"{directory}: no {', '.join(missing)}; save the model and its tokenizer there with save_pretrained"
+        )
+
+
+def require_support(directory: Path, config: dict[str, Any], allowed_values: dict[str, tuple[Any, ...]]) -> None:
+    """Check the values of a model's config.json.
+
+    Args:
+        directory: The model's directory.
+        config: Its config.json.
+        allowed_values: The values that our model can express, by key; None if the key may be missing.
+
+    Raises:
+        UserError: Some are not among them.
+    """
+    reasons = [
+        f"{key} = {config.get(key)!r}: must be {' or '.join(repr(value) for value in values if value is not None)}"
+        for key, values in allowed_values.items()
+        if config.get(key) not in values
+    ]
+    if reasons:
+        raise UserError("\n  ".join([f"{directory}: dragoman does not support this model:", *reasons]))

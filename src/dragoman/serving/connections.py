@@ -1,0 +1,119 @@
+"""Connections: how many there may be, how long they may wait, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+import uvicorn
+from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from dragoman.settings.serving import Serving
+
+_SECONDS_TO_READ_REPLY = 1.0
+_SECONDS_TO_ARRIVE = 0.5
+"""A request that was sent just before the server stops may take so long to arrive."""
+
+
+class ServerConfig(uvicorn.Config):
+    """How uvicorn serves the application; its own access log, which contains texts and keys, is off.
+
+    Attributes:
+        settings: The limits.
+        idle: Connections that wait for a request, the longest first.
+    """
+
+    def __init__(self, app: Starlette, settings: Serving, host: str, port: int) -> None:
+        self.settings = settings
+        self.idle: dict[LimitedProtocol, None] = {}
+        super().__init__(
+            app,
+            host=host,
+            port=port,
+            http=LimitedProtocol,
+            ws="none",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=settings.shutdown_seconds,
+        )
+
+
+class LimitedProtocol(H11Protocol):
+    """The protocol of uvicorn, which also closes connections on which no request arrives in time.
+
+    A connection above the limit replaces the one that has waited longest for a request, so that connections that send
+    nothing do not keep others out. If all of them are busy, it is closed.
+    """
+
+    config: ServerConfig
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request; close another connection if there are too many."""
+        super().connection_made(transport)
+        self._waiting: asyncio.TimerHandle | None = None
+        self._is_stopping = False
+        self._limit_head()
+        if len(self.connections) > self.config.settings.connections:
+            longest = next(iter(self.config.idle))
+            del self.config.idle[longest]  # it is lost only later
+            longest.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what arrives: a request is in time once its head is complete."""
+        if self.cycle is not None and self.cycle.response_complete and self._waiting is None:
+            self._limit_head()
+        super().data_received(data)
+        if self._is_refused():
+            self.transport.pause_reading()  # the client can still read the reply
+            self._stop_waiting()
+            self._waiting = self.loop.call_later(_SECONDS_TO_READ_REPLY, self.transport.abort)
+        elif self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+            if self._is_stopping:
+                self._announce_end()
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        super().on_response_complete()  # begins the next request if that has arrived already
+        is_sent = not self.transport.is_closing() and not self.transport.get_write_buffer_size()
+        if self.cycle.response_complete and is_sent and not self._is_refused():
+            self.config.idle[self] = None
+
+    def shutdown(self) -> None:
+        """Close the connection when its request is answered, also if that only arrives now."""
+        self._is_stopping = True
+        if self.cycle is None or self.cycle.response_complete:
+            self._stop_waiting()
+            self._waiting = self.loop.call_later(_SECONDS_TO_ARRIVE, super().shutdown)
+        else:
+            self._announce_end()
+
+    def _announce_end(self) -> None:
+        """Close the connection after the reply, which says so; otherwise the client might send another request."""
+        if self.cycle.keep_alive:
+            self.cycle.keep_alive = False
+            self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _is_refused(self) -> bool:
+        """Whether the client still sends a request that is already answered, because it is too large."""
+        answered = self.cycle is not None and self.cycle.response_complete
+        return answered and self.conn.their_state is h11.SEND_BODY
+
+    def _limit_head(self) -> None:
+        """Close the connection if the head of a request takes too long from now on."""
+        self.config.idle[self] = None
+        self._waiting = self.loop.call_later(self.config.settings.read_seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        self.config.idle.pop(self, None)
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None

@@ -1,0 +1,41 @@
+"""The languages that py3langid knows: they show that a text is in none of the languages of a few bundles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from functools import cache
+
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+MIN_WORDS = 4  # of shorter texts in German and English, up to 5 % look like another language
+MAX_PROBABILITY = 0.02  # of lines of ten corpora in German, English and Hindi, at most 0.7 % are below
+
+
+def primary_language(language: str) -> str:
+    """The code of a language without its region or script: "de" for "de-AT"."""
+    return language.replace("_", "-").partition("-")[0].lower()
+
+
+def is_foreign(text: str, language: str, others: Collection[str]) -> bool:
+    """Whether a text is probably neither in a language nor in some others.
+
+    False if py3langid does not know the language, which it would take for a similar one.
+
+    Args:
+        text: A text of at least `MIN_WORDS` words.
+        language: Code of the likeliest language, such as "pt" or "pt-BR".
+        others: Codes of the others.
+    """
+    identifier = load_identifier()
+    known = {primary_language(code) for code in (language, *others)}
+    if primary_language(language) not in identifier.labels:
+        return False
+    probability = math.fsum(probability for code, probability in identifier.rank(text) if code in known)
+    return probability < MAX_PROBABILITY
+
+
+@cache
+def load_identifier() -> LanguageIdentifier:
+    """What knows the languages; the first call takes half a second and 100 MB."""
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -1,0 +1,71 @@
+"""Tokenizers with several languages: sentences begin with the token of a language, and are otherwise the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.errors import UserError
+from dragoman.explanation.word_tokens import word_tokens
+from dragoman.settings import Text
+from dragoman.text.augmentation import to_upper_case
+from dragoman.text.masking import Mask
+from dragoman.text.multilingual import MultilingualTokenizer, all_language_ids, language_ids, without_language
+from dragoman.text.registry import load_tokenizer, train_tokenizers
+from dragoman.text.sentence_changes import SentenceChanges
+from dragoman.training.start_weights import rows_of_tokens
+
+TEXTS = ["Ein Hund läuft.", "Eine Katze schläft sehr gut."]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> MultilingualTokenizer:
+    settings = Text.model_validate({"tokenizer": "whitespace"})
+    words, _ = train_tokenizers(
+        [*TEXTS, *map(str.upper, TEXTS), "__de__ __hi__"], [], settings, source_language="de", target_language="hi"
+    )
+    return MultilingualTokenizer(words, {"de": "__de__", "hi": "__hi__"}, "de")
+
+
+def test_only_the_first_token_depends_on_the_language(tokenizer: MultilingualTokenizer) -> None:
+    plain = without_language(tokenizer)
+    for language in ("de", "hi"):
+        chosen = tokenizer.with_language(language)
+        assert language_ids(chosen) == [chosen.vocabulary.ids[f"__{language}__"]]
+        assert chosen.encode([*TEXTS, ""]) == [*([*language_ids(chosen), *ids] for ids in plain.encode(TEXTS)), []]
+        assert [chosen.decode(ids) for ids in chosen.encode(TEXTS)] == TEXTS
+        assert load_tokenizer(json.loads(json.dumps(chosen.to_json()))).to_json() == chosen.to_json()
+    assert tokenizer.language == "de", "the original does not change"
+    assert (language_ids(plain), all_language_ids(plain)) == ([], [])
+    assert all_language_ids(tokenizer) == [tokenizer.vocabulary.ids[token] for token in ("__de__", "__hi__")]
+
+
+@pytest.mark.parametrize("change", [{"language": "fr"}, {"tokens": {"de": "missing"}}, {"tokens": 1}, {"more": 1}])
+def test_broken_data_is_rejected(change: dict[str, Any], tokenizer: MultilingualTokenizer) -> None:
+    with pytest.raises(UserError, match="the multilingual tokenizer is broken"):
+        load_tokenizer({**tokenizer.to_json(), **change})
+
+
+def test_words_are_those_of_the_text(tokenizer: MultilingualTokenizer) -> None:
+    plain = word_tokens(without_language(tokenizer), Mask(TEXTS[1], {}), 99)
+    words = word_tokens(tokenizer, Mask(TEXTS[1], {}), 99)
+    assert words.ids == tokenizer.encode([TEXTS[1]])[0]
+    assert (words.words, words.spellings) == (plain.words, plain.spellings)
+    assert np.array_equal(words.shares, np.pad(plain.shares, ((0, 0), (1, 0)))), "the language belongs to no word"
+
+
+def test_changed_sentences_keep_their_language(tokenizer: MultilingualTokenizer) -> None:
+    changes = SentenceChanges(tokenizer, "de")
+    for text, ids in zip(TEXTS, map(np.array, tokenizer.encode(TEXTS)), strict=True):
+        assert changes.upper_case(ids) == tokenizer.encode([to_upper_case(text, "de")])[0]
+        assert changes.typos(ids, "seed")[0] == tokenizer.language_id
+        assert changes.without_end(ids)[0] == tokenizer.language_id
+
+
+def test_a_new_vocabulary_starts_with_the_rows_of_words_alone(tokenizer: MultilingualTokenizer) -> None:
+    plain = without_language(tokenizer)
+    assert rows_of_tokens(plain, tokenizer) == rows_of_tokens(plain, plain)
+    assert rows_of_tokens(tokenizer, tokenizer) == [[index] for index in range(len(tokenizer.vocabulary))]
