@@ -100,9 +100,11 @@ def test_bpe_dropout_keeps_the_tag(make_tagged: Any) -> None:
     assert marked > 0
 
 
-def test_tagged_pairs_are_not_held_out(make_tagged: Any) -> None:
-    recipe = make_tagged("data.validation=[]", "data.validation_pairs=40", "training.seed=5")
-    data = prepare_dataset(recipe)
+@pytest.mark.parametrize("seed", range(3))
+def test_tagged_pairs_are_not_held_out(seed: int, make_tagged: Any) -> None:
+    recipe = make_tagged("data.validation=[]", "data.validation_pairs=40", f"training.seed={seed}")
+    tagged_first = recipe.data.model_copy(update={"train": recipe.data.train[::-1]})
+    data = prepare_dataset(recipe.model_copy(update={"data": tagged_first}))
     assert len(data.validation) == 40
     tag = data.source.vocabulary.bos
     assert sum(tag in ids for ids in sources(data)) == 30

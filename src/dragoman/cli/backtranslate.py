@@ -51,7 +51,7 @@ def backtranslate(
             "--minimum-chrf",
             min=0,
             max=100,
-            help="With --round-trip: minimum chrF of a translation back (default: 40).",
+            help="With --round-trip: minimum chrF of a translation back.",
         ),
     ] = 40.0,
     shard: Annotated[
