@@ -43,6 +43,7 @@ def test_matches_are_similar_and_not_equal(data: Dataset) -> None:
             one, other = (data.train.source[each].tolist() for each in (index, match))
             assert match != index
             assert one != other
+            assert not np.array_equal(data.train.target[index], data.train.target[match]), "the answer"
             numbered = map(MatchContext(data.source).number_spans, (one, other))
             assert Levenshtein.normalized_similarity(*numbered) >= MIN_SCORE
 

@@ -12,6 +12,7 @@ from preparation import prepare_dataset, treat_as_large
 from dragoman.dataset.augmentation import KINDS, PairAugmenter
 from dragoman.dataset.prepare import Dataset
 from dragoman.doctor.data.cleaned_text import clean_data
+from dragoman.errors import UserError
 from dragoman.recipe import build_recipe
 from dragoman.system.progress import no_log
 from dragoman.training.batches import BatchStream
@@ -108,6 +109,13 @@ def test_tagged_pairs_are_not_held_out(seed: int, make_tagged: Any) -> None:
     assert len(data.validation) == 40
     tag = data.source.vocabulary.bos
     assert sum(tag in ids for ids in sources(data)) == 30
+
+
+def test_tagged_text_alone_needs_validation_text(make_tagged: Any) -> None:
+    recipe = make_tagged("data.validation=[]")
+    tagged = recipe.data.model_copy(update={"train": recipe.data.train[1:]})
+    with pytest.raises(UserError, match=r"data\.validation: name some text"):
+        prepare_dataset(recipe.model_copy(update={"data": tagged}))
 
 
 def test_cleaned_corpora_keep_their_tag(make_tagged: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -69,6 +70,15 @@ def test_the_model_copies_from_the_match(trained: dragoman.Translator) -> None:
     assert right[0] > 40
     assert right[1] < 5
     assert {each.match for each in found} == {Match("fuzzy", 0.75)}
+
+
+def test_models_that_follow_glossaries_also_read_matches(trained: dragoman.Translator) -> None:
+    bundle = replace(trained.bundle, training_text=trained.bundle.training_text | {"terms": 0.07})
+    translator = dragoman.Translator(bundle, engine=trained.engine)
+    group = make_group(random.Random(5))
+    memory = dragoman.TranslationMemory([pair_of(group, 3)])
+    (found,) = dragoman.TextTranslator(translator, memory=memory).stream([pair_of(group, 5).source])
+    assert found.match == Match("fuzzy", 0.75)
 
 
 def test_a_match_that_makes_the_source_too_long_is_left_out(trained: dragoman.Translator) -> None:

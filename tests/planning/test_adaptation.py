@@ -63,11 +63,6 @@ def test_words_get_no_augmentation_that_changes_letters() -> None:
     assert any(adapted(1000, start_of()).training.augmentation.model_dump().values())
 
 
-def test_terms_are_marked_if_the_bundle_has_tokens_for_them() -> None:
-    assert adapted(1000, start_of()).training.augmentation.terms == 0
-    assert adapted(1000, start_of(text={"placeholders": True, "terms": True})).training.augmentation.terms > 0
-
-
 def test_the_summary_counts_the_weights_of_the_bundle() -> None:
     planned = plan_with(TEXTS, facts_of(1000), None, 5e11, None, start_of(text={"lowercase": True}))
     summary = planned.summary(planned.recipe())

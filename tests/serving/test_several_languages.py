@@ -39,6 +39,9 @@ def test_codes_are_found_as_users_write_them(path: Path, finished_run: Path) -> 
     assert choose_direction(bundle, None, None).source.to_json() == bundle.source.to_json()
     with pytest.raises(UserError, match="no source language fr; choose one of de, en, zh-Hans"):
         choose_direction(bundle, "fr", None)
+    assert bundle.training_text
+    assert choose_direction(bundle, "de", "en").training_text == bundle.training_text
+    assert choose_direction(bundle, "en", "de").training_text == {}, "it is about German sources"
     single = Bundle.load(finished_run)
     assert choose_direction(single, "de-AT", "en") is single
     with pytest.raises(UserError, match="the target language is en, not hi"):

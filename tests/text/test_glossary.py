@@ -53,6 +53,8 @@ def test_contradictions_and_damaged_lines_are_reported() -> None:
         Glossary([Term("Hund", "dog"), Term("Hund", "hound")])
     with pytest.raises(UserError, match=r"terms\.tsv:2: expected"):
         Glossary.parse(["Hund\tdog", "Katze = cat"], "terms.tsv")
+    with pytest.raises(UserError, match=r"terms\.tsv: a term of the glossary has more than 20 words: 'x x"):
+        Glossary.parse(["x " * 21 + "\ty"], "terms.tsv")
     for empty in ("\tdog", "Hund\t", " \t "):
         with pytest.raises(UserError, match=r"empty term|expected"):
             Glossary.parse([empty, "a"])

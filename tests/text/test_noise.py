@@ -37,3 +37,15 @@ def test_scripts_without_spaces_lose_characters() -> None:
     assert set(noised) <= {*text, FILLER}
     assert 0 < len(noised) < len(text)
     assert " " not in noised
+
+
+def test_placeholders_and_numbers_are_only_moved() -> None:
+    for seed in range(100):
+        words = add_noise("Klicken Sie auf %s in 5 Minuten", Random(seed)).split()
+        assert {"%s", "5"} <= set(words)
+
+
+def test_a_foreign_character_does_not_change_how_words_are_found() -> None:
+    text = "I like 東京 very much today"
+    for seed in range(20):
+        assert set(add_noise(text, Random(seed)).split()) <= {*text.split(), FILLER}

@@ -81,6 +81,8 @@ def backtranslate(
     avoid_cudnn_attention()
     part = Shard.parse(shard) if shard is not None else None
     if part:
+        if output and "{lang}" in str(output):
+            raise UserError(f"--output {output}: --shard writes one file for each part, such as parts.tsv")
         output = part_of_output(part, mono, output, "--mono")
         if skip_part(output, mono):
             return
@@ -90,8 +92,10 @@ def backtranslate(
     maker = _open_maker(bundle, method, overrides or [], options, (round_trip, minimum_chrf))
     read = TranslateInput(bundle, [], mono, part).read(maker.translator.bundle, divided=False)
     total = _count_lines(mono) if mono != DASH else None
+    if total == 0:
+        raise UserError(f"{mono}: empty file")
     if total is not None and part:
-        total = -(-total // part.count)
+        total = total * part.number // part.count - total * (part.number - 1) // part.count
     _write(maker, read, total, None if output == DASH else output)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dragoman.dataset.match_context import MatchContext
 from dragoman.dataset.match_index import MatchIndex
-from dragoman.dataset.token_store import IdArray, IdStore, PairStore
+from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.system.progress import Meter, Update
 from dragoman.text.tokenizer import Tokenizer
 
@@ -24,7 +24,8 @@ WITH_MATCH = 200_000
 def find_matches(pairs: PairStore, tokenizer: Tokenizer, update: Update) -> NDArray[np.int64]:
     """The index of the most similar other pair for each pair, -1 where there is none, (pairs,).
 
-    Pairs with the same source do not count: a translation memory returns their translation without a model. Sources
+    Pairs with the same source do not count: a translation memory returns their translation without a model. Nor do
+    pairs with the same target, from which the model would only learn to copy: synthetic pairs often have one. Sources
     that differ only in masked spans, such as numbers, are similar.
     """
     context, count = MatchContext(tokenizer), len(pairs)
@@ -33,16 +34,17 @@ def find_matches(pairs: PairStore, tokenizer: Tokenizer, update: Update) -> NDAr
     matches = np.full(count, -1, np.int64)
     asked = _spaced(count, WITH_MATCH)
     for place in Meter(update, "searching for similar pairs", len(asked)).track(asked.tolist()):
-        source = pairs.source[place]
-        found = index.find(context.number_spans(source.tolist()), partial(_is_equal, pairs, searched, source))
+        source = pairs.source[place].tolist()
+        found = index.find(context.number_spans(source), partial(_is_equal, pairs, searched, place))
         if found is not None:
             matches[place] = searched[found.index]
     return matches
 
 
-def _is_equal(pairs: PairStore, searched: NDArray[np.int64], source: IdArray, index: int) -> bool:
-    """Whether a searched sentence is the same source; masked spans get random numbers that depend on their text."""
-    return np.array_equal(pairs.source[searched[index]], source)
+def _is_equal(pairs: PairStore, searched: NDArray[np.int64], place: int, index: int) -> bool:
+    """Whether a searched pair has the same source or the same target as another pair."""
+    other = searched[index]
+    return any(np.array_equal(side[other], side[place]) for side in (pairs.source, pairs.target))
 
 
 def _spaced(count: int, most: int) -> NDArray[np.int64]:

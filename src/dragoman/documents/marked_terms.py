@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.documents.segment import Segment
-from dragoman.engines.text_search import TextSearch
 from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
@@ -22,7 +21,7 @@ class MarkedTermSearch:
     """
 
     def __init__(self, translator: Translator, matcher: TermMatcher) -> None:
-        self._search = TextSearch(translator.bundle, translator.engine, translator.decoding)
+        self._search = translator.text_search
         self._matcher = matcher
 
     def translate(self, segments: Sequence[Segment]) -> list[Translation]:

@@ -38,12 +38,15 @@ def choose_direction(bundle: Bundle, source: str | None, target: str | None) -> 
         return bundle
     recipe = bundle.recipe.model_copy(update={"data": data.model_copy(update=codes)})
     source_tokenizer = bundle.source.with_language(codes["source_language"])
-    return replace(
+    changed = replace(
         bundle,
         recipe=recipe,
         source=source_tokenizer,
         target=bundle.target.with_language(codes["target_language"]),
     )
+    if recipe.data == data:
+        return changed
+    return replace(changed, training_text={}, confidence={})  # which are about the direction of the training text
 
 
 def _find(bundle: Bundle, side: str, wanted: str, present: str) -> str:

@@ -65,7 +65,7 @@ def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBud
         *dropout,
         ChosenSetting("training", "start_from", start.path, "The bundle whose weights are the initial ones."),
         *_choose_training(facts, start, budget),
-        *_choose_augmentation(facts, recipe, budget),
+        *(choose_augmentation(facts, budget) if recipe.text.tokenizer in ("bpe", "unigram") else ()),
         *_copy("decoding", recipe.decoding, "The search of the bundle."),
     ]
 
@@ -81,14 +81,6 @@ def _choose_training(facts: TextFacts, start: StartingPoint, budget: PlannedBudg
             yield replace(choice, value=min(choice.value, MAX_WARMUP), reason=reason)
         else:
             yield choice
-
-
-def _choose_augmentation(facts: TextFacts, recipe: Recipe, budget: PlannedBudget) -> Iterator[ChosenSetting]:
-    """The usual shares, as far as the tokens of the bundle allow them."""
-    if recipe.text.tokenizer in ("bpe", "unigram"):
-        for choice in choose_augmentation(facts, budget):
-            if choice.key != "terms" or recipe.text.terms:
-                yield choice
 
 
 def _copy(section: str, settings: Settings, reason: str) -> Iterator[ChosenSetting]:

@@ -112,8 +112,6 @@ def choose_text(facts: TextFacts) -> Iterator[ChosenSetting]:
     )
     reason = "Placeholders, tags, URLs, e-mail addresses, emoji and numbers are copied exactly."
     yield ChosenSetting("text", "placeholders", True, reason)
-    if spaces:
-        yield ChosenSetting("text", "terms", True, "Tokens for the terms of glossaries, which the translator follows.")
 
 
 def vocabulary_size(pairs: int) -> int:
@@ -196,8 +194,7 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
 def choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
     """The shares in the training configuration of Firefox Translations, and some single words.
 
-    Short trainings get smaller shares: with five epochs of Multi30k, the whole ones cost 1.8 BLEU on clean text. Terms
-    leave the text as it is.
+    Short trainings get smaller shares: with five epochs of Multi30k, the whole ones cost 1.8 BLEU on clean text.
     """
     scale = min(1.0, budget.epochs(facts) / EPOCHS_OF_AUGMENTATION)
     shares = {
@@ -208,11 +205,9 @@ def choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[Cho
         shares["upper_case"] = 0.07, "in capital letters: headlines and warnings are otherwise translated badly"
         shares["title_case"] = 0.05, "in which every word starts with a capital letter, as in titles"
     if facts.source.has_spaces and facts.target.has_spaces:
-        shares["terms"] = 0.07, "whose source says how some terms are translated, so that glossaries can be followed"
         shares["single_words"] = 0.03, "replaced by one word and its translation: single words are otherwise repeated"
     for key, (share, reason) in shares.items():
-        scaled = share if key == "terms" else round(scale * share, 3)
-        yield ChosenSetting("training.augmentation", key, scaled, f"Share of pairs {reason}.")
+        yield ChosenSetting("training.augmentation", key, round(scale * share, 3), f"Share of pairs {reason}.")
 
 
 def _choose_decoding() -> Iterator[ChosenSetting]:

@@ -53,6 +53,7 @@ class CorpusFile(Settings):
 
 
 CorpusReference = str | FilePair | CorpusFile
+LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1000.0
 """A corpus: a catalog split such as ``multi30k:train``, ``captions:train`` or ``hf:NAME:SPLIT``; a pattern such as
 ``my/train.{lang}.gz``; a file in one of the formats of `dragoman.corpus.formats`; or a table that describes files."""
 
@@ -63,8 +64,8 @@ class WeightedCorpus(Settings):
     corpus: CorpusReference = Field(description="The corpus, as it would be written alone.")
     weight: float = Field(
         1.0,
-        ge=0.001,
-        le=1000,
+        ge=LEAST_WEIGHT,
+        le=MOST_WEIGHT,
         description="How often each pair is seen in an epoch: 2 is the same as listing the corpus twice; with 0.25, "
         "each epoch has another quarter of the pairs.",
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from dragoman.bundle import bundle_digest
 from dragoman.corpus.pair import Pair
+from dragoman.doctor.input.source_language import SourceLanguage
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.errors import UserError
@@ -86,12 +87,15 @@ class PairMaker:
         texts = [self._text(pair) for pair in written]
         translations = list(self.translator.stream(texts))
         found = list(zip(written, translations, self._reject(texts, translations), strict=True))
-        trained = self.translator.bundle.table("training_text", TrainingText)
+        trained, data = self.translator.bundle.table("training_text", TrainingText), self.translator.bundle.recipe.data
+        language = trained and SourceLanguage(trained, data.source_language, data.target_language)
         kept: list[Pair] = []
         for pair, translation, rejected in found:
             made = self._replace(pair, collapse_spaces(translation.text))
             problem = next(_problems(self._text(pair), translation, trained), None)
             problem = problem or ("already in the text" if made == pair else "round trip" if rejected else None)
+            if problem is None and language and language.find_other(self._text(pair)):
+                problem = "other language"
             if problem:
                 left_out[problem] += 1
             else:

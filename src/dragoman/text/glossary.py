@@ -18,6 +18,9 @@ from dragoman.text.normalization import WITHOUT_SPACES
 _WORD = regex.compile(rf"[{WITHOUT_SPACES}]|[\w--[{WITHOUT_SPACES}]]+|[^\w\s]", regex.VERSION1)
 """A word, a punctuation mark, or a letter of a script without spaces."""
 
+MOST_WORDS = 20
+"""Of a term; the time for finding terms grows with the square of this number."""
+
 Key = tuple[str, ...]
 """The words of a term, in one case."""
 
@@ -50,7 +53,7 @@ class Glossary:
         places: Where each term is written, for messages; none if it is unknown.
 
     Raises:
-        UserError: A term is empty, or has two translations; all such terms are reported together.
+        UserError: A term is empty or too long, or has two translations; all such terms are reported together.
     """
 
     def __init__(self, terms: Iterable[Term], places: Sequence[str] = ()) -> None:
@@ -60,6 +63,8 @@ class Glossary:
             key = _key(term, str)
             if not key or not term.target.strip():
                 raise UserError(f"the glossary has an empty term: {term.source!r} = {term.target!r}")
+            if len(key) > MOST_WORDS:
+                raise UserError(f"a term of the glossary has more than {MOST_WORDS} words: {term.source[:80]!r}")
             self._terms.setdefault(key, term)
             conflicts[key].setdefault(term.target, f"{term.target} in {places[index]}" if places else term.target)
         if several := {key: targets for key, targets in conflicts.items() if len(targets) > 1}:

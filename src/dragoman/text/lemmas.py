@@ -9,6 +9,7 @@ Lemmatize = Callable[[str], str]
 """The lemma of a word."""
 
 REMEMBERED = 2**16  # words of each language
+LONGEST = 50  # letters; longer words have no lemma
 _OTHER_NAMES = {"no": "nb", "hr": "hbs", "sr": "hbs", "bs": "hbs"}  # how simplemma calls languages
 
 
@@ -31,8 +32,9 @@ def lemmatizer(language: str) -> Lemmatize:
         return str
     library = Lemmatizer()
 
-    def lemmatize(word: str) -> str:
+    @lru_cache(maxsize=REMEMBERED)
+    def lemma_of(word: str) -> str:
         lemma: str = library.lemmatize(word.lower() if word.isupper() else word, name)
         return word if lemma.lower() == word.lower() else lemma  # USB remains USB
 
-    return lru_cache(maxsize=REMEMBERED)(lemmatize)
+    return lambda word: lemma_of(word) if len(word) <= LONGEST else word

@@ -7,6 +7,7 @@ from random import Random
 import regex
 
 from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.text.placeholders import find_spans
 
 FILLER = "□"
 """Replaces a word."""
@@ -19,14 +20,18 @@ _WITHOUT_SPACES = regex.compile(f"[{WITHOUT_SPACES}]")
 _CHARACTER = regex.compile(r"\X")
 
 
+def _has_span(word: str) -> bool:
+    return next(find_spans(word), None) is not None
+
+
 def add_noise(text: str, generator: Random) -> str:
     """The text with words deleted, replaced by a filler, and moved; characters in scripts without spaces.
 
-    One word is always left.
+    One word is always left. Words with placeholders, numbers and the like are only moved.
     """
-    spaced = not _WITHOUT_SPACES.search(text)
+    spaced = len(_WITHOUT_SPACES.findall(text)) <= len(text) / 2
     words = text.split() if spaced else _CHARACTER.findall(text)
-    kept = [word for word in words if generator.random() >= DELETED] or words[:1]
-    filled = [FILLER if generator.random() < REPLACED else word for word in kept]
+    kept = [word for word in words if _has_span(word) or generator.random() >= DELETED] or words[:1]
+    filled = [FILLER if not _has_span(word) and generator.random() < REPLACED else word for word in kept]
     places = [place + generator.uniform(0, MAX_SHIFT + 1) for place in range(len(filled))]
     return (" " if spaced else "").join(filled[place] for place in sorted(range(len(filled)), key=places.__getitem__))

@@ -32,6 +32,8 @@ class SentencePieceTokenizer:
         except ImportError:
             raise UserError("this bundle's tokenizer needs SentencePiece: pip install '.[huggingface]'") from None
         try:
+            if not self.model:
+                raise RuntimeError("the model is empty")
             return SentencePieceProcessor(model_proto=self.model)
         except RuntimeError as error:
             raise UserError(f"the sentencepiece tokenizer is broken: {error}") from None

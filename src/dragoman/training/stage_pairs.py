@@ -14,6 +14,7 @@ from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import without
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
+from dragoman.settings.data import LEAST_WEIGHT, MOST_WEIGHT
 from dragoman.synthesis.pair_maker import NOISED, PairMaker, RoundTrip
 from dragoman.synthesis.write import Synthesized, write_synthetic
 from dragoman.system.files import read_json, write_json
@@ -98,7 +99,8 @@ def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Seq
     for number, corpus in enumerate(data.weighted):
         for teacher in get_args(Direction) if weight and not corpus.tagged else ():
             path, read = directory / f"diversification-{teacher}-{number}", partial(_read_pairs, corpus.corpus)
-            corpora.append(SyntheticCorpus(path, read, teacher, "beam", weight * corpus.weight))
+            product = min(max(weight * corpus.weight, LEAST_WEIGHT), MOST_WEIGHT)
+            corpora.append(SyntheticCorpus(path, read, teacher, "beam", product))
     return corpora
 
 
@@ -118,7 +120,8 @@ def make_corpora(
         if made is None:
             part = None if limit is None else limit / (len(corpora) - number)
             made = corpus.make(open_teacher, line, part)
-            line.log(f"{corpus.name}: {made}")
+            late = part is not None and made.seconds >= part
+            line.log(f"{corpus.name}: {made}{'; the rest did not fit into teachers.translation_share' * late}")
         if limit is not None:
             limit = max(0.0, limit - made.seconds)
 

@@ -39,6 +39,7 @@ def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, l
     Raises:
         UserError: A corpus is missing or broken, or no pair is left to train on.
     """
+    directory = directory.resolve()  # the same in a resumed run that is named in another way
     if not (directory / FACTS).is_file():
         with atomic_directory(directory) as new:
             _copy(recipe, data_directory, new, line)

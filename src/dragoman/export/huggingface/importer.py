@@ -62,6 +62,7 @@ def import_huggingface(directory: Path, output: Path, languages: ImportedLanguag
 
 def _build_bundle(original: OriginalModel) -> Bundle:
     recipe, source, target = original.recipe, original.source, original.target
+    source.encode(["a"])  # a damaged tokenizer is refused here, because the logits do not need it
     sizes = len(source.vocabulary), len(target.vocabulary)
     model = build_model(recipe.model, *sizes, source.vocabulary.pad, seed=0).eval()
     _copy_weights(_read_weights(original), model, original.directory)
@@ -78,6 +79,8 @@ def _read_weights(original: OriginalModel) -> dict[str, Tensor]:
         raise UserError(f"{path}: damaged: {error}") from error
     except KeyError as error:
         raise UserError(f"{path}: damaged, or a model of another type (it has no {error})") from error
+    except RuntimeError as error:
+        raise UserError(f"{path}: the sizes of the weights are not those of config.json: {error}") from error
     source_rows, target_rows = original.source_rows, original.target_rows
     bias = stored.get("final_logits_bias", torch.zeros(1, len(weights["output.weight"])))  # (1, vocabulary)
     return {

@@ -97,6 +97,8 @@ def _read_definition(path: Path) -> dict[str, Any]:
 
 
 def _in_order(ids: dict[str, int], size: int, directory: Path) -> list[str]:
+    if not all(isinstance(index, int) for index in ids.values()):
+        raise UserError(f"{directory}: the ids of the tokenizer must be numbers")
     tokens = sorted(ids, key=ids.__getitem__)
     if [ids[token] for token in tokens] != list(range(len(tokens))) or len(tokens) > size:
         raise UserError(f"{directory}: the ids of the tokenizer must be 0 to n, and at most vocab_size = {size}")
