@@ -225,10 +225,11 @@ class Scheduler:
 
     def _translate(self, batch: list[Job]) -> None:
         begin = time.perf_counter()
-        self._finish(batch, translate_batch(batch))
+        results = translate_batch(batch)
         seconds, characters = time.perf_counter() - begin, sum(job.length for job in batch)
         if characters >= min(_EFFICIENT_CHARACTERS, self._settings.batch_characters) / 2:
             self._speed = 0.9 * (self._speed or characters / seconds) + 0.1 * characters / seconds
+        self._finish(batch, results)
         self.on_batch(len(batch), characters, seconds)
 
     def _finish(self, batch: list[Job], results: Sequence[TranslatedSegment | Exception]) -> None:
