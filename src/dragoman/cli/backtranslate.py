@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,6 +18,8 @@ from dragoman.cli.options import (
     EngineName,
     EngineOptions,
     Overrides,
+    SourceLanguage,
+    TargetLanguage,
     Verbose,
     open_translator,
 )
@@ -66,6 +69,8 @@ def backtranslate(
     device: Device = "auto",
     compute_type: ComputeType = "auto",
     verbose: Verbose = False,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
 ) -> None:
     """Make training pairs of text in one language.
 
@@ -88,7 +93,8 @@ def backtranslate(
             return
     if output and output != DASH:
         check_output(str(output), ("source", "target"))
-    options = EngineOptions(engine, device, compute_type, verbose, token_scores=False)
+    languages = source_language, target_language
+    options = EngineOptions(engine, device, compute_type, verbose, token_scores=False, languages=languages)
     maker = _open_maker(bundle, method, overrides or [], options, (round_trip, minimum_chrf))
     read = TranslateInput(bundle, [], mono, part).read(maker.translator.bundle, divided=False)
     total = _count_lines(mono) if mono != DASH else None
@@ -108,7 +114,7 @@ def _open_maker(
     translator = open_translator(bundle, [*overrides, *chosen], options)
     if back[0] is None:
         return PairMaker(translator, noised=method == NOISED)
-    other = open_translator(back[0], ["decoding.n_best=1"], options)
+    other = open_translator(back[0], ["decoding.n_best=1"], replace(options, languages=options.languages[::-1]))
     check_other_direction(translator, other)
     return PairMaker(translator, noised=method == NOISED, round_trip=RoundTrip(other, back[1]))
 

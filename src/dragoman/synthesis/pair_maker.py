@@ -147,7 +147,8 @@ def _problems(text: str, translation: Translation, trained: TrainingText | None)
 
 
 def _identify(translator: Translator) -> str:
-    return bundle_digest(Path(translator.bundle.origin).parent)
+    data = translator.bundle.recipe.data
+    return f"{bundle_digest(Path(translator.bundle.origin).parent)} {data.source_language}-{data.target_language}"
 
 
 def _dump(decoding: Decoding) -> dict[str, Any]:
