@@ -85,7 +85,7 @@ def split_pairs(pairs: Iterable[Pair], data: Data, seed: int, update: Update) ->
         candidates = (pair for pair in found if not pair.tagged)  # validation is about text of people
         held_out = [pair for index, pair in enumerate(candidates) if index in chosen]
     training = TrainingPairs(pairs, data, held_out)
-    if read and tagged == short and not data.validation:
+    if 0 < tagged == short and not data.validation:
         raise UserError("data.validation: name some text, because all training text is tagged")
     if next(iter(training), None) is None:
         raise UserError(f"data.train: {counted(read, 'pair')}, too few to train and validate on")
