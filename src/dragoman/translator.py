@@ -75,7 +75,9 @@ class Translator:
         """The same translator, which reads similar segments of a translation memory, if its model was trained so."""
         changed = copy(self)
         if reads_matches(self.bundle):
-            changed.text_search = replace(self.text_search, memory=FuzzyMemory(memory, self.bundle))
+            changed.text_search = replace(
+                self.text_search, memory=FuzzyMemory(memory, self.bundle, self.engine.max_length)
+            )
         return changed
 
     @overload

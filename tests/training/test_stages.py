@@ -23,7 +23,7 @@ from dragoman.system.progress import ProgressLine
 from dragoman.training import stages
 from dragoman.training.run import train
 from dragoman.training.stage_pairs import make_corpora, synthetic_corpora
-from dragoman.training.stage_recipes import final_recipe, needed_teachers, teacher_recipe
+from dragoman.training.stage_recipes import check_weights, final_recipe, needed_teachers, teacher_recipe
 from dragoman.training.stage_text import collect_text
 from dragoman.training.trainer import Trainer
 
@@ -296,3 +296,13 @@ def test_a_limit_of_time_leaves_text_out(
     assert train(recipe, tmp_path / "run")
     assert parts == [pytest.approx(0.05 * 60 * 0.1)]
     assert len(texts(tmp_path / "run", "synthetic/backtranslation")[1]) == 10, "one block"
+
+
+@pytest.mark.parametrize(("weight", "of_corpus"), [("0.0005", "1"), ("0.05", "0.01"), ("1000", "2")])
+def test_impossible_weights_are_refused_before_teachers_are_trained(
+    weight: str, of_corpus: str, make_recipe: Any
+) -> None:
+    train = f"data.train=[{{corpus='captions:train', weight={of_corpus}}}]"
+    with pytest.raises(UserError, match=r"diversification\.weight times"):
+        check_weights(make_recipe(train, f"diversification.weight={weight}"))
+    check_weights(make_recipe(train))

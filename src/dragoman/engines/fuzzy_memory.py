@@ -24,10 +24,12 @@ class FuzzyMemory:
     Args:
         memory: The segments with their translations.
         bundle: The translator, which `reads_matches`.
+        limit: Maximum number of tokens that the engine reads, eos included; a member of an ensemble may read fewer.
     """
 
-    def __init__(self, memory: TranslationMemory, bundle: Bundle) -> None:
+    def __init__(self, memory: TranslationMemory, bundle: Bundle, limit: int) -> None:
         self._memory, self._bundle = memory, bundle
+        self._longest = min(bundle.recipe.data.max_tokens, limit - 1)
         self._sources, self._context = memory.sources, MatchContext(bundle.source)
         masked = [mask.text for mask in mask_texts(bundle.source, self._sources)]
         self._index = MatchIndex(IdStore.of(encode_masked(bundle.source, masked)))
@@ -41,7 +43,7 @@ class FuzzyMemory:
         if found is None:
             return [], NO_MATCH
         context = self._context.context(ids, self._encode(self._sources[found.index]))
-        if len(ids) + len(context) > self._bundle.recipe.data.max_tokens:
+        if len(ids) + len(context) > self._longest:
             return [], NO_MATCH
         return context, Match("fuzzy", found.score)
 

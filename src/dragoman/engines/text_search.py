@@ -63,7 +63,7 @@ class TextSearch:
         encoded = encode_masked(self.bundle.source, [mask.text for mask in masks])
         found = [self.memory.find(ids) if self.memory else ([], NO_MATCH) for ids in encoded]
         return [
-            SourceText(mask, ids[:limit], len(ids) > limit, *(match if len(ids) + len(match[0]) <= limit else ()))
+            SourceText(mask, ids[:limit], len(ids) > limit, *match)
             for mask, ids, match in zip(masks, encoded, found, strict=True)
         ]
 

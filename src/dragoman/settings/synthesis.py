@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from dragoman.settings.base import Settings
+from dragoman.settings.data import LEAST_WEIGHT, MOST_WEIGHT
 
 
 class Backtranslation(Settings):
@@ -20,7 +21,7 @@ class Backtranslation(Settings):
         description="How the teacher translates; noised-beam also deletes, replaces and moves words (Edunov et al. "
         "2018).",
     )
-    weight: float = Field(1.0, ge=0.001, le=1000, description="How often each pair is seen in an epoch.")
+    weight: float = Field(1.0, ge=LEAST_WEIGHT, le=MOST_WEIGHT, description="How often each pair is seen in an epoch.")
     tagged: bool = Field(True, description="Mark the sources, as `tagged` of a corpus does.")
     minimum_chrf: float = Field(
         0.0,
@@ -36,7 +37,7 @@ class Diversification(Settings):
     weight: float = Field(
         0.0,
         ge=0,
-        le=1000,
+        le=MOST_WEIGHT,
         description="How often each pair is seen in an epoch, times the weight of its corpus; 0: no such pairs.",
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+from dragoman.text.world_languages import primary_language
+
 Lemmatize = Callable[[str], str]
 """The lemma of a word."""
 
@@ -26,7 +28,7 @@ def lemmatizer(language: str) -> Lemmatize:
     from simplemma import Lemmatizer
     from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
 
-    base = language.replace("_", "-").split("-")[0].lower()
+    base = primary_language(language)
     name = _OTHER_NAMES.get(base, base)
     if name not in SUPPORTED_LANGUAGES:
         return str

@@ -14,7 +14,6 @@ from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import without
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
-from dragoman.settings.data import LEAST_WEIGHT, MOST_WEIGHT
 from dragoman.synthesis.pair_maker import NOISED, PairMaker, RoundTrip
 from dragoman.synthesis.write import Synthesized, write_synthetic
 from dragoman.system.files import read_json, write_json
@@ -99,8 +98,7 @@ def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Seq
     for number, corpus in enumerate(data.weighted):
         for teacher in get_args(Direction) if weight and not corpus.tagged else ():
             path, read = directory / f"diversification-{teacher}-{number}", partial(_read_pairs, corpus.corpus)
-            product = min(max(weight * corpus.weight, LEAST_WEIGHT), MOST_WEIGHT)
-            corpora.append(SyntheticCorpus(path, read, teacher, "beam", product))
+            corpora.append(SyntheticCorpus(path, read, teacher, "beam", weight * corpus.weight))
     return corpora
 
 

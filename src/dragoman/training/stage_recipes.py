@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from dragoman.errors import UserError
 from dragoman.settings import (
     Backtranslation,
     Data,
@@ -14,6 +15,7 @@ from dragoman.settings import (
     Training,
     WeightedCorpus,
 )
+from dragoman.settings.data import LEAST_WEIGHT, MOST_WEIGHT
 
 Direction = Literal["backward", "forward"]
 
@@ -28,6 +30,18 @@ def needed_teachers(recipe: Recipe) -> list[Direction]:
         "forward": (bool(back.mono) and back.minimum_chrf > 0) or diverse,
     }
     return [direction for direction, is_needed in needed.items() if is_needed]
+
+
+def check_weights(recipe: Recipe) -> None:
+    """Check that synthetic pairs can have their weights, before teachers are trained.
+
+    Raises:
+        UserError: The weight of a corpus times that of diversification is out of bounds.
+    """
+    weights = [recipe.diversification.weight * corpus.weight for corpus in recipe.data.weighted]
+    if not all(weight == 0 or LEAST_WEIGHT <= weight <= MOST_WEIGHT for weight in weights):
+        limits = f"0, or from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+        raise UserError(f"diversification.weight times the weight of each corpus of data.train must be {limits}")
 
 
 def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:

@@ -20,7 +20,7 @@ from dragoman.training.directory import resume_command
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import current_lines, read_metrics
 from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
-from dragoman.training.stage_recipes import Direction, final_recipe, needed_teachers, teacher_recipe
+from dragoman.training.stage_recipes import Direction, check_weights, final_recipe, needed_teachers, teacher_recipe
 from dragoman.training.stage_text import cleaning_of, collect_text
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.translator import Translator
@@ -63,6 +63,7 @@ class Stages:
         Raises:
             UserError: Text is missing or broken, or a stage fails.
         """
+        check_weights(self.recipe)
         with self.ranks.first_before_others():
             for path in self.recipe.backtranslation.mono:
                 existing_file(path)

@@ -11,6 +11,7 @@ from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Log
+from dragoman.text.world_languages import primary_language
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.training.directory import saved_tokenizers
 
@@ -109,8 +110,7 @@ def same_languages(recipe: Recipe, other: Recipe) -> bool:
 
 def _languages(recipe: Recipe) -> list[str]:
     """The languages without regions: ``pt`` for ``pt-BR``."""
-    codes = recipe.data.source_language, recipe.data.target_language
-    return [code.replace("_", "-").partition("-")[0].lower() for code in codes]
+    return [primary_language(code) for code in (recipe.data.source_language, recipe.data.target_language)]
 
 
 def _differences(recipe: Recipe, of_bundle: Recipe) -> Iterator[str]:
