@@ -77,7 +77,7 @@ def test_numbers_of_the_training_text_decide_which_are_masked(joint: bool) -> No
     pairs = []
     for pair in CAPTIONS[:200]:
         whole, part = generator.randint(10, 99), generator.randint(10, 99)
-        pairs.append(Pair(f"{pair.source} {whole},{part} %s 1990", f"{pair.target} {whole}.{part} %s 1990"))
+        pairs.append(Pair(f"{pair.source} {whole}.{part}. %s 1990", f"{pair.target} {whole}/{part} %s 1990"))
     data = {"source_language": "de", "target_language": "en", "train": ["captions:train"]}
     text = {"placeholders": True, "vocabulary_size": 400, "joint": joint}
     model = {"tie": "all" if joint else "target"}
@@ -86,7 +86,7 @@ def test_numbers_of_the_training_text_decide_which_are_masked(joint: bool) -> No
     masking = masking_of(source)
     assert masking is not None
     assert masking == masking_of(target)
-    assert masking.numbers_as_text == {"0,0"}
+    assert masking.numbers_as_text == {"0.0"}
     assert (source is target) == joint
     encoded = PairEncoder(source, target, 128).encode(
         *zip(*((each.source, each.target) for each in pairs), strict=True)

@@ -141,4 +141,4 @@ def test_masking_is_described_or_refused(name: str, tmp_path: Path) -> None:
     assert export(bundle, name, tmp_path / "out", sample=sample).same_text > 0.9
     readme = (tmp_path / "out" / "README.md").read_text("utf-8")
     assert "| number | U+FDE4 to U+FDEB |" in readme
-    assert "Masking(frozenset([])).mask(text)" in readme
+    assert "Masking(frozenset([]), None, frozenset([])).mask(text)`" in readme

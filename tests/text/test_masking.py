@@ -15,7 +15,7 @@ from span_texts import TEXTS
 from dragoman.errors import UserError
 from dragoman.settings import Text
 from dragoman.text.bpe_dropout import BPEDropout
-from dragoman.text.masked_text import LabelledTokenizer, decode_masked, encode_masked
+from dragoman.text.masked_text import LabelledTokenizer, decode_masked, encode_masked, masking_of
 from dragoman.text.masking import ALL_RESERVED, KINDS, RESERVED, SLOTS, Mask, Masking
 from dragoman.text.registry import load_tokenizer, train_tokenizers
 from dragoman.text.subword import SubwordTokenizer
@@ -206,3 +206,23 @@ def test_people_see_spans_instead_of_reserved_tokens() -> None:
     assert not reserved("".join(labelled.vocabulary.tokens))
     assert labelled.to_json() == tokenizer.to_json()
     assert labelled.starts_word("▁Hund")
+
+
+def test_point_and_comma_are_exchanged_where_targets_do_so() -> None:
+    masking = Masking(numbers_with_exchange=frozenset({"0,0", "0.000"}))
+    source, target = "2,5 von 1.500 am 1.2. um 12:30, v1.500", "2.5 of 1,500 on 1.2. at 12:30, v1.500"
+    mask = masking.mask(source)
+    assert mask.restore(mask.text) == source.replace("2,5", "2.5").replace(" 1.500", " 1,500")
+    assert reserved(mask.apply(target)) == reserved(mask.text)
+    assert mask.apply(source) == mask.text
+    assert mask.starts()[-1] == len(source)
+    assert Counter(reserved(masking.mask_pair(source, target)[0])) == Counter(
+        reserved(masking.mask_pair(source, target)[1])
+    )
+    assert len(reserved(masking.mask_pair(source, target)[0])) == len(mask.spans)
+    assert not reserved(masking.mask_pair("2,5", "2,5")[0])
+
+
+def test_forms_of_numbers_are_stored_with_the_tokenizer() -> None:
+    masking = Masking(frozenset({"0"}), None, frozenset({"0,0"}))
+    assert masking_of(load_tokenizer(TRAINED["bpe"].with_masking(masking).to_json())) == masking

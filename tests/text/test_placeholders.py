@@ -106,7 +106,10 @@ def test_forms_that_the_target_writes_differently_are_counted() -> None:
     counts = NumberCounts()
     for _ in range(MIN_COUNT):
         counts.add("Seit 2019 sind es 2,5 Kilo um 12:30.", "Since 2019 it has been 2.5 kilos at 12:30.")
-    assert counts.as_text() == ["0,0"]
+        counts.add("Am 31.12.2019 waren es 1.500,25 Euro.", "On 12/31/2019 it was 1,500.25 euros.")
+    assert counts.as_text() == {"0..0000"}
+    assert counts.with_exchange() == {"0,0", "0.,0"}
     rare = NumberCounts()
     rare.add("2,5", "2.5")
-    assert rare.as_text() == []
+    assert not rare.as_text()
+    assert not rare.with_exchange()

@@ -54,7 +54,7 @@ def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
     languages = {"source_language": data.source_language, "target_language": data.target_language}
     source, target = train_tokenizers(sources, targets(), recipe.text, **languages)
     if isinstance(source, SubwordTokenizer) and isinstance(target, SubwordTokenizer) and recipe.text.placeholders:
-        masking = Masking(frozenset(numbers.as_text()), characters.known(source.normalize))
+        masking = Masking(numbers.as_text(), characters.known(source.normalize), numbers.with_exchange())
         masked = source.with_masking(masking)
         return masked, masked if target is source else target.with_masking(masking)
     return source, target

@@ -22,10 +22,10 @@ characters, and replace the characters in the translation:
 | --- | --- |
 {rows}
 
-In Python, `mask = dragoman.text.masking.Masking(frozenset({numbers_as_text})).mask(text)` does this:
-encode `mask.text`, and call `mask.restore(translation)`. A translation can lack a character, or contain one that the
-source does not have. `dragoman translate` also copies symbols and letters that the training text lacks; this mask does
-not.
+In Python, `mask = dragoman.text.masking.Masking(frozenset({as_text}), None, frozenset({with_exchange})).mask(text)`
+does this: encode `mask.text`, and call `mask.restore(translation)`. A translation can lack a character, or contain one
+that the source does not have. `dragoman translate` also copies symbols and letters that the training text lacks; this
+mask does not.
 """
 
 
@@ -47,4 +47,6 @@ def describe_masking(bundle: Bundle) -> str:
         f"| {kind} | U+{ord(characters[0]):04X} to U+{ord(characters[-1]):04X} |"
         for kind, characters in RESERVED.items()
     )
-    return _SECTION.format(rows=rows, numbers_as_text=sorted(masking.numbers_as_text))
+    return _SECTION.format(
+        rows=rows, as_text=sorted(masking.numbers_as_text), with_exchange=sorted(masking.numbers_with_exchange)
+    )

@@ -6,14 +6,14 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from zlib import crc32
 
 import regex
 
 from dragoman.text.known_characters import KnownCharacters
-from dragoman.text.number_forms import number_form
+from dragoman.text.number_forms import exchange_separators, number_form
 from dragoman.text.placeholders import LETTER, Span, SpanKind, find_spans, match_between
 from dragoman.text.term_marks import TERM_MARKS
 
@@ -58,7 +58,7 @@ class Mask:
 
     Attributes:
         text: The sentence with reserved characters.
-        spans: The span of each reserved character.
+        spans: What each reserved character stands for: the span as the translation writes it.
         source: The sentence itself, if it is known.
     """
 
@@ -125,10 +125,12 @@ class Masking:
     Attributes:
         numbers_as_text: Forms of numbers that are not masked, see `NumberCounts.as_text`.
         known: The characters of the training text. Others are masked in sentences to translate. Without it, none are.
+        numbers_with_exchange: Forms of numbers in which the translation exchanges point and comma.
     """
 
     numbers_as_text: frozenset[str] = frozenset()
     known: KnownCharacters | None = None
+    numbers_with_exchange: frozenset[str] = frozenset()
 
     def mask(self, text: str) -> Mask:
         """Mask a sentence to translate; the spans are numbered in their order.
@@ -145,12 +147,13 @@ class Masking:
         masked = _substitute(text, spans, characters)
         mask = Mask(masked, {character: span for span, character in characters.items()}, source)
         if mask.restore(mask.text) == text:
-            return mask
+            translated = self._in_translation(text, spans)
+            return replace(mask, spans={each: translated[span] for each, span in mask.spans.items()})
         whole = RESERVED["emoji"][0]
         return Mask(whole, {whole: text}, source)
 
     def mask_pair(self, source: str, target: str) -> tuple[str, str]:
-        """Mask the spans that occur equally often in both sentences of a training pair.
+        """Mask the spans that occur equally often in both sentences of a training pair, as the target writes them.
 
         Their numbers are random, so that the model learns to copy every reserved token, also those of the fifth span of
         a sentence, and learns nothing from the number. They depend only on the pair.
@@ -159,18 +162,30 @@ class Masking:
         spans, target_spans = self._spans(source), self._spans(target)
         counts = Counter(source[start:end] for start, end, _ in spans)
         target_counts = Counter(target[start:end] for start, end, _ in target_spans)
-        copied = [span for span in spans if counts[text := source[span.start : span.end]] == target_counts[text]]
+        expected = self._in_translation(source, spans)
+        copied = [
+            span for span in spans if counts[text := source[span.start : span.end]] == target_counts[expected[text]]
+        ]
         if not copied:
             return source, target
         generator = random.Random(checksum(source, target))
         characters = _assign(source, copied, lambda kind: iter(generator.sample(RESERVED[kind], SLOTS[kind])))
-        return _substitute(source, copied, characters), _substitute(target, target_spans, characters)
+        target_characters = {expected[text]: character for text, character in characters.items()}
+        return _substitute(source, copied, characters), _substitute(target, target_spans, target_characters)
 
     def _spans(self, text: str) -> list[Span]:
         return [span for span in find_spans(text) if span.kind != "number" or self._is_masked(text, span)]
 
     def _is_masked(self, text: str, number: Span) -> bool:
         return number_form(text[number.start : number.end]) not in self.numbers_as_text
+
+    def _in_translation(self, text: str, spans: Iterable[Span]) -> dict[str, str]:
+        """How a translation writes each span of a text."""
+        written = {text[start:end]: kind for start, end, kind in spans}
+        return {span: self._translate_number(span) if kind == "number" else span for span, kind in written.items()}
+
+    def _translate_number(self, number: str) -> str:
+        return exchange_separators(number) if number_form(number) in self.numbers_with_exchange else number
 
 
 def _with_occurrences(spans: list[Span], texts: Sequence[str], text: str) -> list[Span]:

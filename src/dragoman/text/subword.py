@@ -111,6 +111,7 @@ class SubwordTokenizer:
         }
         if self.masking:
             data["numbers_as_text"] = sorted(self.masking.numbers_as_text)
+            data["numbers_with_exchange"] = sorted(self.masking.numbers_with_exchange)
             data["known_characters"] = self.masking.known and self.masking.known.characters
         return data
 
@@ -121,7 +122,8 @@ class _Stored(Settings):
     specials: Specials
     tokenizer: dict[str, Any]
     numbers_as_text: frozenset[str] | None = None  # None: the vocabulary has no reserved tokens
-    known_characters: str | None = None  # bundles of older versions lack them
+    numbers_with_exchange: frozenset[str] = frozenset()  # bundles of older versions lack this key and the next one
+    known_characters: str | None = None
 
 
 def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
@@ -147,7 +149,9 @@ def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
         raise UserError(f"the {stored.type} tokenizer is broken: ids must be 0 to n, with the special tokens first")
     normalize = backend.normalizer.normalize_str if backend.normalizer else str
     known = None if stored.known_characters is None else KnownCharacters(stored.known_characters, normalize)
-    masking = None if stored.numbers_as_text is None else Masking(stored.numbers_as_text, known)
+    masking = (
+        None if stored.numbers_as_text is None else Masking(stored.numbers_as_text, known, stored.numbers_with_exchange)
+    )
     if masking and not ids.keys() >= set(ALL_RESERVED):
         raise UserError(f"the {stored.type} tokenizer is broken: its vocabulary lacks reserved tokens")
     return SubwordTokenizer(stored.type, stored.pre_tokenizer, stored.specials, backend, masking)
