@@ -44,6 +44,7 @@ def copied(text: str, known: KnownCharacters = KNOWN) -> list[str]:
         ("DAS IST ÜBER ÖL.", []),  # in another case than in the training text
         ("Das\u00a0ist\tgut\u200b.", []),
         ("Das heißt 東京.", ["東京"]),
+        ("→ ← ↑ Das heißt 東京、大阪 名古屋.", ["→ ← ↑", "東京、大阪 名古屋"]),
         ("U\u0308ber", []),  # with a combining character
         ("Rene\u0301 jagt.", ["Rene\u0301"]),
         ("GROẞ", []),

@@ -98,19 +98,20 @@ def test_numbers_of_tokens_are_in_order_for_translation_and_random_for_training(
     assert used == set(RESERVED["placeholder"])
 
 
-def test_more_spans_than_tokens_stay_text() -> None:
-    text = " ".join(f"{{{number}}}" for number in range(20))
+def test_more_spans_than_tokens_of_their_kind_use_others_and_then_stay_text() -> None:
+    text = " ".join(f"{{{number}}}" for number in range(40))
     mask = MASKING.mask(text)
-    assert len(mask.spans) == SLOTS["placeholder"]
-    assert mask.text.endswith(" {19}")
+    assert len(mask.spans) == sum(SLOTS.values())
+    assert reserved(mask.text)[:8] == list(RESERVED["placeholder"])
+    assert mask.text.endswith(" {39}")
     assert mask.restore(mask.text) == text
     source, target = MASKING.mask_pair(text, text)
     assert source == target
-    assert len(reserved(source)) == SLOTS["placeholder"]
+    assert len(reserved(source)) == sum(SLOTS.values())
 
 
 def test_many_reserved_characters_in_a_text_are_one_span() -> None:
-    text = " ".join(ALL_RESERVED)
+    text = " ".join(["{a}", *ALL_RESERVED])
     mask = MASKING.mask(text)
     assert len(mask.text) == 1
     assert mask.restore(f"x {mask.text}") == f"x {text}"

@@ -26,7 +26,7 @@ _COMBINED = regex.compile(r"\p{L}\p{M}+")
 _COPIED = re.compile(
     r"(?<![wr])w*+r[wr]*+(?:[ -]w*+r[wr]*+)*+"  # words with a letter that is not known: Łódź, Нью-Йорк
     r"|(?<![wr])[wr]++(?:s++[wr]++)++"  # words with a symbol between letters: R&D
-    r"|s++|o++"
+    r"|[so]++(?: [so]++)*+"
 )
 
 
@@ -52,8 +52,9 @@ class KnownCharacters:
     def find_copied(self, text: str, spans: list[Span]) -> Iterator[Span]:
         """The parts of a text with characters that are not known, between other spans.
 
-        A part is a symbol, or a word that contains a letter or symbol that is not known. Words in another script that
-        follow each other are one part. In scripts without spaces, only the characters themselves are a part.
+        A part is a symbol, or a word that contains a letter or symbol that is not known. In scripts without spaces,
+        only the characters themselves are a part. Words in another script that follow each other are one part, and so
+        are symbols.
         """
         if self._all.issuperset(text):
             return

@@ -18,7 +18,7 @@ from dragoman.text.placeholders import LETTER, Span, SpanKind, find_spans, match
 from dragoman.text.term_marks import TERM_MARKS
 
 SLOTS: dict[SpanKind, int] = {"placeholder": 8, "tag": 8, "link": 4, "number": 8, "emoji": 4}
-"""Different spans of each kind that can be masked in a sentence; others stay text."""
+"""Characters of each kind. A sentence with more different spans of a kind also uses those of other kinds."""
 
 _FIRST = 0xFDD0  # the first of 32 noncharacters, which Unicode sets aside for a program's internal use
 _BOUNDS = list(accumulate(SLOTS.values(), initial=_FIRST))
@@ -81,7 +81,7 @@ class Mask:
         if text == self.source:
             return self.text  # with other quotes, too
         characters = {span: character for character, span in self.spans.items()}
-        symbols = [span for span in characters if KINDS[characters[span]] == "emoji"]
+        symbols = [span for span in characters if not _is_found(span)]
         return _substitute(text, _with_occurrences(list(find_spans(text)), symbols, text), characters)
 
     def starts(self) -> list[int]:
@@ -188,6 +188,10 @@ class Masking:
         return exchange_separators(number) if number_form(number) in self.numbers_with_exchange else number
 
 
+def _is_found(span: str) -> bool:
+    return any(found[:2] == (0, len(span)) for found in find_spans(span))
+
+
 def _with_occurrences(spans: list[Span], texts: Sequence[str], text: str) -> list[Span]:
     """The spans of a text with the places between them where it contains others; words only as whole words."""
     if not texts:
@@ -212,11 +216,13 @@ def _replace_between(text: str, replaced: str, spans: Iterable[Span]) -> str:
 
 
 def _assign(text: str, spans: Sequence[Span], characters_of: Callable[[SpanKind], Iterator[str]]) -> dict[str, str]:
-    """A reserved character for each different span, in order, while there are any of its kind."""
+    """A reserved character for each different span, in order: one of its kind, otherwise of the next kind with any."""
     unused = {kind: characters_of(kind) for kind in SLOTS}
+    kinds = list(SLOTS)
     assigned: dict[str, str] = {}
     for start, end, kind in spans:
-        if text[start:end] not in assigned and (character := next(unused[kind], None)):
+        order = [*kinds[kinds.index(kind) :], *kinds]
+        if text[start:end] not in assigned and (character := next((c for k in order for c in unused[k]), None)):
             assigned[text[start:end]] = character
     return assigned
 
