@@ -188,6 +188,27 @@ def test_a_reduced_vocabulary_changes_no_logit(original: Path, imported: Path, t
         assert export(reduced, name, tmp_path / name, sample=Sample(GERMAN)).same_text == 1
 
 
+def test_divided_weights_are_read(original: Path, imported: Path, tmp_path: Path) -> None:
+    divided = tmp_path / "divided"
+    shutil.copytree(original, divided)
+    (divided / "model.safetensors").unlink()
+    transformers.AutoModelForSeq2SeqLM.from_pretrained(original).save_pretrained(divided, max_shard_size="20KB")
+    parts = list(divided.glob("model-*.safetensors"))
+    assert len(parts) > 2
+    import_huggingface(divided, tmp_path / "bundle", TO_HINDI)
+    ours, theirs = (load_file(path / "model.safetensors") for path in (tmp_path / "bundle", imported))
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    parts[0].unlink()
+    with pytest.raises(UserError, match=f"no {parts[0].name}"):
+        import_huggingface(divided, tmp_path / "bundle")
+    index = divided / "model.safetensors.index.json"
+    for damaged in ("{}", '{"weight_map": {"x": "../y"}}', '{"weight_map": {"x": 1}}', '{"weight_map": {}}'):
+        index.write_text(damaged)
+        with pytest.raises(UserError, match=r"index\.json: damaged"):
+            import_huggingface(divided, tmp_path / "bundle")
+
+
 def test_fine_tuning_keeps_the_languages(imported: Path, corpus: Path, tmp_path: Path) -> None:
     start = Bundle.load(imported)
     augmentation = dict.fromkeys(("upper_case", "title_case", "no_end_punctuation", "typos", "single_words"), 0.15)

@@ -14,7 +14,7 @@ from dragoman.dataset.batch import pad
 from dragoman.errors import UserError
 from dragoman.export.huggingface.m2m100 import open_m2m100
 from dragoman.export.huggingface.marian import open_marian
-from dragoman.export.huggingface.original import ImportedLanguages, OriginalModel, require_files
+from dragoman.export.huggingface.original import ImportedLanguages, OriginalModel, require_files, weight_files
 from dragoman.export.huggingface.weights import import_weights
 from dragoman.export.model_outputs import model_outputs, random_pairs
 from dragoman.export.parity import TOLERANCE
@@ -43,7 +43,7 @@ def import_huggingface(directory: Path, output: Path, languages: ImportedLanguag
     Raises:
         UserError: The directory does not contain such a model, our model cannot express it, or the logits differ.
     """
-    require_files(directory, ("config.json", "model.safetensors"))
+    require_files(directory, ("config.json", *weight_files(directory)))
     config = read_json(directory / "config.json")
     kind = config.get("model_type")
     if kind not in MODEL_TYPES:
@@ -71,9 +71,10 @@ def _build_bundle(original: OriginalModel) -> Bundle:
 
 def _read_weights(original: OriginalModel) -> dict[str, Tensor]:
     """The weights under our names, with the rows of embeddings and output in the order of our vocabularies."""
-    path = original.directory / "model.safetensors"
+    files = [original.directory / name for name in weight_files(original.directory)]
+    path = files[0] if len(files) == 1 else original.directory
     try:
-        stored = {name: tensor.float() for name, tensor in load_file(path).items()}
+        stored = {name: tensor.float() for file in files for name, tensor in load_file(file).items()}
         weights = import_weights(_with_shared_weights(stored), original.recipe.model)
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path}: damaged: {error}") from error

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
+from dragoman.system.files import read_json
 from dragoman.text.tokenizer import Tokenizer
 
 
@@ -59,6 +60,24 @@ def require_files(directory: Path, names: tuple[str, ...]) -> None:
         raise UserError(
             f"{directory}: no {', '.join(missing)}; save the model and its tokenizer there with save_pretrained"
         )
+
+
+def weight_files(directory: Path) -> list[str]:
+    """The names of the files with a model's weights; `save_pretrained` divides those of large models.
+
+    Raises:
+        UserError: The list of the files is damaged.
+    """
+    index = directory / "model.safetensors.index.json"
+    if not index.is_file():
+        return ["model.safetensors"]
+    try:
+        names = sorted(set(read_json(index)["weight_map"].values()))
+        if not names or any(Path(name).name != name for name in names):
+            raise ValueError("a name of a file is missing or contains a directory")
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{index}: damaged: {error}") from error
+    return names
 
 
 def require_support(directory: Path, config: dict[str, Any], allowed_values: dict[str, tuple[Any, ...]]) -> None:
