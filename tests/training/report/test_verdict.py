@@ -83,6 +83,8 @@ def test_a_high_perplexity_means_that_nothing_was_learned() -> None:
     assert f"perplexity is {math.exp(6.8):,.0f}" in reason
     assert len(losses(9.0, 8.0, 6.0)) == 2, "and it was still falling"
     assert losses(1e9)
+    (reason,) = losses(5.2, 4.9, 5.3)
+    assert "overfits" in reason
 
 
 def test_a_loss_that_has_settled_is_not_mentioned() -> None:

@@ -14,6 +14,7 @@ from dragoman.training.metrics_file import Metrics, current_lines
 
 MIN_GAIN = 1.0  # points of BLEU above a trivial translator
 FEW_SENTENCES = 100
+MIN_VALIDATIONS = 3  # for a trend
 FALLING = 0.03  # relative decrease of the validation loss in the last quarter of the steps
 UNTRAINED = 100.0  # perplexity of a model that has hardly started to learn
 RISING = 0.02  # relative increase of the validation loss after its minimum
@@ -154,34 +155,30 @@ def judge_training(validations: Metrics, training: Training) -> list[str]:
         training: The settings of the run.
     """
     losses = [(line["step"], line["loss"]) for line in validations if math.isfinite(line["loss"])]
-    return [*_judge_level(losses), *(_judge_trend(losses, training) if len(losses) >= 3 else ())]
-
-
-def _judge_level(losses: Sequence[tuple[int, float]]) -> Iterator[str]:
-    perplexity = math.exp(min(losses[-1][1], MAX_LOSS)) if losses else 1.0
-    if perplexity > UNTRAINED:
-        yield (
+    if not losses:
+        return []
+    best_step, best = min(losses, key=lambda each: each[1])
+    last_step, last = losses[-1]
+    if len(losses) >= MIN_VALIDATIONS and last > best * (1 + RISING):
+        return [
+            f"The validation loss rose from {best:.3f} at step {best_step:,} to {last:.3f} at step {last_step:,}: the "
+            "model overfits. More training text helps most; otherwise, use a higher model.dropout, a smaller model or "
+            "fewer steps."
+        ]
+    reasons = []
+    if (perplexity := math.exp(min(best, MAX_LOSS))) > UNTRAINED:
+        reasons.append(
             f"The validation perplexity is {perplexity:,.0f}: the model is as uncertain as if it had to choose among "
             f"{perplexity:,.0f} equally likely tokens. It has hardly started to learn, or the text is too "
             "difficult: first of all, train longer."
         )
-
-
-def _judge_trend(losses: Sequence[tuple[int, float]], training: Training) -> Iterator[str]:
-    best_step, best = min(losses, key=lambda each: each[1])
-    last_step, last = losses[-1]
-    earlier_step, earlier = min(losses[:-1], key=lambda each: abs(each[0] - 0.75 * last_step))
-    if last > best * (1 + RISING):
-        yield (
-            f"The validation loss rose from {best:.3f} at step {best_step:,} to {last:.3f} at step {last_step:,}: the "
-            "model overfits. More training text helps most; otherwise, use a higher model.dropout, a smaller model or "
-            "fewer steps."
-        )
-    elif last < earlier * (1 - FALLING):
-        yield (
+    earlier_step, earlier = min(losses[:-1] or losses, key=lambda each: abs(each[0] - 0.75 * last_step))
+    if len(losses) >= MIN_VALIDATIONS and last < earlier * (1 - FALLING):
+        reasons.append(
             f"The validation loss was still falling, from {earlier:.3f} at step {earlier_step:,} to {last:.3f} at step "
             f"{last_step:,}: train longer ({_budget(training)} in this run)."
         )
+    return reasons
 
 
 def _budget(training: Training) -> str:
