@@ -55,6 +55,12 @@ def test_rates_are_positive_until_the_end(schedule: str, warmup_steps: int) -> N
     assert all(0 < value <= PEAK for value in rates)
 
 
+@pytest.mark.parametrize("warmup_steps", [0, 1])
+@pytest.mark.parametrize("schedule", sorted(SCHEDULES))
+def test_without_a_warmup_the_first_step_has_the_peak(schedule: str, warmup_steps: int) -> None:
+    assert rate(schedule, 1, warmup_steps=warmup_steps) == PEAK
+
+
 @pytest.mark.parametrize("schedule", KINDS)
 def test_rates_never_rise_after_the_warmup(schedule: str) -> None:
     rates = [rate(schedule, step) for step in range(WARMUP, STEPS + 1)]
