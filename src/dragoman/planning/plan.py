@@ -27,7 +27,7 @@ from dragoman.planning.subwords import facts_with, measure_subwords
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
 from dragoman.recipe import parse_recipe
-from dragoman.settings import CorpusReference, Data, Model, Recipe
+from dragoman.settings import CorpusReference, Data, Model, Recipe, WeightedCorpus
 from dragoman.system.progress import Log, no_log
 from dragoman.training.report.verdict import FEW_PAIRS
 from dragoman.training.start import check_start_fits
@@ -56,7 +56,7 @@ class Texts:
     """
 
     languages: Languages
-    train: Sequence[CorpusReference]
+    train: Sequence[CorpusReference | WeightedCorpus]
     validation: Sequence[CorpusReference] = ()
     test: Sequence[CorpusReference] = ()
     clean: bool = True
