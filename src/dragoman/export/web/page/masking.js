@@ -1,7 +1,7 @@
 // Reserved characters in place of the spans of a sentence, which the model copies, as in `dragoman.text.masking`.
 
 import { KnownCharacters } from "./known_characters.js";
-import { findSpans, numberForm } from "./spans.js";
+import { exchangeSeparators, findSpans, numberForm } from "./spans.js";
 import { ALL_RESERVED, RESERVED } from "./tokenizer.js";
 
 const CHARACTERS = ALL_RESERVED.join("");
@@ -13,7 +13,7 @@ const AFTER_SENTENCE = new RegExp(`(?<=[.!?])(?=([${CHARACTERS}]))`, "g");
 /** A sentence with reserved characters in place of spans. */
 class Mask {
   /** @param text the sentence with reserved characters
-   *  @param spans the span of each reserved character, a Map */
+   *  @param spans what each reserved character stands for: the span as the translation writes it, a Map */
   constructor(text, spans) {
     this.text = text;
     this.spans = spans;
@@ -55,7 +55,7 @@ function countReserved(tokens) {
  *  @param tokenizer of the source; nothing is masked if it has no reserved tokens */
 export function makeMasking(tokenizer) {
   if (!tokenizer.isMasked) return (text) => new Mask(text, new Map());
-  const asText = new Set(tokenizer.numbersAsText);
+  const asText = new Set(tokenizer.numbersAsText), withExchange = new Set(tokenizer.numbersWithExchange);
   const characters = tokenizer.knownCharacters;
   const known = characters ? new KnownCharacters(characters, (text) => tokenizer.normalize(text)) : null;
 
@@ -69,7 +69,11 @@ export function makeMasking(tokenizer) {
     }
     const assigned = assign(spelled, spans);
     const mask = new Mask(substitute(spelled, spans, assigned), new Map([...assigned].map(([span, each]) => [each, span])));
-    if (mask.restore(mask.text) === spelled) return mask;
+    if (mask.restore(mask.text) === spelled) {
+      const numbers = new Set(spans.filter(({ kind }) => kind === "number").map(({ start, end }) => spelled.slice(start, end)));
+      const written = (span) => (numbers.has(span) && withExchange.has(numberForm(span)) ? exchangeSeparators(span) : span);
+      return new Mask(mask.text, new Map([...mask.spans].map(([each, span]) => [each, written(span)])));
+    }
     const whole = RESERVED.emoji[0]; // too many sequences of reserved characters
     return new Mask(whole, new Map([[whole, spelled]]));
   };

@@ -82,3 +82,6 @@ export function numberForm(number) {
   const groups = others.every((length) => length === 3) ? "000" : others.at(-1) === 4 ? "0000" : "0";
   return `0${number.split(DIGITS).slice(1, -1).join("").slice(0, 2)}${groups}`;
 }
+
+/** The number with commas for points and points for commas. */
+export const exchangeSeparators = (number) => number.replace(/[.,]/g, (each) => (each === "." ? "," : "."));

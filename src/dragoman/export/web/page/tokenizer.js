@@ -34,17 +34,19 @@ function reserved(first, count) {
 
 export class Tokenizer {
   /** @param data a tokenizer's JSON */
-  constructor({ specials, tokenizer: { model, normalizer }, numbers_as_text: numbers, known_characters: known }) {
+  constructor({ specials, tokenizer: { model, normalizer }, ...masking }) {
     const entries = model.type === "BPE" ? Object.entries(model.vocab) : model.vocab.map(([token], id) => [token, id]);
     this.ids = new Map(entries);
     this.tokens = [];
     for (const [token, id] of entries) this.tokens[id] = token;
     for (const name of ["unk", "pad", "bos", "eos"]) this[name] = this.ids.get(specials[name]);
-    /** Forms of numbers that are not masked; undefined if nothing is masked. */
-    this.numbersAsText = numbers;
+    /** Forms of numbers that are not masked. */
+    this.numbersAsText = masking.numbers_as_text;
+    /** Forms of numbers in which the translation exchanges point and comma. */
+    this.numbersWithExchange = masking.numbers_with_exchange;
     /** The characters of the training text, if they are known. */
-    this.knownCharacters = known;
-    this.isMasked = numbers !== undefined;
+    this.knownCharacters = masking.known_characters;
+    this.isMasked = masking.numbers_as_text !== undefined;
     const hidden = [specials.pad, specials.bos, specials.eos, ...TERM_MARKS, ...(this.isMasked ? [] : ALL_RESERVED)];
     this.#hidden = new Set(hidden.map((token) => this.ids.get(token)));
     this.#changes = normalizer.normalizers.map(({ type }) => CHANGES[type]);
