@@ -298,6 +298,19 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
+@pytest.fixture(scope="session")
+def web_runtime() -> None:
+    """Tests of web pages are skipped if onnxruntime for pages can neither be found nor downloaded, except in `.ci/run`."""
+    from dragoman.errors import UserError
+    from dragoman.export.web.runtime import read_runtime
+
+    try:
+        read_runtime()
+    except UserError as error:
+        assert "REQUIRE_NODE" not in os.environ, error
+        pytest.skip("onnxruntime-web is neither in the cache nor can it be downloaded")
+
+
 @pytest.fixture(scope="module")
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
     """Starts servers with fake translators."""
