@@ -70,9 +70,7 @@ def main() -> None:
             measure(browser, changed, sources, references, arguments.repeats)
 
 
-def measure(
-    browser: Browser, bundle: Bundle, sources: Sequence[str], references: Sequence[str], repeats: int
-) -> None:
+def measure(browser: Browser, bundle: Bundle, sources: Sequence[str], references: Sequence[str], repeats: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         site = Path(directory) / "site"
         export(bundle, "web", site)

@@ -73,10 +73,10 @@ def test_the_page_translates_sentences_as_the_graphs_in_python(page: Any, site: 
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-@pytest.mark.parametrize("variant", ["pre-norm, rotary", "post-norm, two vocabularies", "unigram, silu", "placeholders"])
-def test_every_search_finds_the_same(
-    variant: str, beam: int, browser: Any, web_runtime: None, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    "variant", ["pre-norm, rotary", "post-norm, two vocabularies", "unigram, silu", "placeholders"]
+)
+def test_every_search_finds_the_same(variant: str, beam: int, browser: Any, web_runtime: None, tmp_path: Path) -> None:
     """In float32: with random weights, the rounding of int8 decides often."""
     bundle = make_bundle(variant, model__encoder_layers=1, decoding__beam_size=beam)
     write(bundle, tmp_path, "float32")

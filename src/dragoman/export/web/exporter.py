@@ -15,7 +15,7 @@ from dragoman.export.protocol import ExportedModel
 from dragoman.export.readme import write_readme
 from dragoman.export.web.runtime import PROGRAM, SCRIPT, VERSION, read_runtime
 from dragoman.system.templates import template_environment
-from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, save_tokenizers
+from dragoman.text.registry import save_tokenizers
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
 

@@ -15,10 +15,10 @@ const COMBINED = /\p{L}\p{M}+/gu;
 const WIDE = /[\u3000\uff01-\uffef]/u; // characters of double or half width
 
 // Classes of characters: w known letter, r rare letter, o rare letter of a script without spaces, s rare symbol.
-// Words with a rare letter, words with a rare symbol between letters, and rare characters alone.
+// Words with a rare letter, words with a rare symbol between letters, and rare characters without a word.
 const WORDS = String.raw`(?<![wr])(?=(?<words>w*r[wr]*(?:[ \-]w*r[wr]*)*))\k<words>`;
 const SYMBOLS = String.raw`(?<![wr])(?=(?<letters>[wr]+))\k<letters>(?:s+[wr]+)+`;
-const COPIED = new RegExp(`${WORDS}|${SYMBOLS}|s+|o+`, "g");
+const COPIED = new RegExp(`${WORDS}|${SYMBOLS}|[so]+(?: [so]+)*`, "g");
 
 export class KnownCharacters {
   #all;

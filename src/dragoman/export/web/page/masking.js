@@ -89,13 +89,14 @@ function between(text, replaced, spans) {
   return result + replaced.slice(last);
 }
 
-/** A reserved character for each different span, in order, while there are any of its kind. */
+/** A reserved character for each different span, in order: one of its kind, otherwise of the next kind with any. */
 function assign(text, spans) {
-  const unused = Object.fromEntries(Object.entries(RESERVED).map(([kind, characters]) => [kind, [...characters]]));
+  const kinds = Object.keys(RESERVED), unused = new Map(kinds.map((kind) => [kind, [...RESERVED[kind]]]));
   const assigned = new Map();
   for (const { start, end, kind } of spans) {
-    const span = text.slice(start, end);
-    if (!assigned.has(span) && unused[kind].length) assigned.set(span, unused[kind].shift());
+    const span = text.slice(start, end), order = [...kinds.slice(kinds.indexOf(kind)), ...kinds];
+    const found = order.find((each) => unused.get(each).length);
+    if (!assigned.has(span) && found) assigned.set(span, unused.get(found).shift());
   }
   return assigned;
 }

@@ -8,7 +8,7 @@ const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((e
 const { source, output, backdrop, error, notes, status, copy, clear } = element;
 const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
 
-let languages = null;
+let languages = null; // `source` and `target`
 let timer = 0;
 let last = 0; // the number of the last request
 
@@ -94,7 +94,7 @@ document.addEventListener("keydown", (event) => {
 
 worker.addEventListener("message", ({ data }) => receive[data.kind](data));
 worker.addEventListener("error", ({ message }) => receive.failed({ message }));
-({ languages } = await fetchJson("config.json"));
+languages = await fetchJson("config.json");
 showLanguages();
 source.addEventListener("input", edited);
 copy.addEventListener("click", copyTranslation);
