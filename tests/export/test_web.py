@@ -14,11 +14,9 @@ from web_pages import serve_directory, translate_in
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.export.run import export
-from dragoman.export.web.exporter import load, unsupported, write
 from dragoman.translator import Translator
 
-pytest.importorskip("onnxruntime")
-pytest.importorskip("onnxscript")
+exporter = pytest.importorskip("dragoman.export.web.exporter")
 
 TEXT = "Ein kleiner Junge spielt im Park.\n\n  Zwei Hunde laufen am Strand. Eine Frau liest."
 
@@ -39,7 +37,7 @@ def random_bundle(beam: int = 4) -> Bundle:
 def random_site(web_runtime: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a bundle with random weights and placeholders, in float32."""
     directory = tmp_path_factory.mktemp("random")
-    write(random_bundle(), directory, "float32")
+    exporter.write(random_bundle(), directory, "float32")
     return directory
 
 
@@ -76,7 +74,7 @@ def type_text(page: Any, text: str) -> str:
 
 
 def test_the_page_translates_sentences_as_the_graphs_in_python(page: Any, site: Path, finished_run: Path) -> None:
-    model = load(Bundle.load(finished_run / "bundle"), site, "int8")
+    model = exporter.load(Bundle.load(finished_run / "bundle"), site, "int8")
     parts = ["Ein kleiner Junge spielt im Park.", "Zwei Hunde laufen am Strand.", "Eine Frau liest."]
     first, second, third = model.translate(parts)
     assert type_text(page, TEXT) == f"{first}\n\n  {second} {third}"
@@ -97,7 +95,7 @@ def test_every_search_finds_the_same(beam: int, browser: Any, random_site: Path)
         opened.goto(address)
         found = translate_in(opened, texts)
         opened.close()
-    model = load(bundle, random_site, "float32")
+    model = exporter.load(bundle, random_site, "float32")
     assert [text for text, _ in found] == model.translate(texts)
     translations = list(Translator(bundle).stream(texts))
     assert [problems for _, problems in found] == [each.problems for each in translations]
@@ -174,13 +172,14 @@ def test_the_page_is_accessible_and_fits_a_phone(browser: Any, site: Path, schem
 
 
 def test_exports_are_equal(random_site: Path, tmp_path: Path, digests: Callable[[Path], dict[str, str]]) -> None:
-    write(random_bundle(), tmp_path, "float32")
+    exporter.write(random_bundle(), tmp_path, "float32")
     expected, found = digests(random_site), digests(tmp_path)
     del expected["config.json"], found["config.json"]  # a test changes it
     assert found == expected
 
 
 def test_what_the_page_cannot_do_is_refused_by_name() -> None:
+    unsupported = exporter.unsupported
     assert unsupported(make_bundle()) == []
     assert unsupported(make_bundle("split words")) == ["text.pre_tokenizer = 'whitespace': must be 'metaspace'"]
     assert unsupported(make_bundle("words")) == [

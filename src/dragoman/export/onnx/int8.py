@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 _LARGEST = 127
-_SMALLEST = 10_000
-"""Number of weights from which a matrix is stored in int8."""
 
 
 def quantize_matrices(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -25,7 +23,7 @@ def quantize_matrices(model: onnx.ModelProto) -> onnx.ModelProto:
     nodes, constants = [], []
     for constant in graph.initializer:
         matrix = numpy_helper.to_array(constant)
-        if matrix.ndim == 2 and matrix.dtype == np.float32 and matrix.size >= _SMALLEST:
+        if matrix.ndim == 2 and matrix.dtype == np.float32:
             integers, scales = _quantize(matrix, _output_axis(graph, constant.name))
             names = f"{constant.name}_int8", f"{constant.name}_scales", f"{constant.name}_float"
             constants += [numpy_helper.from_array(integers, names[0]), numpy_helper.from_array(scales, names[1])]
