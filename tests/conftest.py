@@ -298,6 +298,20 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
+@pytest.fixture(scope="session")
+def web_runtime() -> None:
+    """onnxruntime for web pages; tests that need it are skipped if it cannot be downloaded, except in `.ci/run`."""
+    from dragoman.errors import UserError
+    from dragoman.export.web.runtime import read_runtime
+
+    try:
+        read_runtime()
+    except UserError:
+        if "REQUIRE_NODE" in os.environ:
+            raise
+        pytest.skip("onnxruntime-web is neither in the cache nor can it be downloaded")
+
+
 @pytest.fixture(scope="module")
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
     """Starts servers with fake translators."""

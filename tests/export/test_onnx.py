@@ -107,6 +107,33 @@ def test_weights_are_stored_once(variant: str, exported: Exported) -> None:
         assert (directory / name).stat().st_size < 4 * (size + table) + 25_000, name
 
 
+def test_int8_is_smaller_and_nearly_as_exact(exported: Exported, tmp_path: Path) -> None:
+    """Some weights remain float32: those of norms, biases and positions."""
+    bundle, directory, exact = exported("pre-norm, tied")
+    parity = export(bundle, "onnx", tmp_path / "out", "int8", Sample(sentences()))
+    assert exact.largest_difference < parity.largest_difference < 0.3
+    assert parity.mean_difference < 0.05
+    for name in FILES:
+        model = onnx.load(tmp_path / "out" / name)
+        onnx.checker.check_model(model, full_check=True)
+        assert not {node.op_type for node in model.graph.node} & {"MatMulInteger", "DynamicQuantizeLinear"}
+        assert (tmp_path / "out" / name).stat().st_size < 0.6 * (directory / name).stat().st_size
+
+
+def test_a_weight_in_int8_differs_by_half_a_step(exported: Exported) -> None:
+    from dragoman.export.onnx.int8 import quantize_matrices
+
+    model = onnx.load(exported("pre-norm, tied").directory / "decoder.onnx")
+    weights = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
+    stored = {each.name: onnx.numpy_helper.to_array(each) for each in quantize_matrices(model).graph.initializer}
+    matrices = [name for name in weights if f"{name}_int8" in stored]
+    assert matrices
+    for name in matrices:
+        scales = stored[f"{name}_scales"]
+        assert (np.abs(stored[f"{name}_int8"] * scales - weights[name]) <= 0.5001 * scales).all()
+        assert 1 in scales.shape
+
+
 def test_files_are_readable_by_onnxruntime_1_20_and_contain_no_paths(exported: Exported) -> None:
     directory = exported("rotary, swiglu").directory
     for name in FILES:

@@ -15,11 +15,14 @@ def export_bundle(
     directory: Annotated[
         Path, typer.Argument(metavar="DIRECTORY", help="Where to write; created, or replaced if it is an export.")
     ],
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="ctranslate2, huggingface, onnx or argos.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="ctranslate2, huggingface, onnx, web or argos.")],
     compute_type: Annotated[
-        Literal["float32", "int8"],
-        typer.Option(help="Data type of the exported weights; int8 (ctranslate2, argos) is smaller and less exact."),
-    ] = "float32",
+        Literal["float32", "int8"] | None,
+        typer.Option(
+            help="Data type of the exported weights: float32, or int8 (default for web), which is smaller and less "
+            "exact; huggingface has no int8."
+        ),
+    ] = None,
     source: Annotated[
         Path | None,
         typer.Option(help="A file of sentences whose translations are compared (default: sentences of random tokens)."),

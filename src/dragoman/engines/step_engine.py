@@ -33,10 +33,12 @@ class StepEngine:
         decoder: The model.
         request: Settings, device and vocabularies.
         max_length: Maximum length of sources and translations in tokens, eos included.
-        score: Scores given translations.
+        score: Scores given translations; None if nobody asks for that.
     """
 
-    def __init__(self, name: str, decoder: Decoder, request: EngineRequest, max_length: int, score: Score) -> None:
+    def __init__(
+        self, name: str, decoder: Decoder, request: EngineRequest, max_length: int, score: Score | None = None
+    ) -> None:
         self.name, self.decoder, self.request, self.max_length, self._score = name, decoder, request, max_length, score
         self._process = os.getpid()
 
@@ -71,6 +73,7 @@ class StepEngine:
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """Log-probabilities of given translations, see `Engine.score`."""
+        assert self._score is not None
         use_one_thread_after_fork(self._process)
         return self._score(sources, targets)
 

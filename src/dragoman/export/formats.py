@@ -12,6 +12,7 @@ FORMATS = {
     "ctranslate2": "dragoman.export.ctranslate2.exporter",
     "huggingface": "dragoman.export.huggingface.exporter",
     "onnx": "dragoman.export.onnx.exporter",
+    "web": "dragoman.export.web.exporter",
     "argos": "dragoman.export.argos.exporter",
 }
 """The formats of `dragoman export --to`, each with the module that is its `Exporter`. To add one, write a module and

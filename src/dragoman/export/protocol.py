@@ -40,6 +40,7 @@ class Exporter(Protocol):
     """The module of an export format."""
 
     COMPUTE_TYPES: tuple[str, ...]
+    """Data types of the weights; the first is the default."""
 
     def unsupported(self, bundle: Bundle) -> list[str]:
         """What the format cannot express, by the setting that causes it."""

@@ -19,7 +19,7 @@ PARITY_FILE = "parity.json"
 
 
 def export(
-    bundle: Bundle, name: str, directory: Path, compute_type: str = "float32", sample: Sample | None = None
+    bundle: Bundle, name: str, directory: Path, compute_type: str | None = None, sample: Sample | None = None
 ) -> Parity:
     """Write a bundle in another format, and check that it still computes the same.
 
@@ -27,7 +27,8 @@ def export(
         bundle: What to export.
         name: One of `FORMATS`.
         directory: Where to write; it is created, or replaced if it contains an earlier export.
-        compute_type: 'float32', or 'int8' if the format has it: a quarter of the size, slightly less exact.
+        compute_type: 'float32', or 'int8' if the format has it: a quarter of the size, slightly less exact. By default
+            the first of the format's `COMPUTE_TYPES`.
         sample: Sentences whose translations are compared; without it, sentences of random tokens.
 
     Returns:
@@ -38,6 +39,7 @@ def export(
             directory contains something else. Then nothing is written.
     """
     exporter, plain = load_exporter(name), without_masking(bundle)
+    compute_type = compute_type or exporter.COMPUTE_TYPES[0]
     _require_support(name, exporter, bundle, compute_type)
     if os.path.exists(directory) and not os.path.isdir(directory):
         raise UserError(f"{directory}: is a file, not a directory")

@@ -11,12 +11,16 @@ from dragoman.export.decoding import list_other_settings
 from dragoman.export.masking import describe_masking
 from dragoman.export.onnx.convert import convert_to_onnx
 from dragoman.export.onnx.exported_model import OnnxModel
+from dragoman.export.onnx.int8 import quantize_matrices
 from dragoman.export.protocol import ExportedModel
 from dragoman.export.readme import write_readme
+from dragoman.settings import Decoding
 from dragoman.text.multilingual import language_ids
 from dragoman.text.registry import save_tokenizers
 
-COMPUTE_TYPES = ("float32",)
+COMPUTE_TYPES = ("float32", "int8")
+
+GRAPHS = ("encoder", "decoder")
 
 README = Path(__file__).with_name("README.md.j2")
 
@@ -45,8 +49,8 @@ def unsupported(bundle: Bundle) -> list[str]:
 
 def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     """Write encoder, decoder, tokenizers, config and README into an existing directory."""
-    for name, model in convert_to_onnx(bundle.model).items():
-        (directory / f"{name}.onnx").write_bytes(model.SerializeToString())
+    for name, graph in make_graphs(bundle, compute_type).items():
+        (directory / f"{name}.onnx").write_bytes(graph)
     save_tokenizers(directory, bundle.source, bundle.target)
     (directory / "config.json").write_text(json.dumps(_config(bundle), indent=2), encoding="utf-8")
     values = {"name": bundle.recipe.name, "settings": list_other_settings(bundle.recipe.decoding, ())}
@@ -54,9 +58,17 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     write_readme(directory, README, values)
 
 
+def make_graphs(bundle: Bundle, compute_type: str) -> dict[str, bytes]:
+    """The content of the files of `GRAPHS`."""
+    change = quantize_matrices if compute_type == "int8" else lambda graph: graph
+    graphs = convert_to_onnx(bundle.model)
+    return {name: change(graphs[name]).SerializeToString() for name in GRAPHS}
+
+
 def load(bundle: Bundle, directory: Path, compute_type: str) -> ExportedModel:
     """Load what `write` wrote with onnxruntime."""
-    return OnnxModel(bundle, directory)
+    graphs = {name: (directory / f"{name}.onnx").read_bytes() for name in GRAPHS}
+    return OnnxModel(bundle, graphs, Decoding(beam_size=1))
 
 
 def _config(bundle: Bundle) -> dict[str, Any]:

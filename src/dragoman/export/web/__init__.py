@@ -1,0 +1,1 @@
+"""Export to a web page that translates in the browser."""

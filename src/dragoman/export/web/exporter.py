@@ -1,0 +1,107 @@
+"""Export to a web page: the model in ONNX, onnxruntime, and the page's modules for text and search."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+from dragoman.bundle import Bundle
+from dragoman.export.decoding import list_other_settings, select_settings
+from dragoman.export.onnx import exporter as onnx
+from dragoman.export.onnx.exported_model import OnnxModel
+from dragoman.export.protocol import ExportedModel
+from dragoman.export.readme import write_readme
+from dragoman.export.web.runtime import PROGRAM, SCRIPT, VERSION, read_runtime
+from dragoman.system.templates import template_environment
+from dragoman.text.registry import save_tokenizers
+from dragoman.text.subword import SubwordTokenizer
+from dragoman.text.tokenizer import Tokenizer
+
+COMPUTE_TYPES = ("int8", "float32")
+
+DECODING_SETTINGS = ("beam_size", "length_penalty", "max_length", "max_length_ratio", "max_length_offset")
+
+README = Path(__file__).with_name("README.md.j2")
+PAGE = Path(__file__).with_name("page")
+LOOK = Path(__file__).parents[2] / "serving" / "page"
+"""The page of the server, which has the same style and icon."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; "
+    "style-src 'self'; img-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'"
+)
+"""The page's Content-Security-Policy: nothing from other hosts, no other code than its files."""
+
+
+def unsupported(bundle: Bundle) -> list[str]:
+    """What the page cannot do, see `Exporter.unsupported`."""
+    tokenizers = {id(each): each for each in (bundle.source, bundle.target)}.values()
+    return [*onnx.unsupported(bundle), *dict.fromkeys(reason for each in tokenizers for reason in _problems(each))]
+
+
+def _problems(tokenizer: Tokenizer) -> list[str]:
+    if not isinstance(tokenizer, SubwordTokenizer):
+        return [f"text.tokenizer = {tokenizer.to_json()['type']!r}: must be 'bpe' or 'unigram', trained by dragoman"]
+    if tokenizer.pre_tokenizer != "metaspace":
+        return [f"text.pre_tokenizer = {tokenizer.pre_tokenizer!r}: must be 'metaspace'"]
+    return []
+
+
+def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
+    """Write the page into an existing directory."""
+    runtime, data = read_runtime(), bundle.recipe.data
+    compressed = {PROGRAM: runtime[PROGRAM]}
+    compressed |= {f"{name}.onnx": graph for name, graph in onnx.make_graphs(bundle, compute_type).items()}
+    for name, content in compressed.items():
+        (directory / f"{name}.gz").write_bytes(gzip.compress(content, mtime=0))
+    (directory / SCRIPT).write_bytes(runtime[SCRIPT])
+    for path in [*PAGE.glob("*.js"), LOOK / "page.css", LOOK / "icon.svg"]:
+        (directory / path.name).write_bytes(path.read_bytes())
+    save_tokenizers(directory, bundle.source, bundle.target)
+    title = f"{bundle.recipe.name}: {data.source_language} → {data.target_language}"
+    _write_json(directory / "config.json", _config(bundle))
+    _write_json(directory / "manifest.webmanifest", _manifest(title))
+    _render(directory, "index.html", title=title, policy=POLICY, megabytes=_megabytes(directory))
+    files = sorted(path.name for path in directory.iterdir())
+    version = hashlib.sha256(b"".join((directory / name).read_bytes() for name in files)).hexdigest()[:16]
+    _render(directory, "service-worker.js", version=version, files=["./", *files])
+    settings = list_other_settings(bundle.recipe.decoding, DECODING_SETTINGS)
+    values = {"name": bundle.recipe.name, "settings": settings, "policy": POLICY, "runtime": VERSION}
+    write_readme(directory, README, values)
+
+
+def load(bundle: Bundle, directory: Path, compute_type: str) -> ExportedModel:
+    """Load the graphs that `write` wrote with onnxruntime; the search is that of the page."""
+    graphs = {name: gzip.decompress((directory / f"{name}.onnx.gz").read_bytes()) for name in onnx.GRAPHS}
+    return OnnxModel(bundle, graphs, select_settings(bundle.recipe.decoding, DECODING_SETTINGS))
+
+
+def _config(bundle: Bundle) -> dict[str, object]:
+    data, decoding = bundle.recipe.data, bundle.recipe.decoding
+    return {
+        "source": data.source_language,
+        "target": data.target_language,
+        "max_length": bundle.model.settings.max_length,
+        "decoding": {name: getattr(decoding, name) for name in DECODING_SETTINGS},
+    }
+
+
+def _manifest(title: str) -> dict[str, object]:
+    """What a browser needs to install the page."""
+    icon = {"src": "icon.svg", "sizes": "any", "type": "image/svg+xml"}
+    return {"name": title, "short_name": "dragoman", "start_url": "./", "display": "standalone", "icons": [icon]}
+
+
+def _megabytes(directory: Path) -> int:
+    return round(sum(path.stat().st_size for path in directory.iterdir()) / 1e6)
+
+
+def _render(directory: Path, name: str, **values: object) -> None:
+    environment = template_environment(PAGE, html=name.endswith(".html"))
+    (directory / name).write_text(environment.get_template(f"{name}.j2").render(values), encoding="utf-8")
+
+
+def _write_json(path: Path, data: dict[str, object]) -> None:
+    path.write_text(json.dumps(data, ensure_ascii=False, indent=2), encoding="utf-8")

@@ -1,0 +1,102 @@
+// Translates while the user types.
+
+import { fetchJson } from "./files.js";
+
+const PAUSE = 150; // milliseconds without a key before a translation
+const RIGHT_TO_LEFT = /^(ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)\b/i;
+const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((each) => [each.id, each]));
+const { source, output, backdrop, error, notes, status, copy, clear } = element;
+const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+
+let languages = null; // `source` and `target`
+let timer = 0;
+let last = 0; // the number of the last request
+
+function edited() {
+  backdrop.textContent = `${source.value}\u200b`; // gives the text field its height
+  clear.hidden = copy.hidden = !source.value;
+  clearTimeout(timer);
+  timer = setTimeout(translate, PAUSE);
+}
+
+function translate() {
+  clearTimeout(timer);
+  output.ariaBusy = "true";
+  worker.postMessage({ id: ++last, text: source.value, language: languages.source });
+}
+
+const receive = {
+  ready() {
+    status.textContent = "";
+    remember();
+  },
+  failed({ message }) {
+    status.textContent = "";
+    error.textContent = `The translator cannot be loaded: ${message}`;
+  },
+  translation({ id, text, notes: found, isDone }) {
+    if (id !== last) return;
+    output.textContent = text;
+    output.ariaBusy = String(!isDone);
+    if (isDone) notes.replaceChildren(...found.map(note));
+  },
+};
+
+function note([sentence, problem]) {
+  const [item, quote] = [document.createElement("li"), document.createElement("q")];
+  quote.textContent = sentence.length > 60 ? `${sentence.slice(0, 60)} …` : sentence;
+  item.append(quote, ` ${problem}`);
+  return item;
+}
+
+/** Keep all files, so that the page also opens without a network. */
+async function remember() {
+  if (!navigator.serviceWorker) return; // the page is neither served by HTTPS nor by this computer
+  try {
+    await navigator.serviceWorker.register("service-worker.js");
+    await navigator.serviceWorker.ready;
+    element.offline.hidden = false;
+  } catch {
+    element.offline.hidden = true; // the browser stores nothing, as in a private window
+  }
+}
+
+async function copyTranslation() {
+  await navigator.clipboard.writeText(output.textContent);
+  status.textContent = "Copied";
+}
+
+function clearText() {
+  source.value = "";
+  edited();
+  source.focus();
+}
+
+function showLanguages() {
+  const names = new Intl.DisplayNames("en", { type: "language" });
+  for (const [field, label, code] of [[source, "from", languages.source], [output, "to", languages.target]]) {
+    element[label].textContent = names.of(code);
+    field.lang = code;
+    field.dir = RIGHT_TO_LEFT.test(code) ? "rtl" : "ltr";
+  }
+  Object.assign(backdrop, { lang: source.lang, dir: source.dir });
+}
+
+const KEYS = { "/": () => source.focus(), c: copyTranslation };
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target === source;
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) translate();
+  else if (event.key === "Escape" && isTyping) source.blur();
+  else if (!isTyping && !event.ctrlKey && !event.metaKey && !event.altKey && KEYS[event.key]) KEYS[event.key]();
+  else return;
+  event.preventDefault();
+});
+
+worker.addEventListener("message", ({ data }) => receive[data.kind](data));
+worker.addEventListener("error", ({ message }) => receive.failed({ message }));
+languages = await fetchJson("config.json");
+showLanguages();
+source.addEventListener("input", edited);
+copy.addEventListener("click", copyTranslation);
+clear.addEventListener("click", clearText);
+if (source.value) edited();

@@ -1,0 +1,87 @@
+// Finds the parts of a sentence that translators copy, by the same rules as `dragoman.text.placeholders`.
+
+const WORD = String.raw`[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]`;
+
+/** Letters of scripts that put no spaces between words. */
+export const WITHOUT_SPACES = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"]
+  .map((script) => `\\p{Script=${script}}`)
+  .join("");
+
+const LETTER = `[${WORD}--[${WITHOUT_SPACES}]]`;
+const SPACE = String.raw`\p{White_Space}`;
+
+const CONVERSION = String.raw`[\-+0#]*\p{Nd}*(?:\.\p{Nd}+)?(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]`;
+const PLACEHOLDER = [
+  String.raw`\{\{[^\{\}\n]{1,80}\}\}`, // {{a.b}}
+  String.raw`\$\{[^\{\}${SPACE}]{1,80}\}|\$[\(\[][A-Za-z_](?:${WORD}|\.)*[\)\]]`, // ${VAR}, $(VAR), $[name]
+  String.raw`\{[^\{\}${SPACE}]{0,80}\}`, // {name}, {0}, {}
+  String.raw`(?<![\p{Nd}$])(?=(?<variable>\$[A-Za-z_]${WORD}*))\k<variable>(?!\$)`, // $VAR, but no price
+  String.raw`%(?:\p{Nd}+\$|\((?:${WORD}|[.\-])+\))${CONVERSION}`, // %1$s, %(name)s
+  String.raw`(?<![\p{Nd}%])%${CONVERSION}(?!${WORD})`, // %s, %d, %.2f, but not the percent sign of 100%
+  String.raw`(?<![\p{Nd}%])%(?:[1-9](?!${WORD})|[A-Z][A-Z0-9_]{2,}%?)`, // %1, %PRODUCTNAME, %PATH%
+  String.raw`\[X\p{Nd}+X\]`,
+].join("|");
+
+const VALUE = String.raw`"[^"<>]*"|'[^'<>]*'|[^${SPACE}"'<>=\/]+`;
+const ATTRIBUTE = String.raw`[${SPACE}]+(?:${WORD}|[:.\-])+[${SPACE}]*=[${SPACE}]*(?:${VALUE})`;
+const TAG = String.raw`<\/?[A-Za-z](?:${WORD}|[:.\-])*(?:${ATTRIBUTE})*[${SPACE}]*\/?>`;
+
+const ADDRESS = String.raw`[[${WORD}\-._~:\/?#\[\]@!$&'\(\)*+,;=%\{\}\|]--[${WITHOUT_SPACES}]]+`;
+const SCHEME = String.raw`(?:https?|ftps?|sftp|file|ssh|git|svn|ldap):\/\/|mailto:|www\.`;
+const LINK =
+  String.raw`(?<![A-Za-z0-9_])(?:${SCHEME})(?=[${WORD}\/\[\{%$])${ADDRESS}` +
+  String.raw`|(?<![${WORD}.+\-])[${WORD}.+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+`;
+
+const SEPARATOR = String.raw`[.,:\/'’٫٬\u00a0\u202f\-]`;
+const NUMBER =
+  String.raw`(?<!${LETTER})(?<!${LETTER}[.,:\/'’_\-])(?=(?<digits>\p{Nd}+(?:${SEPARATOR}\p{Nd}+)*))\k<digits>` +
+  String.raw`(?!${LETTER}|[\ufe0f\u20e3]|[.,:\/'’]${LETTER})`;
+
+const PICTURE =
+  String.raw`(?:\p{Emoji_Presentation}\ufe0f?|\p{Extended_Pictographic}\ufe0f|\p{Emoji}(?=\p{Emoji_Modifier}))` +
+  String.raw`\p{Emoji_Modifier}?`;
+const JOINED = String.raw`(?:\u200d(?:${PICTURE}|\p{Extended_Pictographic}\ufe0f?))*`;
+const EMOJI =
+  String.raw`(?:\p{Regional_Indicator}{2}|[0-9#*]\ufe0f?\u20e3|${PICTURE}[\u{e0020}-\u{e007f}]*${JOINED})+` +
+  String.raw`|[\ufdd0-\ufdef\u{1fffe}\u{1ffff}\u{2fffe}]+`; // the reserved characters themselves
+
+const SPANS = new RegExp(
+  `(?<tag>${TAG})|(?<link>${LINK})|(?<placeholder>${PLACEHOLDER})|(?<number>${NUMBER})|(?<emoji>${EMOJI})`,
+  "gv",
+);
+const KINDS = ["tag", "link", "placeholder", "number", "emoji"];
+const PUNCTUATION = ".,;:!?'*_|$";
+const BRACKETS = { ")": "(", "]": "[", "}": "{" };
+const DIGITS = /\p{Nd}+/gu;
+
+/** The spans of a text, in order: where each starts and ends, and its kind. */
+export function findSpans(text) {
+  return Array.from(text.matchAll(SPANS), (match) => {
+    const kind = KINDS.find((name) => match.groups[name] !== undefined);
+    const found = kind === "link" ? withoutPunctuation(match[0]) : match[0];
+    return { start: match.index, end: match.index + found.length, kind };
+  });
+}
+
+/** A link without the punctuation that ends the sentence, and without a bracket that it does not open. */
+function withoutPunctuation(link) {
+  for (;;) {
+    const last = link.at(-1);
+    const closes = BRACKETS[last] && count(link, last) > count(link, BRACKETS[last]);
+    if (!PUNCTUATION.includes(last) && !closes) return link;
+    link = link.slice(0, -1);
+  }
+}
+
+const count = (text, character) => text.split(character).length - 1;
+
+/** The form of a number: its number of digits, or its first two separators and the kind of its groups. */
+export function numberForm(number) {
+  const [first, ...others] = number.match(DIGITS).map((group) => [...group].length);
+  if (!others.length) return "0".repeat(Math.min(first, 3));
+  const groups = others.every((length) => length === 3) ? "000" : others.at(-1) === 4 ? "0000" : "0";
+  return `0${number.split(DIGITS).slice(1, -1).join("").slice(0, 2)}${groups}`;
+}
+
+/** The number with commas for points and points for commas. */
+export const exchangeSeparators = (number) => number.replace(/[.,]/g, (each) => (each === "." ? "," : "."));

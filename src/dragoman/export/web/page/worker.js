@@ -1,0 +1,42 @@
+// Translates in a thread of its own, so that the page always reacts.
+
+import { splitText } from "./sentences.js";
+import { loadTranslator } from "./translator.js";
+
+const REMEMBERED = 2000; // sentences, so that only changed ones are translated while the user types
+const remembered = new Map();
+const loading = loadTranslator();
+let latest = 0;
+
+loading.then(
+  () => postMessage({ kind: "ready" }),
+  (error) => postMessage({ kind: "failed", message: error.message }),
+);
+
+addEventListener("message", async ({ data: { id, text, language } }) => {
+  latest = id;
+  const translator = await loading;
+  const parts = splitText(text, language, translator.isTooLong);
+  const unknown = [...new Set(parts.map(({ sentence }) => sentence))].filter((sentence) => !remembered.has(sentence));
+  report(id, parts, !unknown.length);
+  let missing = unknown.length;
+  for await (const results of translator.translate(unknown)) {
+    for (const { index, ...result } of results) remembered.set(unknown[index], result);
+    missing -= results.length;
+    await nextTask();
+    if (latest !== id) return;
+    report(id, parts, !missing);
+  }
+  for (const sentence of remembered.keys()) if (remembered.size > REMEMBERED) remembered.delete(sentence);
+});
+
+/** Send the page the translation of all sentences that are translated. */
+function report(id, parts, isDone) {
+  const found = parts.map(({ before, sentence, after }) => ({ before, after, ...remembered.get(sentence) }));
+  const text = found.map(({ before, translation = "…", after }) => before + translation + after).join("");
+  const notes = parts.flatMap(({ sentence }) => remembered.get(sentence)?.problems.map((each) => [sentence, each]) ?? []);
+  postMessage({ kind: "translation", id, text, notes, isDone });
+}
+
+/** Let messages arrive. */
+const nextTask = () => new Promise((resolve) => setTimeout(resolve));

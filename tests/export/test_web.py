@@ -1,0 +1,189 @@
+"""Export to a web page: Chromium translates as Python does, without a network, and asks no other host."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from random_bundles import make_bundle, sentences
+from web_pages import serve_directory, translate_in
+
+from dragoman.bundle import Bundle
+from dragoman.errors import UserError
+from dragoman.export.run import export
+from dragoman.translator import Translator
+
+exporter = pytest.importorskip("dragoman.export.web.exporter")
+
+TEXT = "Ein kleiner Junge spielt im Park.\n\n  Zwei Hunde laufen am Strand. Eine Frau liest."
+
+
+@pytest.fixture(scope="module")
+def site(finished_run: Path, web_runtime: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the tiny run."""
+    directory = tmp_path_factory.mktemp("web") / "site"
+    export(Bundle.load(finished_run / "bundle"), "web", directory)
+    return directory
+
+
+def random_bundle(beam: int = 4) -> Bundle:
+    return make_bundle("placeholders", model__encoder_layers=1, model__decoder_layers=1, decoding__beam_size=beam)
+
+
+@pytest.fixture(scope="module")
+def random_site(web_runtime: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a bundle with random weights and placeholders, in float32."""
+    directory = tmp_path_factory.mktemp("random")
+    exporter.write(random_bundle(), directory, "float32")
+    return directory
+
+
+@pytest.fixture
+def page(browser: Any, site: Path) -> Iterator[Any]:
+    """The page as soon as it can translate; it reports no error, and asks no other host."""
+    with serve_directory(site) as address:
+        context = browser.new_context()
+        messages: list[str] = []
+        requests: list[str] = []
+        context.on("console", lambda message: messages.append(message.text))
+        context.on("weberror", lambda error: messages.append(str(error.error)))
+        context.on("request", lambda request: requests.append(request.url))
+        opened = context.new_page()
+        opened.goto(address)
+        opened.locator("#offline").wait_for()
+        yield opened
+        context.close()
+    assert messages == []
+    assert requests
+    assert all(request.startswith(f"{address}/") for request in requests)
+
+
+def type_text(page: Any, text: str) -> str:
+    """Type a text and return its translation."""
+    page.locator("#output").evaluate("output => output.ariaBusy = 'unknown'")
+    page.locator("#source").fill(text)
+    page.locator("#output[aria-busy=false]").wait_for()
+    translation: str = page.locator("#output").text_content()
+    return translation
+
+
+# ---- Translations
+
+
+def test_the_page_translates_sentences_as_the_graphs_in_python(page: Any, site: Path, finished_run: Path) -> None:
+    model = exporter.load(Bundle.load(finished_run / "bundle"), site, "int8")
+    parts = ["Ein kleiner Junge spielt im Park.", "Zwei Hunde laufen am Strand.", "Eine Frau liest."]
+    first, second, third = model.translate(parts)
+    assert type_text(page, TEXT) == f"{first}\n\n  {second} {third}"
+    assert type_text(page, "") == ""
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_every_search_finds_the_same(beam: int, browser: Any, random_site: Path) -> None:
+    """In float32: with random weights, rounding decides often."""
+    bundle = random_bundle(beam)
+    config = json.loads((random_site / "config.json").read_text("utf-8"))
+    config["decoding"]["beam_size"] = beam
+    (random_site / "config.json").write_text(json.dumps(config), "utf-8")
+    spans = ["Siehe %s und https://a.de/b.", "Ein 12 😀 {name}!", "\ufdd0 x"]
+    texts = [*sentences(), *spans, "", " – ", "a" * 700]
+    with serve_directory(random_site) as address:
+        opened = browser.new_page()
+        opened.goto(address)
+        found = translate_in(opened, texts)
+        opened.close()
+    model = exporter.load(bundle, random_site, "float32")
+    assert [text for text, _ in found] == model.translate(texts)
+    translations = list(Translator(bundle).stream(texts))
+    assert [problems for _, problems in found] == [each.problems for each in translations]
+    assert "%s" in dict(zip(texts, found, strict=True))[spans[0]][0]
+
+
+# ---- The page
+
+
+def test_the_page_works_without_a_server_after_the_first_visit(browser: Any, site: Path) -> None:
+    context = browser.new_context()
+    opened = context.new_page()
+    with serve_directory(site) as address:
+        opened.goto(address)
+        opened.locator("#offline").wait_for()
+        expected = type_text(opened, TEXT)
+    opened.goto("about:blank")
+    opened.goto(address)
+    assert type_text(opened, TEXT) == expected != ""
+    context.close()
+
+
+def test_what_is_typed_while_the_model_is_loading_is_translated(browser: Any, site: Path) -> None:
+    with serve_directory(site) as address:
+        opened = browser.new_page()
+        opened.goto(address, wait_until="commit")
+        opened.locator("#source").wait_for()
+        assert type_text(opened, "Ein Hund läuft.")
+        opened.close()
+
+
+def test_a_file_that_is_missing_is_reported(browser: Any, site: Path) -> None:
+    with serve_directory(site) as address:
+        context = browser.new_context()
+        context.route("**/decoder.onnx.gz", lambda route: route.fulfill(status=404))
+        opened = context.new_page()
+        opened.goto(address)
+        opened.locator("#error").filter(has_text="cannot be loaded: decoder.onnx.gz").wait_for()
+        context.close()
+
+
+def test_the_policy_forbids_other_hosts_and_other_code(browser: Any, site: Path) -> None:
+    with serve_directory(site) as address:
+        opened = browser.new_page()
+        opened.goto(address)
+        refused = opened.evaluate(
+            """async ([own]) => {
+              const reached = async (url) => fetch(url).then(() => true, () => false);
+              const script = Object.assign(document.createElement("script"), { textContent: "window.ran = true" });
+              document.head.append(script);
+              return [await reached(own), await reached(own.replace("127.0.0.1", "localhost")), window.ran ?? false];
+            }""",
+            [address],
+        )
+        assert refused == [True, False, False]
+        opened.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_accessible_and_fits_a_phone(browser: Any, site: Path, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    with serve_directory(site) as address:
+        opened = browser.new_page(color_scheme=scheme, viewport={"width": 360, "height": 740}, bypass_csp=True)
+        opened.goto(address)
+        opened.locator("#offline").wait_for()
+        type_text(opened, f"{TEXT} {'x' * 300}")
+        violations = axe.run(opened).response["violations"]
+        assert not [each for each in violations if each["impact"] in ("serious", "critical")], json.dumps(violations)
+        assert opened.evaluate("document.documentElement.scrollWidth") <= 360
+        opened.close()
+
+
+# ---- The export
+
+
+def test_exports_are_equal(random_site: Path, tmp_path: Path, digests: Callable[[Path], dict[str, str]]) -> None:
+    exporter.write(random_bundle(), tmp_path, "float32")
+    expected, found = digests(random_site), digests(tmp_path)
+    del expected["config.json"], found["config.json"]  # a test changes it
+    assert found == expected
+
+
+def test_what_the_page_cannot_do_is_refused_by_name() -> None:
+    unsupported = exporter.unsupported
+    assert unsupported(make_bundle()) == []
+    assert unsupported(make_bundle("split words")) == ["text.pre_tokenizer = 'whitespace': must be 'metaspace'"]
+    assert unsupported(make_bundle("words")) == [
+        "text.tokenizer = 'whitespace': must be 'bpe' or 'unigram', trained by dragoman"
+    ]
+    with pytest.raises(UserError, match=r"web does not support this bundle:\n  text\.pre_tokenizer"):
+        export(make_bundle("split words"), "web", Path("never-written"))

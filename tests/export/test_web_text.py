@@ -1,0 +1,111 @@
+"""The page's modules for text, in Chromium: the same tokens, texts and spans as in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from random_bundles import make_bundle
+from strange_texts import strange_texts
+from web_pages import run_module, serve_directory
+
+import dragoman.export.web
+from dragoman.text.known_characters import CharacterCounts
+from dragoman.text.masking import Masking
+from dragoman.text.subword import SubwordTokenizer
+
+PAGE = Path(dragoman.export.web.__file__).parent / "page"
+TEXTS = [*strange_texts(3000), "", " ", "<unk>", "a<unk>b", "<</s>", "a" * 3000]
+TOKENIZERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "BPE": ("pre-norm, tied", {}),
+    "BPE without bytes": ("pre-norm, tied", {"text__byte_fallback": False}),
+    "BPE, lowercase, NFKC": ("pre-norm, tied", {"text__lowercase": True, "text__normalization": "nfkc"}),
+    "BPE with placeholders": ("placeholders", {}),
+    "unigram": ("unigram, silu", {}),
+    "unigram without bytes": ("unigram, silu", {"text__byte_fallback": False}),
+}
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any) -> Iterator[Any]:
+    """A page that can load the modules."""
+    with serve_directory(PAGE) as address:
+        opened = browser.new_page()
+        opened.goto(f"{address}/tokenizer.js")
+        yield opened
+        opened.close()
+
+
+def tokenizer(variant: str, **options: Any) -> SubwordTokenizer:
+    found = make_bundle(variant, **options).source
+    assert isinstance(found, SubwordTokenizer)
+    return found
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_tokens_and_texts_are_those_of_python(name: str, page: Any) -> None:
+    ours = tokenizer(TOKENIZERS[name][0], **TOKENIZERS[name][1])
+    body = """
+      const tokenizer = new module.Tokenizer(argument.data);
+      return argument.texts.map((text) => {
+        const ids = tokenizer.encode(text);
+        return [ids, tokenizer.decode(ids)];
+      });
+    """
+    found = run_module(page, "tokenizer.js", body, {"data": ours.to_json(), "texts": TEXTS})
+    for text, ids, theirs in zip(TEXTS, ours.encode_masked(TEXTS), found, strict=True):
+        assert theirs == [ids, ours.decode_masked(ids) if ours.masking else ours.decode(ids)], repr(text)
+
+
+@pytest.mark.parametrize("knows_characters", [False, True])
+def test_masked_texts_are_those_of_python(knows_characters: bool, page: Any) -> None:
+    ours, counts = tokenizer("placeholders"), CharacterCounts()
+    for _ in range(20):
+        counts.add("Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. 'Gut' – „ja“ (a, b)!")
+    known = counts.known(ours.normalize) if knows_characters else None
+    masking = Masking(frozenset({"0:0", "00"}), known, frozenset({"0.0", "0,0", "0,000"}))
+    body = """
+      const { Tokenizer } = await import(new URL("tokenizer.js", location.href));
+      const mask = module.makeMasking(new Tokenizer(argument.data));
+      return argument.texts.map((text) => {
+        const { spans, text: masked, ...made } = mask(text);
+        return [masked, Object.fromEntries(spans), mask(text).restore(argument.output + masked)];
+      });
+    """
+    output = "Ja.\ufdd0 \ufde4x \ufdee."
+    argument = {"data": ours.with_masking(masking).to_json(), "texts": TEXTS, "output": output}
+    for text, theirs in zip(TEXTS, run_module(page, "masking.js", body, argument), strict=True):
+        mask = masking.mask(text)
+        assert theirs == [mask.text, mask.spans, mask.restore(output + mask.text)], repr(text)
+
+
+def test_problems_are_those_of_python(page: Any) -> None:
+    ours = tokenizer("placeholders")
+    masks = [mask for mask in map(Masking().mask, TEXTS[:500]) if mask.spans]
+    body = """
+      const { Tokenizer } = await import(new URL("tokenizer.js", location.href));
+      const mask = module.makeMasking(new Tokenizer(argument.data));
+      return argument.texts.map((text) => mask(text).problems([...mask(text).text], [...argument.output]));
+    """
+    output = "\ufdd0 \ufdd0 \ufdec \ufde4 x"
+    texts = [mask.source for mask in masks]
+    found = run_module(page, "masking.js", body, {"data": ours.to_json(), "texts": texts, "output": output})
+    assert found == [replace(mask).problems(mask.text, output) for mask in masks]
+    assert len({problem.split(":")[0] for problems in found for problem in problems}) == 3
+
+
+def test_sentences_are_parts_of_the_text_and_not_too_long(page: Any) -> None:
+    body = """
+      const isTooLong = (text) => text.length > argument.limit;
+      return argument.texts.map((text) => module.splitText(text, "de", isTooLong));
+    """
+    texts = [*TEXTS, "Ein Hund, der läuft. Er bellt!\n\nDr. Weiß liest z. B. Bücher; sie lacht."]
+    found = run_module(page, "sentences.js", body, {"texts": texts, "limit": 40})
+    for text, parts in zip(texts, found, strict=True):
+        assert "".join(part["before"] + part["sentence"] + part["after"] for part in parts) == text
+        assert all(len(part["sentence"]) <= 40 for part in parts)
+    expected = ["Ein Hund, der läuft.", "Er bellt!", "Dr. Weiß liest z. B. Bücher;", "sie lacht."]
+    assert [part["sentence"] for part in found[-1] if part["sentence"]] == expected

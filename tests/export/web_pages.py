@@ -1,0 +1,44 @@
+"""Exported pages for tests: a server of a directory, and Chromium's view of it."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+
+class _QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: Any) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def serve_directory(directory: Path) -> Iterator[str]:
+    """The address of a server like `python -m http.server`."""
+    handler = partial(_QuietHandler, directory=str(directory))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def run_module(page: Any, name: str, body: str, argument: Any) -> Any:
+    """The result of JavaScript with `module`, a file of the page, and `argument`."""
+    program = f"async (argument) => {{ const module = await import(new URL('{name}', location.href)); {body} }}"
+    return page.evaluate(program, argument)
+
+
+def translate_in(page: Any, texts: list[str]) -> list[tuple[str, list[str]]]:
+    """The translation of each text by the modules of a page, and its problems."""
+    body = """
+      const translator = await module.loadTranslator(), found = [];
+      for await (const results of translator.translate(argument)) {
+        for (const { index, translation, problems } of results) found[index] = [translation, problems];
+      }
+      return found;
+    """
+    return [(text, problems) for text, problems in run_module(page, "translator.js", body, texts)]
