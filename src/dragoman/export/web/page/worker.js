@@ -1,4 +1,4 @@
-// Translates in a thread of its own, so that the page always reacts.
+// Translates in a separate thread, so that the page always reacts.
 
 import { splitText } from "./sentences.js";
 import { loadTranslator } from "./translator.js";
