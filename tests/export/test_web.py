@@ -133,7 +133,7 @@ def test_a_file_that_is_missing_is_reported(browser: Any, site: Path) -> None:
         context.route("**/decoder.onnx.gz", lambda route: route.fulfill(status=404))
         opened = context.new_page()
         opened.goto(address)
-        opened.locator("#error").filter(has_text="cannot be loaded: decoder.onnx.gz").wait_for()
+        opened.locator("#error").filter(has_text="decoder.onnx.gz cannot be loaded (error 404)").wait_for()
         context.close()
 
 

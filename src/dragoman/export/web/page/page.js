@@ -32,7 +32,8 @@ const receive = {
   },
   failed({ message }) {
     status.textContent = "";
-    error.textContent = `The translator cannot be loaded: ${message}`;
+    error.textContent = message;
+    output.ariaBusy = "false";
   },
   translation({ id, text, notes: found, isDone }) {
     if (id !== last) return;

@@ -37,7 +37,7 @@ class Sentence {
     return this.#ended.reduce((best, each) => (each.score > best.score ? each : best));
   }
 
-  /** Continue all live hypotheses by one token; returns whether the search goes on. */
+  /** Continue all live hypotheses by one token; returns whether the search continues. */
   advance() {
     const { beamSize, eos } = this.#settings, length = this.live[0].tokens.length;
     const candidates = this.live.flatMap((hypothesis) => this.#continuations(hypothesis));

@@ -1,4 +1,4 @@
-// Translates in a thread of its own, so that the page always reacts.
+// Translates in a separate thread, so that the page always reacts.
 
 import { splitText } from "./sentences.js";
 import { loadTranslator } from "./translator.js";
@@ -8,12 +8,14 @@ const remembered = new Map();
 const loading = loadTranslator();
 let latest = 0;
 
-loading.then(
-  () => postMessage({ kind: "ready" }),
-  (error) => postMessage({ kind: "failed", message: error.message }),
-);
+loading.then(() => postMessage({ kind: "ready" })).catch(fail);
+addEventListener("message", ({ data }) => translate(data).catch(fail));
 
-addEventListener("message", async ({ data: { id, text, language } }) => {
+function fail(error) {
+  postMessage({ kind: "failed", message: error.message });
+}
+
+async function translate({ id, text, language }) {
   latest = id;
   const translator = await loading;
   const parts = splitText(text, language, translator.isTooLong);
@@ -28,7 +30,7 @@ addEventListener("message", async ({ data: { id, text, language } }) => {
     report(id, parts, !missing);
   }
   for (const sentence of remembered.keys()) if (remembered.size > REMEMBERED) remembered.delete(sentence);
-});
+}
 
 /** Send the page the translation of all sentences that are translated. */
 function report(id, parts, isDone) {
