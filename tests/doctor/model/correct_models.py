@@ -112,6 +112,13 @@ class ProjectedEmbeddings(TorchModel):
         return wide
 
 
+class LargeOutput(TorchModel):
+    """Logits as large as those of models without a last norm, so that a new row makes its token certain."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return 8 * super().forward(source, target)
+
+
 class UnusedPooler(TorchModel):
     """A part of a pretrained encoder that translation does not need."""
 

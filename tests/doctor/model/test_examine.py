@@ -32,6 +32,7 @@ from correct_models import (
     IDS,
     PAD,
     SIZE,
+    LargeOutput,
     LowRankOutput,
     MixtureOfExperts,
     ProjectedEmbeddings,
@@ -90,6 +91,10 @@ def test_correct_models_are_healthy(name: str, precision: torch.dtype) -> None:
     assert not codes(findings), findings
     assert is_healthy(findings)
     assert not findings or name.startswith("nn.") or name == "torch", "nn.Transformer returns NaN for padding only"
+
+
+def test_the_row_of_padding_in_the_output_affects_only_padding() -> None:
+    assert not codes(examine_module(make_broken(LargeOutput), fresh=False))
 
 
 def test_vocabularies_may_differ_and_ids_may_be_others() -> None:

@@ -125,16 +125,24 @@ class Probe:
                 raise UserError(f"the model fails for {shapes}: {type(error).__name__}: {error}") from error
 
     @torch.no_grad()
-    def predict(self, source: Tensor, target: Tensor) -> Tensor:
-        """Log-probabilities of each next token in float64, (batch, target, vocabulary)."""
-        if not self.one_at_a_time:
-            return self._log_probabilities(self.call(source, target))
-        calls = (self.call(source[row, None], target[row, None]) for row in range(len(source)))
-        return torch.cat([self._log_probabilities(output) for output in calls])
+    def predict(self, source: Tensor, target: Tensor, without: int | None = None) -> Tensor:
+        """Log-probabilities of each next token in float64, (batch, target, vocabulary).
 
-    def _log_probabilities(self, output: Tensor) -> Tensor:
+        Args:
+            source: Source ids, (batch, source).
+            target: Target ids, (batch, target).
+            without: An id to leave out of the vocabulary.
+        """
+        if not self.one_at_a_time:
+            return self._log_probabilities(self.call(source, target), without)
+        calls = (self.call(source[row, None], target[row, None]) for row in range(len(source)))
+        return torch.cat([self._log_probabilities(output, without) for output in calls])
+
+    def _log_probabilities(self, output: Tensor, without: int | None) -> Tensor:
         values = output.detach().cpu().double()
         logits = values.clamp_min(1e-30).log() if self.returns_probabilities else values
+        if without is not None:
+            logits = logits[..., torch.arange(logits.shape[-1]) != without]
         return logits.log_softmax(dim=-1).clamp_min(-60.0)
 
     def tolerance(self, output: Tensor) -> Tolerance:
