@@ -146,6 +146,23 @@ class PositionsAlongBatch(NoPositions):
     along_batch = True
 
 
+class SeesLastTokenOnly(TorchModel):
+    """The cache keeps only the last key, so that each position attends only to itself."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        others = ~torch.eye(target.shape[1], dtype=torch.bool)
+        padding = source == PAD
+        hidden = self.transformer(
+            self.embed(source, self.source),
+            self.embed(target, self.target),
+            tgt_mask=others,
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+        )
+        logits: Tensor = self.output(hidden)
+        return logits
+
+
 class ReturnsProbabilities(Broken):
     def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
         return logits.softmax(dim=-1)
@@ -291,8 +308,8 @@ BROKEN: list[tuple[type[nn.Module], str]] = [
     (CausalEverywhere, "source-ignored"),
     (ShiftsTwice, "target-ignored"),
     (IgnoresTarget, "target-ignored"),
+    (SeesLastTokenOnly, "target-ignored"),
     (NoPositions, "position-blind"),
-    (NoTargetPositions, "position-blind"),
     (PositionsAlongBatch, "position-blind"),
     (ReturnsProbabilities, "not-logits"),
     (LargeSharedEmbeddings, "bad-initial-loss"),

@@ -20,6 +20,7 @@ from broken_models import (
     NoCausalMask,
     NoPaddingMask,
     NormsInForward,
+    NoTargetPositions,
     OffByOne,
     OverflowsInHalf,
     RandomLayerInForward,
@@ -32,6 +33,7 @@ from correct_models import (
     IDS,
     PAD,
     SIZE,
+    DistanceBias,
     LargeOutput,
     LowRankOutput,
     MixtureOfExperts,
@@ -95,6 +97,23 @@ def test_correct_models_are_healthy(name: str, precision: torch.dtype) -> None:
 
 def test_the_row_of_padding_in_the_output_affects_only_padding() -> None:
     assert not codes(examine_module(make_broken(LargeOutput), fresh=False))
+
+
+def test_symmetric_distances_are_positions_but_not_on_the_fast_path_of_torch() -> None:
+    (blind,) = [finding for finding in examine_module(make_broken(DistanceBias)) if finding.severity == "error"]
+    assert blind.code == "position-blind"
+    assert "fast path" in blind.cause
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        assert not codes(examine_module(make_broken(DistanceBias)))
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
+
+
+def test_a_decoder_without_positions_is_only_noted() -> None:
+    (note,) = examine_module(make_broken(NoTargetPositions))
+    assert (note.code, note.severity) == ("position-blind", "note")
+    assert "bag of words" not in note.cause
 
 
 def test_vocabularies_may_differ_and_ids_may_be_others() -> None:

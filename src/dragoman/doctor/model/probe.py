@@ -124,19 +124,20 @@ class Probe:
                 shapes = f"source ids {tuple(source.shape)} and target ids {tuple(target.shape)}"
                 raise UserError(f"the model fails for {shapes}: {type(error).__name__}: {error}") from error
 
-    @torch.no_grad()
-    def predict(self, source: Tensor, target: Tensor, without: int | None = None) -> Tensor:
+    def predict(self, source: Tensor, target: Tensor, *, without: int | None = None, gradients: bool = False) -> Tensor:
         """Log-probabilities of each next token in float64, (batch, target, vocabulary).
 
         Args:
             source: Source ids, (batch, source).
             target: Target ids, (batch, target).
             without: An id to leave out of the vocabulary.
+            gradients: Call the model as in training, with gradients.
         """
-        if not self.one_at_a_time:
-            return self._log_probabilities(self.call(source, target), without)
-        calls = (self.call(source[row, None], target[row, None]) for row in range(len(source)))
-        return torch.cat([self._log_probabilities(output, without) for output in calls])
+        with torch.set_grad_enabled(gradients):
+            if not self.one_at_a_time:
+                return self._log_probabilities(self.call(source, target), without)
+            calls = (self.call(source[row, None], target[row, None]) for row in range(len(source)))
+            return torch.cat([self._log_probabilities(output, without) for output in calls])
 
     def _log_probabilities(self, output: Tensor, without: int | None) -> Tensor:
         values = output.detach().cpu().double()
