@@ -257,6 +257,41 @@ class CausalEverywhere(CausalCrossAttention):
     in_encoder = True
 
 
+class CarriesState(Broken):
+    """The last hidden state of a call is added in the next call."""
+
+    state: Tensor | None = None
+
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        state = self.state if self.state is not None and self.state.shape == logits.shape else 0.0
+        self.state = logits.detach()
+        return logits + state
+
+
+class KeepsFirstMemory(TorchModel):
+    """The source of the first call is used in all later calls with as many sentences."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: dict[tuple[int, ...], Tensor] = {}
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(self.sources.setdefault(tuple(source.shape), source), target)
+
+
+class LayersInList(Broken):
+    """Layers in a list, which eval() does not reach."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = [nn.Sequential(nn.Linear(SIZE, SIZE), nn.Dropout(0.1)) for _ in range(2)]
+
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        for layer in self.layers:
+            logits = logits + layer(logits)
+        return logits
+
+
 class BoundedLogits(Broken):
     def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
         return logits.tanh()
@@ -319,6 +354,9 @@ BROKEN: list[tuple[type[nn.Module], str]] = [
     (UnusedActivation, "missing-activation"),
     (NormsInForward, "created-in-forward"),
     (RandomLayerInForward, "created-in-forward"),
+    (CarriesState, "kept-state"),
+    (KeepsFirstMemory, "kept-state"),
+    (LayersInList, "unregistered-layers"),
     (NotANumber, "overflow"),
     (OverflowsWhenLong, "overflow"),
     (AllPaddingSpoilsBatch, "overflow"),

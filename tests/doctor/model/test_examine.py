@@ -15,8 +15,11 @@ from broken_models import (
     BROKEN,
     BoundedLogits,
     Broken,
+    CarriesState,
     FewPositions,
+    KeepsFirstMemory,
     LargeSharedEmbeddings,
+    LayersInList,
     NoCausalMask,
     NoPaddingMask,
     NormsInForward,
@@ -155,6 +158,16 @@ def test_examining_changes_nothing() -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.named_parameters())
     assert all(tensor.grad is None for tensor in model.parameters())
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_attributes_that_may_keep_state_or_layers_are_named() -> None:
+    for model_class, name in ((CarriesState, "CarriesState.state"), (KeepsFirstMemory, "KeepsFirstMemory.sources")):
+        (finding,) = examine(make_broken(model_class), **IDS)
+        assert finding.measured["attributes"] == [name]
+    model = make_broken(LayersInList)
+    for forward in (model, model.forward, lambda source, target: model(source, target)):
+        found = [finding for finding in examine(forward, **IDS) if finding.code == "unregistered-layers"]
+        assert "LayersInList.layers (2 Sequentials)" in found[0].message
 
 
 def test_measurements_locate_the_fault() -> None:

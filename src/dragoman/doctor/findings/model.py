@@ -5,6 +5,18 @@ from __future__ import annotations
 from dragoman.doctor.findings.finding import FindingType
 
 MODEL_FINDINGS: dict[str, FindingType] = {
+    "kept-state": FindingType(
+        "error",
+        "the model keeps a cache, a hidden state or the encoder output of one call in an attribute and uses it in the "
+        "next call; or it draws random numbers that torch.manual_seed does not fix",
+        "create caches and states in forward(), or pass them as arguments, and keep nothing between calls",
+    ),
+    "unregistered-layers": FindingType(
+        "error",
+        "layers are kept in a Python list or dictionary, so that model.parameters(), model.eval(), model.to() and "
+        "model.state_dict() do not reach them: they are neither trained nor saved",
+        "use nn.ModuleList or nn.ModuleDict instead of a list or a dictionary",
+    ),
     "future-leak": FindingType(
         "error",
         "the causal mask is missing, shifted by one position, inverted or never applied (scores.masked_fill(...) "

@@ -13,6 +13,7 @@ from dragoman.doctor.model.created_parameters import check_created_in_forward
 from dragoman.doctor.model.cross_attention import check_causal_cross_attention
 from dragoman.doctor.model.first_output import first_output
 from dragoman.doctor.model.gradients import check_no_gradient
+from dragoman.doctor.model.kept_state import check_kept_state
 from dragoman.doctor.model.leaks import (
     check_batch_leak,
     check_future_leak,
@@ -28,6 +29,7 @@ from dragoman.doctor.model.position_use import check_source_positions, check_tar
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedModel, Forward, Probe
 from dragoman.doctor.model.source_use import check_source_ignored
 from dragoman.doctor.model.target_use import check_target_ignored
+from dragoman.doctor.model.unregistered import check_unregistered_layers
 
 TRIED_LENGTH = 128  # ids; sentences are rarely longer
 
@@ -93,15 +95,21 @@ def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool)
     if not is_finite(output):
         yield make_finding("overflow", "ordinary sentences lead to NaN or infinity", {"input": "ordinary"})
         return
+    kept_state = list(check_kept_state(probe, source, target, probe.tolerance(output)))
+    if kept_state:  # every comparison would find it again
+        yield from kept_state
+        return
     yield from check_length_limit(probe, promised)
     yield from check_not_logits(probe, output)
     created = list(check_created_in_forward(probe, source, target))
     yield from created
+    unregistered = list(check_unregistered_layers(probe, source, target))
+    yield from unregistered
     randomness = list(check_not_deterministic(probe, source, target))
-    if not any(finding.measured["random"] for finding in created):  # which explains the randomness
+    dropout_in_layers = not probe.fixed_seed and any(finding.measured["training"] for finding in unregistered)
+    if not dropout_in_layers and not any(finding.measured["random"] for finding in created):  # these explain it
         yield from randomness
-    if probe.comparable:
-        yield from _compare_predictions(probe, output, untrained)
+    yield from _compare_predictions(probe, output, untrained)
     if untrained and not probe.returns_probabilities:
         yield from check_bad_initial_loss(probe)
     yield from check_overflow(probe)

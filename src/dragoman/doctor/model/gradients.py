@@ -105,7 +105,7 @@ def _classify(
     probe: Probe, groups: Mapping[str, Sequence[str]], tensors: Mapping[str, Tensor], all_names: Sequence[str]
 ) -> dict[str, _Kind]:
     """Why the parameters of each module have no gradient."""
-    any_effect = probe.comparable and _change_predictions(probe, list(tensors.values()))
+    any_effect = _change_predictions(probe, list(tensors.values()))
     kinds: dict[str, _Kind] = {}
     for module, names in groups.items():
         if any_effect and _change_predictions(probe, [tensors[name] for name in names]):

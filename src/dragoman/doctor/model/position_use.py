@@ -21,8 +21,8 @@ MAX_TESTED_LENGTH, MIN_TESTED_LENGTH = 128, 96  # ids of a target
 ROWS = 8
 
 FAST_PATH_CAUSE = (
-    "without gradients, torch.nn.TransformerEncoder uses a fast path that treats a float mask as a Boolean one, so that a "
-    "position bias has no effect, although the model was trained with it"
+    "without gradients, torch.nn.TransformerEncoder uses a fast path that treats a float mask as a Boolean one, so "
+    "that a position bias has no effect, although the model was trained with it"
 )
 FAST_PATH_FIX = "call torch.backends.mha.set_fastpath_enabled(False) before translation"
 
@@ -66,8 +66,8 @@ def check_target_positions(probe: Probe, tolerance: Tolerance) -> Iterator[Findi
             "decoder does not use positions (the causal mask alone reveals little about them)",
             {"side": "target", "share": ratio},
             severity="note",  # some decoders are meant to learn positions from the causal mask
-            cause="positions are not added to the target or have no effect, so that the decoder can learn them only from "
-            "the causal mask, as is intended in models without position encoding (NoPE)",
+            cause="positions are not added to the target or have no effect, so that the decoder can learn them only "
+            "from the causal mask, as is intended in models without position encoding (NoPE)",
         )
 
 

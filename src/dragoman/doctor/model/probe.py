@@ -50,7 +50,6 @@ class Probe:
         max_lengths: Ids that a source and a target may have; `check_length_limit` lowers them.
         without_dropout: Call the model without dropout; `check_not_deterministic` sets it.
         fixed_seed: Reset torch's random numbers before each call; `check_not_deterministic` sets it.
-        comparable: The same ids lead to the same predictions; `check_not_deterministic` sets it.
         one_at_a_time: Feed one sentence per call; `check_batch_leak` sets it.
         returns_probabilities: The model returns probabilities; `check_not_logits` sets it.
     """
@@ -68,7 +67,6 @@ class Probe:
         self.max_lengths: dict[Side, int] = {"source": model.max_length, "target": model.max_length}
         self.without_dropout = False
         self.fixed_seed = False
-        self.comparable = True
         self.one_at_a_time = False
         self.returns_probabilities = False
 
