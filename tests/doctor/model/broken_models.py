@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
-from correct_models import BOS, EOS, PAD, SIZE, TorchModel
+from correct_models import BOS, EOS, PAD, SIZE, MixtureOfExperts, TorchModel
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -186,6 +186,28 @@ class DetachedMemory(Broken):
         return embedded.detach() if embedding is self.source else embedded
 
 
+class DetachedSharedOutput(TorchModel):
+    """The embeddings are also the output projection, but without a gradient."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output = nn.Identity()  # type: ignore[assignment]
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(source, target) @ self.target.weight.data.T / 8
+
+
+class WeightDividedByItself(MixtureOfExperts):
+    """The router chooses one expert, whose weight is always 1, so that its gradient consists of rounding."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        logits = TorchModel.forward(self, source, target)
+        weights, chosen = self.router(logits).softmax(dim=-1).topk(1)  # (batch, target, 1)
+        outputs = torch.stack([expert(logits) for expert in self.experts], dim=-2)  # (batch, target, experts, size)
+        one_hot = F.one_hot(chosen[..., 0], 8) * (weights / weights.sum(dim=-1, keepdim=True))
+        return logits + (one_hot[..., None] * outputs).sum(dim=-2)
+
+
 class SkippedLayers(Broken):
     """Each layer of a stack gets the input of the stack, so that only the last layer has an effect."""
 
@@ -351,6 +373,8 @@ BROKEN: list[tuple[type[nn.Module], str]] = [
     (UnusedLayer, "no-gradient"),
     (SkippedLayers, "no-gradient"),
     (DetachedMemory, "no-gradient"),
+    (DetachedSharedOutput, "no-gradient"),
+    (WeightDividedByItself, "no-gradient"),
     (UnusedActivation, "missing-activation"),
     (NormsInForward, "created-in-forward"),
     (RandomLayerInForward, "created-in-forward"),

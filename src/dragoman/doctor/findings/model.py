@@ -91,8 +91,9 @@ MODEL_FINDINGS: dict[str, FindingType] = {
     "no-gradient": FindingType(
         "error",
         "detach(), .data, no_grad(), argmax or a conversion to NumPy stops the gradient before it reaches these "
-        "parameters",
-        "remove detach(), .data and no_grad() from the forward pass, and compute with tensors only",
+        "parameters; or a router that chooses one expert divides the weight of that expert by itself",
+        "remove detach(), .data and no_grad() from the forward pass, compute with tensors only, and multiply the "
+        "output of a single expert by its probability",
     ),
     "created-in-forward": FindingType(
         "error",

@@ -27,6 +27,7 @@ from dragoman.doctor.model.pad_embedding import check_pad_embedding
 from dragoman.doctor.model.parameters import looks_untrained, named_parameters
 from dragoman.doctor.model.position_use import check_source_positions, check_target_positions
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedModel, Forward, Probe
+from dragoman.doctor.model.shared_embedding import check_shared_embedding
 from dragoman.doctor.model.source_use import check_source_ignored
 from dragoman.doctor.model.target_use import check_target_ignored
 from dragoman.doctor.model.unregistered import check_unregistered_layers
@@ -143,6 +144,7 @@ def _check_learning(probe: Probe, overfit: bool) -> Iterator[Finding]:
     missing = sum(len(finding.measured["parameters"]) for finding in no_gradient)
     learns = all(missing < finding.measured["of"] for finding in no_gradient)
     if learns:
+        yield from check_shared_embedding(probe)
         yield from check_missing_activation(probe)
     if overfit and learns and not probe.returns_probabilities:
         yield from check_cannot_overfit(probe)
