@@ -9,6 +9,7 @@ from torch import Tensor
 from dragoman.doctor.findings.finding import Finding, errors_first
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.doctor.model.activations import check_missing_activation
+from dragoman.doctor.model.arguments import as_id, as_integer
 from dragoman.doctor.model.created_parameters import check_created_in_forward
 from dragoman.doctor.model.cross_attention import check_causal_cross_attention
 from dragoman.doctor.model.first_output import first_output
@@ -31,6 +32,7 @@ from dragoman.doctor.model.shared_embedding import check_shared_embedding
 from dragoman.doctor.model.source_use import check_source_ignored
 from dragoman.doctor.model.target_use import check_target_ignored
 from dragoman.doctor.model.unregistered import check_unregistered_layers
+from dragoman.errors import UserError
 
 TRIED_LENGTH = 128  # ids; sentences are rarely longer
 
@@ -73,17 +75,26 @@ def examine(
 
     Raises:
         UserError: The model fails for ordinary sentences, or returns something other than logits of this shape, or
-            `parameters` are not pairs of names and tensors, or `vocabulary_size` or `max_length` are too small.
+            `parameters` are not pairs of names and tensors, or `vocabulary_size` or `max_length` are too small, or an
+            id is not in the vocabulary.
     """
+    if not callable(forward):
+        raise UserError(f"forward: expected a model, or a function of source and target ids, not {forward!r}")
+    size = as_integer("vocabulary_size", vocabulary_size)
+    source_size = size
+    if source_vocabulary_size is not None:
+        source_size = as_integer("source_vocabulary_size", source_vocabulary_size)
+        for name, value in (("pad_id", pad_id), ("eos_id", eos_id)):
+            as_id(name, value, "source_vocabulary_size", source_size)
     model = ExaminedModel(
         forward=forward,
-        vocabulary_size=vocabulary_size,
-        source_vocabulary_size=source_vocabulary_size or vocabulary_size,
-        pad_id=pad_id,
-        bos_id=bos_id,
-        eos_id=eos_id,
+        vocabulary_size=size,
+        source_vocabulary_size=source_size,
+        pad_id=as_id("pad_id", pad_id, "vocabulary_size", size),
+        bos_id=as_id("bos_id", bos_id, "vocabulary_size", size),
+        eos_id=as_id("eos_id", eos_id, "vocabulary_size", size),
         parameters=named_parameters(parameters),
-        max_length=max_length or TRIED_LENGTH,
+        max_length=TRIED_LENGTH if max_length is None else as_integer("max_length", max_length),
     )
     untrained = looks_untrained(model.parameters) if fresh is None else fresh
     findings = _run_checks(Probe(model), untrained=untrained, promised=max_length is not None, overfit=overfit)
