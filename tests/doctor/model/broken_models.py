@@ -194,7 +194,8 @@ class DetachedSharedOutput(TorchModel):
         self.output = nn.Identity()  # type: ignore[assignment]
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        return super().forward(source, target) @ self.target.weight.data.T / 8
+        hidden = super().forward(source, target)
+        return F.linear(hidden, self.target.weight.data) / 8
 
 
 class WeightDividedByItself(MixtureOfExperts):
@@ -205,7 +206,20 @@ class WeightDividedByItself(MixtureOfExperts):
         weights, chosen = self.router(logits).softmax(dim=-1).topk(1)  # (batch, target, 1)
         outputs = torch.stack([expert(logits) for expert in self.experts], dim=-2)  # (batch, target, experts, size)
         one_hot = F.one_hot(chosen[..., 0], 8) * (weights / weights.sum(dim=-1, keepdim=True))
-        return logits + (one_hot[..., None] * outputs).sum(dim=-2)
+        mixed: Tensor = logits + (one_hot[..., None] * outputs).sum(dim=-2)
+        return mixed
+
+
+class ExpertsChooseTokens(MixtureOfExperts):
+    """Each expert chooses the four tokens of a sentence with the highest weights."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        logits = TorchModel.forward(self, source, target)
+        weights = self.router(logits).softmax(dim=-1)  # (batch, target, experts)
+        chosen = weights >= weights.topk(4, dim=1).values[:, -1:]
+        outputs = torch.stack([expert(logits) for expert in self.experts], dim=-2)  # (batch, target, experts, size)
+        mixed: Tensor = logits + ((weights * chosen)[..., None] * outputs).sum(dim=-2)
+        return mixed
 
 
 class SkippedLayers(Broken):

@@ -16,6 +16,7 @@ from broken_models import (
     BoundedLogits,
     Broken,
     CarriesState,
+    ExpertsChooseTokens,
     FewPositions,
     KeepsFirstMemory,
     LargeSharedEmbeddings,
@@ -238,6 +239,11 @@ def test_experts_are_reached_by_many_tokens_and_others_are_noted() -> None:
     (note,) = [finding for finding in examine_module(make_broken(MixtureOfExperts)) if finding.code == "no-gradient"]
     assert note.severity == "note"
     assert note.measured["parameters"] == ["experts.7.weight", "experts.7.bias"]
+
+
+def test_experts_that_choose_tokens_are_a_possible_cause_of_a_future_leak() -> None:
+    leaks = [each for each in examine_module(make_broken(ExpertsChooseTokens)) if each.code == "future-leak"]
+    assert "a mixture of experts chooses among the tokens of several positions" in leaks[0].cause
 
 
 def test_frozen_models_are_noted() -> None:

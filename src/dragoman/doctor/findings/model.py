@@ -20,15 +20,16 @@ MODEL_FINDINGS: dict[str, FindingType] = {
     "future-leak": FindingType(
         "error",
         "the causal mask is missing, shifted by one position, inverted or never applied (scores.masked_fill(...) "
-        "returns a new tensor and leaves scores unchanged)",
+        "returns a new tensor and leaves scores unchanged); or a mixture of experts chooses among the tokens of "
+        "several positions (experts with a capacity, or experts that choose tokens)",
         "give the decoder's self-attention a mask that lets position i attend only to positions 0 to i, and use the "
         "tensor that masked_fill returns; True means 'may not attend' in torch.nn.MultiheadAttention but 'may attend' "
-        "in scaled_dot_product_attention",
+        "in scaled_dot_product_attention; let a router decide for each token by itself",
     ),
     "source-padding-leak": FindingType(
         "error",
         "the model attends to source padding: the padding mask is missing in the encoder's self-attention or, more "
-        "often, in the decoder's cross-attention; or a mean or a norm includes the padding",
+        "often, in the decoder's cross-attention; or a mean, a norm or the capacity of experts includes the padding",
         "mask source == pad_id in both places (torch.nn.Transformer: src_key_padding_mask and "
         "memory_key_padding_mask), in training and in translation",
     ),
@@ -42,8 +43,8 @@ MODEL_FINDINGS: dict[str, FindingType] = {
     "batch-leak": FindingType(
         "error",
         "the sentences of a batch influence each other: the batch and time dimensions are swapped (torch modules "
-        "expect time first unless batch_first=True), batch normalization is used, or the mask of one sentence is "
-        "applied to all",
+        "expect time first unless batch_first=True), batch normalization is used, the mask of one sentence is "
+        "applied to all, or experts choose among the tokens of all sentences",
         "attend only within a sentence, use layer normalization, and give each sentence its own mask",
     ),
     "source-ignored": FindingType(
