@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
-from correct_models import BOS, EOS, PAD, SIZE, TorchModel
+from correct_models import BOS, EOS, PAD, SIZE, MixtureOfExperts, TorchModel
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -146,6 +146,23 @@ class PositionsAlongBatch(NoPositions):
     along_batch = True
 
 
+class SeesLastTokenOnly(TorchModel):
+    """The cache keeps only the last key, so that each position attends only to itself."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        others = ~torch.eye(target.shape[1], dtype=torch.bool)
+        padding = source == PAD
+        hidden = self.transformer(
+            self.embed(source, self.source),
+            self.embed(target, self.target),
+            tgt_mask=others,
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+        )
+        logits: Tensor = self.output(hidden)
+        return logits
+
+
 class ReturnsProbabilities(Broken):
     def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
         return logits.softmax(dim=-1)
@@ -167,6 +184,42 @@ class DetachedMemory(Broken):
     def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
         embedded = super().embed(ids, embedding)
         return embedded.detach() if embedding is self.source else embedded
+
+
+class DetachedSharedOutput(TorchModel):
+    """The embeddings are also the output projection, but without a gradient."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output = nn.Identity()  # type: ignore[assignment]
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        hidden = super().forward(source, target)
+        return F.linear(hidden, self.target.weight.data) / 8
+
+
+class WeightDividedByItself(MixtureOfExperts):
+    """The router chooses one expert, whose weight is always 1, so that its gradient consists of rounding."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        logits = TorchModel.forward(self, source, target)
+        weights, chosen = self.router(logits).softmax(dim=-1).topk(1)  # (batch, target, 1)
+        outputs = torch.stack([expert(logits) for expert in self.experts], dim=-2)  # (batch, target, experts, size)
+        one_hot = F.one_hot(chosen[..., 0], 8) * (weights / weights.sum(dim=-1, keepdim=True))
+        mixed: Tensor = logits + (one_hot[..., None] * outputs).sum(dim=-2)
+        return mixed
+
+
+class ExpertsChooseTokens(MixtureOfExperts):
+    """Each expert chooses the four tokens of a sentence with the highest weights."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        logits = TorchModel.forward(self, source, target)
+        weights = self.router(logits).softmax(dim=-1)  # (batch, target, experts)
+        chosen = weights >= weights.topk(4, dim=1).values[:, -1:]
+        outputs = torch.stack([expert(logits) for expert in self.experts], dim=-2)  # (batch, target, experts, size)
+        mixed: Tensor = logits + ((weights * chosen)[..., None] * outputs).sum(dim=-2)
+        return mixed
 
 
 class SkippedLayers(Broken):
@@ -240,6 +293,41 @@ class CausalEverywhere(CausalCrossAttention):
     in_encoder = True
 
 
+class CarriesState(Broken):
+    """The last hidden state of a call is added in the next call."""
+
+    state: Tensor | None = None
+
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        state = self.state if self.state is not None and self.state.shape == logits.shape else 0.0
+        self.state = logits.detach()
+        return logits + state
+
+
+class KeepsFirstMemory(TorchModel):
+    """The source of the first call is used in all later calls with as many sentences."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: dict[tuple[int, ...], Tensor] = {}
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(self.sources.setdefault(tuple(source.shape), source), target)
+
+
+class LayersInList(Broken):
+    """Layers in a list, which eval() does not reach."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = [nn.Sequential(nn.Linear(SIZE, SIZE), nn.Dropout(0.1)) for _ in range(2)]
+
+    def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        for layer in self.layers:
+            logits = logits + layer(logits)
+        return logits
+
+
 class BoundedLogits(Broken):
     def change_logits(self, logits: Tensor, source: Tensor, target: Tensor) -> Tensor:
         return logits.tanh()
@@ -291,17 +379,22 @@ BROKEN: list[tuple[type[nn.Module], str]] = [
     (CausalEverywhere, "source-ignored"),
     (ShiftsTwice, "target-ignored"),
     (IgnoresTarget, "target-ignored"),
+    (SeesLastTokenOnly, "target-ignored"),
     (NoPositions, "position-blind"),
-    (NoTargetPositions, "position-blind"),
     (PositionsAlongBatch, "position-blind"),
     (ReturnsProbabilities, "not-logits"),
     (LargeSharedEmbeddings, "bad-initial-loss"),
     (UnusedLayer, "no-gradient"),
     (SkippedLayers, "no-gradient"),
     (DetachedMemory, "no-gradient"),
+    (DetachedSharedOutput, "no-gradient"),
+    (WeightDividedByItself, "no-gradient"),
     (UnusedActivation, "missing-activation"),
     (NormsInForward, "created-in-forward"),
     (RandomLayerInForward, "created-in-forward"),
+    (CarriesState, "kept-state"),
+    (KeepsFirstMemory, "kept-state"),
+    (LayersInList, "unregistered-layers"),
     (NotANumber, "overflow"),
     (OverflowsWhenLong, "overflow"),
     (AllPaddingSpoilsBatch, "overflow"),

@@ -112,6 +112,35 @@ class ProjectedEmbeddings(TorchModel):
         return wide
 
 
+class LargeOutput(TorchModel):
+    """Logits as large as those of models without a last norm, so that a new row makes its token certain."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return 8 * super().forward(source, target)
+
+
+class DistanceBias(TorchModel):
+    """The encoder has no positions but a bias that is symmetric in the distance (ALiBi).
+
+    It is correct only if the fast path of torch is disabled, which ignores the bias.
+    """
+
+    def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+        return super().embed(ids, embedding) if embedding is self.target else 5 * embedding(ids)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        places, padding = torch.arange(source.shape[1]), torch.zeros(source.shape).masked_fill(source == PAD, -math.inf)
+        slopes = 2.0 ** -torch.arange(1, 5)
+        bias = (-slopes[:, None, None] * (places[:, None] - places).abs()).repeat(len(source), 1, 1)
+        memory = self.transformer.encoder(self.embed(source, self.source), bias, padding)
+        future = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
+        hidden = self.transformer.decoder(
+            self.embed(target, self.target), memory, tgt_mask=future, memory_key_padding_mask=source == PAD
+        )
+        logits: Tensor = self.output(hidden)
+        return logits
+
+
 class UnusedPooler(TorchModel):
     """A part of a pretrained encoder that translation does not need."""
 

@@ -15,11 +15,16 @@ from broken_models import (
     BROKEN,
     BoundedLogits,
     Broken,
+    CarriesState,
+    ExpertsChooseTokens,
     FewPositions,
+    KeepsFirstMemory,
     LargeSharedEmbeddings,
+    LayersInList,
     NoCausalMask,
     NoPaddingMask,
     NormsInForward,
+    NoTargetPositions,
     OffByOne,
     OverflowsInHalf,
     RandomLayerInForward,
@@ -32,6 +37,8 @@ from correct_models import (
     IDS,
     PAD,
     SIZE,
+    DistanceBias,
+    LargeOutput,
     LowRankOutput,
     MixtureOfExperts,
     ProjectedEmbeddings,
@@ -92,6 +99,27 @@ def test_correct_models_are_healthy(name: str, precision: torch.dtype) -> None:
     assert not findings or name.startswith("nn.") or name == "torch", "nn.Transformer returns NaN for padding only"
 
 
+def test_the_row_of_padding_in_the_output_affects_only_padding() -> None:
+    assert not codes(examine_module(make_broken(LargeOutput), fresh=False))
+
+
+def test_symmetric_distances_are_positions_but_not_on_the_fast_path_of_torch() -> None:
+    (blind,) = [finding for finding in examine_module(make_broken(DistanceBias)) if finding.severity == "error"]
+    assert blind.code == "position-blind"
+    assert "fast path" in blind.cause
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        assert not codes(examine_module(make_broken(DistanceBias)))
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
+
+
+def test_a_decoder_without_positions_is_only_noted() -> None:
+    (note,) = examine_module(make_broken(NoTargetPositions))
+    assert (note.code, note.severity) == ("position-blind", "note")
+    assert "bag of words" not in note.cause
+
+
 def test_vocabularies_may_differ_and_ids_may_be_others() -> None:
     from dragoman.model.build import build_model
     from dragoman.settings import Model
@@ -131,6 +159,16 @@ def test_examining_changes_nothing() -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.named_parameters())
     assert all(tensor.grad is None for tensor in model.parameters())
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_attributes_that_may_keep_state_or_layers_are_named() -> None:
+    for model_class, name in ((CarriesState, "CarriesState.state"), (KeepsFirstMemory, "KeepsFirstMemory.sources")):
+        (finding,) = examine(make_broken(model_class), **IDS)
+        assert finding.measured["attributes"] == [name]
+    model = make_broken(LayersInList)
+    for forward in (model, model.forward, lambda source, target: model(source, target)):
+        found = [finding for finding in examine(forward, **IDS) if finding.code == "unregistered-layers"]
+        assert "LayersInList.layers (2 Sequentials)" in found[0].message
 
 
 def test_measurements_locate_the_fault() -> None:
@@ -201,6 +239,11 @@ def test_experts_are_reached_by_many_tokens_and_others_are_noted() -> None:
     (note,) = [finding for finding in examine_module(make_broken(MixtureOfExperts)) if finding.code == "no-gradient"]
     assert note.severity == "note"
     assert note.measured["parameters"] == ["experts.7.weight", "experts.7.bias"]
+
+
+def test_experts_that_choose_tokens_are_a_possible_cause_of_a_future_leak() -> None:
+    leaks = [each for each in examine_module(make_broken(ExpertsChooseTokens)) if each.code == "future-leak"]
+    assert "a mixture of experts chooses among the tokens of several positions" in leaks[0].cause
 
 
 def test_frozen_models_are_noted() -> None:

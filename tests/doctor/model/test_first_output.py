@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from correct_models import IDS, SIZE, torch_transformer
+from correct_models import IDS, PAD, SIZE, TorchModel, torch_transformer
 from torch import Tensor
 
 from dragoman.doctor import examine
@@ -36,6 +37,9 @@ FORMS: dict[str, tuple[Callable[..., Any], str]] = {
     "shifts the target": (lambda s, t: MODEL(s, t[:, :-1]), "removes the last target id itself"),
     "attribute": (lambda s, t: SimpleNamespace(logits=MODEL(s, t)), "model(…).logits"),
     "tuple": (lambda s, t: (None, MODEL(s, t)), "element 1, pass forward=lambda source, target: model(…)[1]"),
+    "dictionary": (lambda s, t: {"logits": MODEL(s, t)}, 'model(…)["logits"]'),
+    "array": (lambda s, t: MODEL(s, t).detach().numpy(), "torch.from_numpy(model(…))"),
+    "target first": (lambda s, t: MODEL(t, s), "model(target, source)"),
     "masks": (needs_masks, "such as masks, pass a function"),
     "larger vocabulary": (
         lambda s, t: MODEL(s, t)[..., :30],
@@ -52,6 +56,35 @@ def test_an_unexpected_form_leads_to_a_hint(form: str) -> None:
     with pytest.raises(UserError) as raised:
         examine(forward, **IDS)
     assert hint in str(raised.value)
+
+
+class InvertedMask(TorchModel):
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        memory = self.transformer.encoder(self.embed(source, self.source), src_key_padding_mask=source != PAD)
+        logits: Tensor = self.output(self.transformer.decoder(self.embed(target, self.target), memory))
+        return logits
+
+
+def test_an_inverted_padding_mask_leads_to_a_hint() -> None:
+    with pytest.raises(UserError, match="src_key_padding_mask is inverted"):
+        examine(InvertedMask().eval(), **IDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("vocabulary_size", "many", "vocabulary_size = 'many': expected an integer"),
+        ("bos_id", None, "bos_id = None: expected an integer"),
+        ("eos_id", -1, "eos_id = -1: not an id"),
+        ("pad_id", 500, "pad_id = 500: not an id of the vocabulary; vocabulary_size = 50, so ids are 0 to 49"),
+        ("source_vocabulary_size", 3, "eos_id = 3: not an id of the vocabulary; source_vocabulary_size = 3"),
+        ("max_length", 0, "max_length = 0: at least 10 ids"),
+        ("forward", "model", "forward: expected a model"),
+    ],
+)
+def test_wrong_arguments_are_named(name: str, value: Any, message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        examine(**{"forward": MODEL, **IDS, name: value})
 
 
 def test_the_hint_for_time_first_models_works() -> None:

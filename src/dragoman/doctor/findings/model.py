@@ -5,18 +5,31 @@ from __future__ import annotations
 from dragoman.doctor.findings.finding import FindingType
 
 MODEL_FINDINGS: dict[str, FindingType] = {
+    "kept-state": FindingType(
+        "error",
+        "the model keeps a cache, a hidden state or the encoder output of one call in an attribute and uses it in the "
+        "next call; or it draws random numbers that torch.manual_seed does not fix",
+        "create caches and states in forward(), or pass them as arguments, and keep nothing between calls",
+    ),
+    "unregistered-layers": FindingType(
+        "error",
+        "layers are kept in a Python list or dictionary, so that model.parameters(), model.eval(), model.to() and "
+        "model.state_dict() do not reach them: they are neither trained nor saved",
+        "use nn.ModuleList or nn.ModuleDict instead of a list or a dictionary",
+    ),
     "future-leak": FindingType(
         "error",
         "the causal mask is missing, shifted by one position, inverted or never applied (scores.masked_fill(...) "
-        "returns a new tensor and leaves scores unchanged)",
+        "returns a new tensor and leaves scores unchanged); or a mixture of experts chooses among the tokens of "
+        "several positions (experts with a capacity, or experts that choose tokens)",
         "give the decoder's self-attention a mask that lets position i attend only to positions 0 to i, and use the "
         "tensor that masked_fill returns; True means 'may not attend' in torch.nn.MultiheadAttention but 'may attend' "
-        "in scaled_dot_product_attention",
+        "in scaled_dot_product_attention; let a router decide for each token by itself",
     ),
     "source-padding-leak": FindingType(
         "error",
         "the model attends to source padding: the padding mask is missing in the encoder's self-attention or, more "
-        "often, in the decoder's cross-attention; or a mean or a norm includes the padding",
+        "often, in the decoder's cross-attention; or a mean, a norm or the capacity of experts includes the padding",
         "mask source == pad_id in both places (torch.nn.Transformer: src_key_padding_mask and "
         "memory_key_padding_mask), in training and in translation",
     ),
@@ -30,8 +43,8 @@ MODEL_FINDINGS: dict[str, FindingType] = {
     "batch-leak": FindingType(
         "error",
         "the sentences of a batch influence each other: the batch and time dimensions are swapped (torch modules "
-        "expect time first unless batch_first=True), batch normalization is used, or the mask of one sentence is "
-        "applied to all",
+        "expect time first unless batch_first=True), batch normalization is used, the mask of one sentence is "
+        "applied to all, or experts choose among the tokens of all sentences",
         "attend only within a sentence, use layer normalization, and give each sentence its own mask",
     ),
     "source-ignored": FindingType(
@@ -79,8 +92,9 @@ MODEL_FINDINGS: dict[str, FindingType] = {
     "no-gradient": FindingType(
         "error",
         "detach(), .data, no_grad(), argmax or a conversion to NumPy stops the gradient before it reaches these "
-        "parameters",
-        "remove detach(), .data and no_grad() from the forward pass, and compute with tensors only",
+        "parameters; or a router that chooses one expert divides the weight of that expert by itself",
+        "remove detach(), .data and no_grad() from the forward pass, compute with tensors only, and multiply the "
+        "output of a single expert by its probability",
     ),
     "created-in-forward": FindingType(
         "error",

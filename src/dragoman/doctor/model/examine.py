@@ -9,10 +9,12 @@ from torch import Tensor
 from dragoman.doctor.findings.finding import Finding, errors_first
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.doctor.model.activations import check_missing_activation
+from dragoman.doctor.model.arguments import as_id, as_integer
 from dragoman.doctor.model.created_parameters import check_created_in_forward
 from dragoman.doctor.model.cross_attention import check_causal_cross_attention
 from dragoman.doctor.model.first_output import first_output
 from dragoman.doctor.model.gradients import check_no_gradient
+from dragoman.doctor.model.kept_state import check_kept_state
 from dragoman.doctor.model.leaks import (
     check_batch_leak,
     check_future_leak,
@@ -26,8 +28,11 @@ from dragoman.doctor.model.pad_embedding import check_pad_embedding
 from dragoman.doctor.model.parameters import looks_untrained, named_parameters
 from dragoman.doctor.model.position_use import check_source_positions, check_target_positions
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedModel, Forward, Probe
+from dragoman.doctor.model.shared_embedding import check_shared_embedding
 from dragoman.doctor.model.source_use import check_source_ignored
 from dragoman.doctor.model.target_use import check_target_ignored
+from dragoman.doctor.model.unregistered import check_unregistered_layers
+from dragoman.errors import UserError
 
 TRIED_LENGTH = 128  # ids; sentences are rarely longer
 
@@ -70,17 +75,26 @@ def examine(
 
     Raises:
         UserError: The model fails for ordinary sentences, or returns something other than logits of this shape, or
-            `parameters` are not pairs of names and tensors, or `vocabulary_size` or `max_length` are too small.
+            `parameters` are not pairs of names and tensors, or `vocabulary_size` or `max_length` are too small, or an
+            id is not in the vocabulary.
     """
+    if not callable(forward):
+        raise UserError(f"forward: expected a model, or a function of source and target ids, not {forward!r}")
+    size = as_integer("vocabulary_size", vocabulary_size)
+    source_size = size
+    if source_vocabulary_size is not None:
+        source_size = as_integer("source_vocabulary_size", source_vocabulary_size)
+        for name, value in (("pad_id", pad_id), ("eos_id", eos_id)):
+            as_id(name, value, "source_vocabulary_size", source_size)
     model = ExaminedModel(
         forward=forward,
-        vocabulary_size=vocabulary_size,
-        source_vocabulary_size=source_vocabulary_size or vocabulary_size,
-        pad_id=pad_id,
-        bos_id=bos_id,
-        eos_id=eos_id,
+        vocabulary_size=size,
+        source_vocabulary_size=source_size,
+        pad_id=as_id("pad_id", pad_id, "vocabulary_size", size),
+        bos_id=as_id("bos_id", bos_id, "vocabulary_size", size),
+        eos_id=as_id("eos_id", eos_id, "vocabulary_size", size),
         parameters=named_parameters(parameters),
-        max_length=max_length or TRIED_LENGTH,
+        max_length=TRIED_LENGTH if max_length is None else as_integer("max_length", max_length),
     )
     untrained = looks_untrained(model.parameters) if fresh is None else fresh
     findings = _run_checks(Probe(model), untrained=untrained, promised=max_length is not None, overfit=overfit)
@@ -93,15 +107,21 @@ def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool)
     if not is_finite(output):
         yield make_finding("overflow", "ordinary sentences lead to NaN or infinity", {"input": "ordinary"})
         return
+    kept_state = list(check_kept_state(probe, source, target, probe.tolerance(output)))
+    if kept_state:  # every comparison would find it again
+        yield from kept_state
+        return
     yield from check_length_limit(probe, promised)
     yield from check_not_logits(probe, output)
     created = list(check_created_in_forward(probe, source, target))
     yield from created
+    unregistered = list(check_unregistered_layers(probe, source, target))
+    yield from unregistered
     randomness = list(check_not_deterministic(probe, source, target))
-    if not any(finding.measured["random"] for finding in created):  # which explains the randomness
+    dropout_in_layers = not probe.fixed_seed and any(finding.measured["training"] for finding in unregistered)
+    if not dropout_in_layers and not any(finding.measured["random"] for finding in created):  # these explain it
         yield from randomness
-    if probe.comparable:
-        yield from _compare_predictions(probe, output, untrained)
+    yield from _compare_predictions(probe, output, untrained)
     if untrained and not probe.returns_probabilities:
         yield from check_bad_initial_loss(probe)
     yield from check_overflow(probe)
@@ -135,6 +155,7 @@ def _check_learning(probe: Probe, overfit: bool) -> Iterator[Finding]:
     missing = sum(len(finding.measured["parameters"]) for finding in no_gradient)
     learns = all(missing < finding.measured["of"] for finding in no_gradient)
     if learns:
+        yield from check_shared_embedding(probe)
         yield from check_missing_activation(probe)
     if overfit and learns and not probe.returns_probabilities:
         yield from check_cannot_overfit(probe)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -35,7 +37,8 @@ def first_output(probe: Probe, source: Tensor, target: Tensor) -> Tensor:
             f"the model returns {type(output).__name__}, not a tensor of logits with shape {expected}"
             f"{_logits_hint(output)}"
         )
-    hint = _time_first_hint(probe, source, target) or _shape_hint(tuple(output.shape), expected)
+    shape = tuple(output.shape)
+    hint = _time_first_hint(probe, source, target) or _order_hint(shape, source) or _shape_hint(shape, expected)
     raise UserError(
         f"for target ids with shape {tuple(target.shape)} the model returns a tensor with shape "
         f"{tuple(output.shape)}, not logits with shape {expected}{hint}"
@@ -57,10 +60,25 @@ def _time_first_hint(probe: Probe, source: Tensor, target: Tensor) -> str:
     )
 
 
+def _order_hint(shape: tuple[int, ...], source: Tensor) -> str:
+    """A hint if the shape is that of the source ids, as if they were the target; the numbers of ids differ."""
+    if shape[:-1] != tuple(source.shape):
+        return ""
+    return (
+        "; if the model expects the target first, pass forward=lambda source, target: model(target, source); it must "
+        "return logits for each target id, not for each source id"
+    )
+
+
 def _failure_hint(probe: Probe, error: BaseException | None) -> str:
     if isinstance(error, IndexError) and "out of range" in str(error):
         sizes = f"{probe.model.source_vocabulary_size} source ids and {probe.model.vocabulary_size} target ids"
         return f"; check vocabulary_size and source_vocabulary_size: the ids were below {sizes}"
+    if "to_padded_tensor" in str(error):  # of the fast path of torch.nn.TransformerEncoder
+        return (
+            "; every source id is masked: src_key_padding_mask is inverted; it must be True where source == pad_id "
+            "and False for words"
+        )
     if isinstance(error, TypeError) and "argument" in str(error):
         return (
             "; if the model takes more than source and target ids, such as masks, pass a function of both as forward "
@@ -71,6 +89,10 @@ def _failure_hint(probe: Probe, error: BaseException | None) -> str:
 
 def _logits_hint(output: Any) -> str:
     """A hint if the logits are an attribute or an element of the output."""
+    if isinstance(output, Mapping) and isinstance(output.get("logits"), Tensor):
+        return '; pass forward=lambda source, target: model(…)["logits"]'
+    if isinstance(output, np.ndarray):
+        return "; pass forward=lambda source, target: torch.from_numpy(model(…)); gradients cannot be checked then"
     if isinstance(getattr(output, "logits", None), Tensor):
         return "; pass forward=lambda source, target: model(…).logits"
     if isinstance(output, tuple | list) and any(isinstance(element, Tensor) for element in output):

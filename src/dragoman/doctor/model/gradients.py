@@ -12,10 +12,12 @@ from torch.nn import functional as F
 
 from dragoman.doctor.findings.finding import Finding, Severity
 from dragoman.doctor.findings.finding_types import make_finding
-from dragoman.doctor.model.differences import SAME_SHAPE, measure_difference
+from dragoman.doctor.model.differences import SAME_SHAPE, PredictionDifference, measure_difference
 from dragoman.doctor.model.parameters import describe_groups, group_by_module, perturb, skipped_layers
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, NamedParameters, Probe
 
+ROUNDING = 1e-7  # of the largest gradient; correct models that change the predictions as much have at least 1e-5
+MIN_ROUTING_EFFECT = 0.01  # relative difference; biases of keys have no gradient but rounding, and no effect
 MANY_ROWS, MANY_IDS = 16, 32  # of a batch that should reach every expert of a mixture
 OPTIONAL = re.compile(r"(^|[._])(experts?|pooler)([._\d]|$)")
 """Names of modules that correct translators may leave unused: a router may choose no token for an expert, and the last
@@ -72,18 +74,30 @@ def check_no_gradient(probe: Probe) -> Iterator[Finding]:
     missing = _without_gradient(probe, trainable, (4, SOURCE_LENGTH, TARGET_LENGTH + 1))
     if missing:
         source_length, target_length = (min(MANY_IDS, probe.max_lengths[side]) for side in ("source", "target"))
-        missing = _without_gradient(probe, missing, (MANY_ROWS, source_length, target_length))
+        names = {name for name, _ in missing}
+        many = _without_gradient(probe, trainable, (MANY_ROWS, source_length, target_length))
+        missing = tuple((name, tensor) for name, tensor in many if name in names)
     if missing:
         yield from _report(probe, missing, trainable)
 
 
 def _without_gradient(probe: Probe, parameters: NamedParameters, shape: tuple[int, int, int]) -> NamedParameters:
-    """The parameters that the loss of a batch with this many rows, source ids and target ids has no gradient for."""
+    """The parameters that the loss of a batch with this many rows, source ids and target ids has no gradient for.
+
+    A gradient may consist of rounding: one that is tiny, although the parameter changes the predictions.
+    """
     rows, source_length, target_length = shape
     source, target = probe.random_sources(rows, source_length), probe.random_targets(rows, target_length)
     gradients = compute_gradients(next_token_loss(probe, source, target), [tensor for _, tensor in parameters])
-    pairs = zip(parameters, gradients, strict=True)
-    return tuple(parameter for parameter, gradient in pairs if gradient is None or not gradient.any())
+    sizes = [0.0 if gradient is None else float(gradient.to_dense().float().norm()) for gradient in gradients]
+
+    def is_rounding(size: float, tensor: Tensor) -> bool:
+        if size > ROUNDING * max(sizes):
+            return False
+        return measure_effect(probe, [tensor], source, target).relative > MIN_ROUTING_EFFECT
+
+    pairs = zip(parameters, sizes, strict=True)
+    return tuple((name, tensor) for (name, tensor), size in pairs if size == 0 or is_rounding(size, tensor))
 
 
 def _report(probe: Probe, missing: NamedParameters, trainable: NamedParameters) -> Iterator[Finding]:
@@ -105,10 +119,15 @@ def _classify(
     probe: Probe, groups: Mapping[str, Sequence[str]], tensors: Mapping[str, Tensor], all_names: Sequence[str]
 ) -> dict[str, _Kind]:
     """Why the parameters of each module have no gradient."""
-    any_effect = probe.comparable and _change_predictions(probe, list(tensors.values()))
+    source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH)
+
+    def have_effect(names: Sequence[str]) -> bool:
+        return SAME_SHAPE.exceeded_by(measure_effect(probe, [tensors[name] for name in names], source, target))
+
+    any_effect = have_effect(list(tensors))
     kinds: dict[str, _Kind] = {}
     for module, names in groups.items():
-        if any_effect and _change_predictions(probe, [tensors[name] for name in names]):
+        if any_effect and have_effect(names):
             kinds[module] = "stopped"
         else:
             kinds[module] = "optional" if OPTIONAL.search(module) else "unused"
@@ -116,14 +135,13 @@ def _classify(
     return kinds | dict.fromkeys(skipped_layers(unused, all_names), "skipped")
 
 
-def _change_predictions(probe: Probe, tensors: Sequence[Tensor]) -> bool:
-    """Whether other values of some parameters change the predictions; the parameters are restored."""
-    source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH)
+def measure_effect(probe: Probe, tensors: Sequence[Tensor], source: Tensor, target: Tensor) -> PredictionDifference:
+    """The effect of other values of some parameters on the predictions for ids; the parameters are restored."""
     initial = [tensor.detach().clone() for tensor in tensors]
     before = probe.predict(source, target)
     try:
         perturb(tensors, probe.generator)
-        return SAME_SHAPE.exceeded_by(measure_difference(before, probe.predict(source, target)))
+        return measure_difference(before, probe.predict(source, target))
     finally:
         assign(tensors, initial)
 

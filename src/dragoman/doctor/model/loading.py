@@ -19,7 +19,6 @@ from dragoman.doctor.model.examine import examine
 from dragoman.errors import UserError, nearest
 
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-_INTEGERS = ("vocabulary_size", "source_vocabulary_size", "pad_id", "bos_id", "eos_id", "max_length")
 
 
 def examine_by_name(name: str, *, overfit: bool, device: torch.device) -> list[Finding]:
@@ -95,11 +94,6 @@ def _check_arguments(name: str, arguments: Any) -> dict[str, Any]:
     required = [key for key, parameter in known.items() if parameter.default is parameter.empty]
     problems = [f"unknown key {key!r}{nearest(str(key), known)}" for key in arguments if key not in known]
     problems += [f"{key!r} is missing" for key in required if key not in arguments]
-    if not callable(arguments.get("forward", examine)):
-        problems.append("'forward' must be a model, or a function of source ids and target ids")
-    problems += [
-        f"{key!r} must be an integer" for key in _INTEGERS if not isinstance(arguments.get(key, 0), int | None)
-    ]
     if problems:
         raise UserError(
             "\n  ".join([f"{name}: the function returns a mapping that examine does not accept", *problems])

@@ -11,7 +11,6 @@ from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.doctor.model.differences import SAME_SHAPE, PredictionDifference, measure_difference
 from dragoman.doctor.model.gradients import assign
-from dragoman.doctor.model.parameters import perturb
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, Probe
 
 ROWS = 3
@@ -19,9 +18,10 @@ PADDING = 2  # ids of padding at the end of a source
 
 
 def check_pad_embedding(probe: Probe) -> Iterator[Finding]:
-    """Change the row of padding in the embeddings; it must affect no prediction except that of padding.
+    """Replace the row of padding in the embeddings by that of a word; only the prediction of padding may change.
 
-    If the row of a word that does not occur has an effect, too, the rows are not those of ids but of positions.
+    An output projection has such rows, too; the row of padding affects nothing but the prediction of padding. If the
+    row of a word that does not occur has another effect, the rows are not those of ids but of positions.
     """
     pad_id, absent = probe.model.pad_id, int(torch.minimum(probe.words[0], probe.source_words[0]))
     sizes = {probe.model.source_vocabulary_size, probe.model.vocabulary_size}
@@ -45,13 +45,13 @@ def check_pad_embedding(probe: Probe) -> Iterator[Finding]:
 
 
 def _effect_of_row(probe: Probe, tables: list[Tensor], row: int, ids: tuple[Tensor, Tensor]) -> PredictionDifference:
-    """The effect of other numbers in a row on the predictions of all other ids; the row is restored."""
+    """The effect of the numbers of another word in a row on the predictions of all other ids; the row is restored."""
+    word = int(torch.minimum(probe.words[-1], probe.source_words[-1]))
     rows = [table.detach()[row] for table in tables]
     initial = [numbers.clone() for numbers in rows]
-    others = torch.arange(probe.model.vocabulary_size) != row
-    before = probe.predict(*ids)[..., others].log_softmax(dim=-1)
+    before = probe.predict(*ids, without=row)
     try:
-        perturb(rows, probe.generator)
-        return measure_difference(before, probe.predict(*ids)[..., others].log_softmax(dim=-1))
+        assign(rows, [table.detach()[word] for table in tables])
+        return measure_difference(before, probe.predict(*ids, without=row))
     finally:
         assign(rows, initial)

@@ -20,6 +20,12 @@ MIN_ABSOLUTE_EFFECT = 1e-4  # relative difference; at least 0.02 if positions ar
 MAX_TESTED_LENGTH, MIN_TESTED_LENGTH = 128, 96  # ids of a target
 ROWS = 8
 
+FAST_PATH_CAUSE = (
+    "without gradients, torch.nn.TransformerEncoder uses a fast path that treats a float mask as a Boolean one, so "
+    "that a position bias has no effect, although the model was trained with it"
+)
+FAST_PATH_FIX = "call torch.backends.mha.set_fastpath_enabled(False) before translation"
+
 
 def check_source_positions(probe: Probe) -> Iterator[Finding]:
     """Reverse the word order of the source; the effect must not be tiny compared with the effect of other words."""
@@ -30,11 +36,15 @@ def check_source_positions(probe: Probe) -> Iterator[Finding]:
     moved = measure_difference(before, probe.predict(reversed_source, target))
     ratio = moved.relative / max(replaced.relative, 1e-12)
     if replaced.relative > NO_EFFECT and ratio < MIN_SOURCE_RATIO:
+        with_gradients = measure_difference(before, probe.predict(source, target, gradients=True))
+        fast_path = with_gradients.relative > MIN_ABSOLUTE_EFFECT
         yield make_finding(
             "position-blind",
             f"reversing the words of the source has only {ratio:.2g} times the effect of replacing them: the encoder "
             "does not use positions",
             {"side": "source", "share": ratio},
+            cause=FAST_PATH_CAUSE if fast_path else None,
+            fix=FAST_PATH_FIX if fast_path else None,
         )
 
 
@@ -55,6 +65,9 @@ def check_target_positions(probe: Probe, tolerance: Tolerance) -> Iterator[Findi
             f"moving a word of the target by one position has only {ratio:.2g} times the effect of replacing it: the "
             "decoder does not use positions (the causal mask alone reveals little about them)",
             {"side": "target", "share": ratio},
+            severity="note",  # some decoders are meant to learn positions from the causal mask
+            cause="positions are not added to the target or have no effect, so that the decoder can learn them only "
+            "from the causal mask, as is intended in models without position encoding (NoPE)",
         )
 
 

@@ -50,7 +50,6 @@ class Probe:
         max_lengths: Ids that a source and a target may have; `check_length_limit` lowers them.
         without_dropout: Call the model without dropout; `check_not_deterministic` sets it.
         fixed_seed: Reset torch's random numbers before each call; `check_not_deterministic` sets it.
-        comparable: The same ids lead to the same predictions; `check_not_deterministic` sets it.
         one_at_a_time: Feed one sentence per call; `check_batch_leak` sets it.
         returns_probabilities: The model returns probabilities; `check_not_logits` sets it.
     """
@@ -68,7 +67,6 @@ class Probe:
         self.max_lengths: dict[Side, int] = {"source": model.max_length, "target": model.max_length}
         self.without_dropout = False
         self.fixed_seed = False
-        self.comparable = True
         self.one_at_a_time = False
         self.returns_probabilities = False
 
@@ -124,17 +122,26 @@ class Probe:
                 shapes = f"source ids {tuple(source.shape)} and target ids {tuple(target.shape)}"
                 raise UserError(f"the model fails for {shapes}: {type(error).__name__}: {error}") from error
 
-    @torch.no_grad()
-    def predict(self, source: Tensor, target: Tensor) -> Tensor:
-        """Log-probabilities of each next token in float64, (batch, target, vocabulary)."""
-        if not self.one_at_a_time:
-            return self._log_probabilities(self.call(source, target))
-        calls = (self.call(source[row, None], target[row, None]) for row in range(len(source)))
-        return torch.cat([self._log_probabilities(output) for output in calls])
+    def predict(self, source: Tensor, target: Tensor, *, without: int | None = None, gradients: bool = False) -> Tensor:
+        """Log-probabilities of each next token in float64, (batch, target, vocabulary).
 
-    def _log_probabilities(self, output: Tensor) -> Tensor:
+        Args:
+            source: Source ids, (batch, source).
+            target: Target ids, (batch, target).
+            without: An id to leave out of the vocabulary.
+            gradients: Call the model as in training, with gradients.
+        """
+        with torch.set_grad_enabled(gradients):
+            if not self.one_at_a_time:
+                return self._log_probabilities(self.call(source, target), without)
+            calls = (self.call(source[row, None], target[row, None]) for row in range(len(source)))
+            return torch.cat([self._log_probabilities(output, without) for output in calls])
+
+    def _log_probabilities(self, output: Tensor, without: int | None) -> Tensor:
         values = output.detach().cpu().double()
         logits = values.clamp_min(1e-30).log() if self.returns_probabilities else values
+        if without is not None:
+            logits = logits[..., torch.arange(logits.shape[-1]) != without]
         return logits.log_softmax(dim=-1).clamp_min(-60.0)
 
     def tolerance(self, output: Tensor) -> Tolerance:

@@ -1,0 +1,56 @@
+"""What the modules of a model keep in plain attributes, which torch neither trains nor moves nor saves."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+from dragoman.doctor.model.probe import Forward
+
+_OWN_ATTRIBUTES = frozenset(vars(nn.Module()))  # the registries of nn.Module itself
+
+
+def plain_modules(forward: Forward) -> dict[str, list[nn.Module]]:
+    """Modules in plain attributes, such as lists, that are not registered anywhere, by class and attribute."""
+    registered = {id(module) for root in _modules_of(forward) for module in root.modules()}
+    found = {name: [each for each in values if isinstance(each, nn.Module)] for name, values in _attributes(forward)}
+    return {name: modules for name, modules in found.items() if modules and registered.isdisjoint(map(id, modules))}
+
+
+def plain_tensors(forward: Forward) -> list[str]:
+    """Attributes, by class and name, that hold tensors that are neither parameters nor buffers."""
+    return [name for name, values in _attributes(forward) if any(map(_is_plain_tensor, values))]
+
+
+def _is_plain_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) and not isinstance(value, nn.Parameter)
+
+
+def _attributes(forward: Forward) -> Iterator[tuple[str, list[Any]]]:
+    """The plain attributes of all modules, by class and name, and what they contain."""
+    for root in _modules_of(forward):
+        for module in root.modules():
+            for name, value in vars(module).items():
+                if name not in _OWN_ATTRIBUTES:
+                    yield f"{type(module).__name__}.{name}", list(_elements(value))
+
+
+def _elements(value: Any) -> Iterator[Any]:
+    """The elements of nested lists, tuples and dictionaries."""
+    if isinstance(value, list | tuple | Mapping):
+        for element in value.values() if isinstance(value, Mapping) else value:
+            yield from _elements(element)
+    else:
+        yield value
+
+
+def _modules_of(forward: Forward) -> list[nn.Module]:
+    """The model, or the models that a function uses."""
+    values: list[Any] = [forward, getattr(forward, "__self__", None)]
+    if inspect.isfunction(forward):
+        variables = inspect.getclosurevars(forward)
+        values += [*variables.nonlocals.values(), *variables.globals.values()]
+    return [value for value in values if isinstance(value, nn.Module)]
