@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from copy import deepcopy
@@ -158,10 +159,16 @@ def replace_by_file(bundle: Path) -> None:
     bundle.write_text("x")
 
 
+def extend(path: Path) -> None:
+    """Append zeros, which take no space on the disk; reading them would take memory and minutes."""
+    os.truncate(path, 100_000_000_000)
+
+
 FILES = ("model.safetensors", "source.tokenizer.json", "target.tokenizer.json")
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     **{f"truncated {name}": (to_file(name, truncate), f"{name}: damaged") for name in FILES},
     **{f"flipped {name}": (to_file(name, flip), f"{name}: damaged") for name in FILES},
+    "huge bundle.json": (to_file("bundle.json", extend), "bundle.json: damaged (larger than 10,000,000 bytes)"),
     **{f"without {name}": (to_file(name, Path.unlink), f"{name}: missing") for name in FILES},
     "missing directory": (shutil.rmtree, "bundle: no such bundle"),
     "empty directory": (empty, "bundle: not a dragoman bundle"),

@@ -22,7 +22,7 @@ from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Recipe
-from dragoman.system.files import atomic_directory, read_json, restore_replaced, sha256
+from dragoman.system.files import atomic_directory, read_json, require_size, restore_replaced, sha256
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
@@ -31,6 +31,8 @@ from dragoman.text.vocabulary import Vocabulary
 FORMAT = "dragoman-bundle"
 VERSION = 1
 WEIGHTS = "model.safetensors"
+MAX_ABOUT_BYTES = 10_000_000
+"""Maximum size of bundle.json, which has about 100 kB."""
 Table = TypeVar("Table", bound=BaseModel)
 TABLES = ("scores", "training_text", "alignment", "confidence")
 """Keys of bundle.json that are fields of a bundle; bundles of older versions lack some."""
@@ -171,7 +173,7 @@ def bundle_digest(path: str | Path) -> str:
 
 def _read_about(directory: Path) -> dict[str, Any]:
     path = directory / "bundle.json"
-    about = read_json(path)
+    about = read_json(path, MAX_ABOUT_BYTES)
     if about.get("format") != FORMAT:
         raise UserError(f"{path}: not a dragoman bundle (its format is {about.get('format')!r})")
     version = about.get("version")

@@ -227,6 +227,17 @@ def test_invalid_json_is_reported_with_the_file(data: bytes | None, message: str
         read_json(tmp_path / "x.json")
 
 
+def test_huge_json_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text("{}")
+    assert read_json(path, limit=2) == {}
+    with pytest.raises(UserError, match=r"x\.json: damaged \(larger than 1 bytes\)"):
+        read_json(path, limit=1)
+    os.truncate(path, 100_000_000_000)
+    with pytest.raises(UserError, match="larger than 100,000,000 bytes"):
+        read_json(path)
+
+
 def test_sha256_equals_that_of_the_bytes(tmp_path: Path) -> None:
     data = os.urandom(300_000)
     (tmp_path / "x").write_bytes(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +71,14 @@ def test_odd_steps_do_not_prevent_opening(step: str, tmp_path: Path) -> None:
     metrics.close()
     lines = read_metrics(path)
     assert (lines[0], lines[-1]) == (line(1), line(2))
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.touch()
+    os.truncate(path, 100_000_000_000)
+    with pytest.raises(UserError, match="damaged"):
+        read_metrics(path)
 
 
 def test_a_repeated_step_replaces_its_first_attempt_and_later_steps() -> None:

@@ -18,6 +18,9 @@ from typing import IO, Any, Literal
 
 from dragoman.errors import UserError
 
+MAX_JSON_BYTES = 100_000_000
+"""Maximum size of JSON files; tokenizers of imported models have about 30 MB."""
+
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
@@ -179,13 +182,25 @@ def remove_leftovers(directory: Path, name: str = "") -> None:
             path.unlink(missing_ok=True)
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
+def require_size(path: Path, limit: int = MAX_JSON_BYTES) -> None:
+    """Check the size of a file before it is read: a damaged file could need all memory.
 
     Raises:
-        UserError: The file is missing, unreadable or does not contain a JSON object.
+        UserError: It is larger than `limit` bytes.
+        OSError: It is missing.
+    """
+    if path.stat().st_size > limit:
+        raise UserError(f"{path}: damaged (larger than {limit:,} bytes)")
+
+
+def read_json(path: Path, limit: int = MAX_JSON_BYTES) -> dict[str, Any]:
+    """Read a JSON object of at most `limit` bytes.
+
+    Raises:
+        UserError: The file is missing, unreadable, too large or does not contain a JSON object.
     """
     try:
+        require_size(path, limit)
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.errors import UserError
-from dragoman.system.files import atomic_file
+from dragoman.system.files import atomic_file, require_size
 
 RecordKind = Literal["train", "validation", "test", "comparison", "event"]
 Metrics = Sequence[dict[str, Any]]
 """Lines of metrics.jsonl."""
+MAX_METRICS_BYTES = 1_000_000_000
+"""Maximum size of metrics.jsonl, which grows by about 300 bytes for each logged step."""
 
 
 class MetricsFile:
@@ -53,12 +55,16 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
     An incomplete last line is skipped: the run was interrupted while writing it. A damaged line elsewhere is skipped
     with a warning.
+
+    Raises:
+        UserError: The file is larger than `MAX_METRICS_BYTES`.
     """
     return [line for _, line in _read_lines(path)]
 
 
 def _read_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
     """The lines that are JSON objects, as text and as data."""
+    require_size(path, MAX_METRICS_BYTES)
     texts = path.read_bytes().splitlines()
     for number, text in enumerate(texts, start=1):
         try:
