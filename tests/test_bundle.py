@@ -169,6 +169,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     **{f"truncated {name}": (to_file(name, truncate), f"{name}: damaged") for name in FILES},
     **{f"flipped {name}": (to_file(name, flip), f"{name}: damaged") for name in FILES},
     "huge bundle.json": (to_file("bundle.json", extend), "bundle.json: damaged (larger than 10,000,000 bytes)"),
+    **{f"huge {name}": (to_file(name, extend), f"{name}: damaged") for name in FILES},
     **{f"without {name}": (to_file(name, Path.unlink), f"{name}: missing") for name in FILES},
     "missing directory": (shutil.rmtree, "bundle: no such bundle"),
     "empty directory": (empty, "bundle: not a dragoman bundle"),

@@ -195,8 +195,21 @@ def _check_files(directory: Path, expected: dict[str, str]) -> None:
         path = directory / name
         if not path.is_file():
             raise UserError(f"{path}: missing; the bundle is incomplete")
+        _check_size(path)
         if sha256(path) != expected.get(name):
             raise UserError(f"{path}: damaged (its SHA-256 differs from the one in bundle.json); copy the bundle again")
+
+
+def _check_size(path: Path) -> None:
+    """Check the size of a file before it is hashed, which would take minutes for a huge one."""
+    if path.name != WEIGHTS:
+        require_size(path)
+        return
+    try:
+        with safe_open(path, framework="pt"):  # the library compares the file's size with its header
+            pass
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path}: damaged: {error}; copy the bundle again") from error
 
 
 def _unshared(model: Transformer) -> dict[str, Tensor]:
