@@ -185,6 +185,12 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         "bundle.json: bundle format 2 is newer than the 1",
     ),
     "no version": (lambda path: change_json(path, version=None), "bundle.json: bundle format None"),
+    "long version": (lambda path: change_json(path, version="x" * 1_000_000), f"bundle format {'x' * 57}... is"),
+    "long format": (lambda path: change_json(path, format=["x"] * 100_000), "(its format is ['x', 'x', "),
+    "long number": (
+        lambda path: (path / "bundle.json").write_text('{"version": ' + "9" * 100_000 + "}"),
+        "bundle.json: a number has too many digits",
+    ),
     "no digests": (lambda path: change_json(path, sha256=None), "bundle.json: damaged (the table 'sha256' is missing)"),
     "invalid digests": (lambda path: change_json(path, sha256=["x"]), "bundle.json: damaged (the table 'sha256'"),
     "invalid scores": (lambda path: change_json(path, scores=7), "bundle.json: damaged (the table 'scores'"),
@@ -204,6 +210,7 @@ def test_load_names_the_damaged_file(damage: Callable[[Path], object], message: 
         Bundle.load(bundle)
     assert message in str(error.value)
     assert str(bundle) in str(error.value)
+    assert len(str(error.value)) < 500
 
 
 @pytest.mark.parametrize(

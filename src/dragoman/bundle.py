@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from dragoman import __version__
-from dragoman.errors import UserError
+from dragoman.errors import UserError, shortened
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
@@ -73,7 +73,7 @@ class Bundle:
             return kind.model_validate(stored) if stored else None
         except ValidationError as error:
             place = ".".join(map(str, (name, *error.errors()[0]["loc"])))
-            raise UserError(f"{self.origin}: damaged ({place})") from None
+            raise UserError(f"{self.origin}: damaged ({shortened(place)})") from None
 
     def save(self, path: Path) -> None:
         """Write the bundle completely or not at all; an existing bundle at this path is replaced.
@@ -175,12 +175,12 @@ def _read_about(directory: Path) -> dict[str, Any]:
     path = directory / "bundle.json"
     about = read_json(path, MAX_ABOUT_BYTES)
     if about.get("format") != FORMAT:
-        raise UserError(f"{path}: not a dragoman bundle (its format is {about.get('format')!r})")
+        raise UserError(f"{path}: not a dragoman bundle (its format is {shortened(repr(about.get('format')))})")
     version = about.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise UserError(
-            f"{path}: bundle format {version} is newer than the {VERSION} that dragoman {__version__} reads; "
-            "upgrade dragoman"
+            f"{path}: bundle format {shortened(str(version))} is newer than the {VERSION} that dragoman {__version__} "
+            "reads; upgrade dragoman"
         )
     for key in TABLES:
         about.setdefault(key, {})

@@ -29,7 +29,7 @@ from dragoman.cli.suggestions import SuggestingCommand, corrected_command
 from dragoman.cli.text_files import TextFilesCommand
 from dragoman.cli.train import TrainCommand, quickstart, train
 from dragoman.cli.translate import translate
-from dragoman.errors import UserError
+from dragoman.errors import UserError, escape_controls
 from dragoman.system.run_paths import NoBundleError
 
 app = typer.Typer(
@@ -111,7 +111,7 @@ def _print_error(error: Exception) -> int:
     message = str(error)
     if isinstance(error, OSError) and error.filename and error.strerror:
         message = f"{error.filename}: {error.strerror}"
-    print(f"dragoman: {message}", file=sys.stderr)
+    print(f"dragoman: {escape_controls(message)}", file=sys.stderr)
     return 2
 
 
@@ -121,7 +121,7 @@ def _discard_output() -> None:
 
 
 def _format_warning(message: Warning | str, *_: object, **__: object) -> str:
-    return f"dragoman: warning: {message}\n"
+    return f"dragoman: warning: {escape_controls(str(message))}\n"
 
 
 @app.callback(invoke_without_command=True)

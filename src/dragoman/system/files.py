@@ -204,8 +204,10 @@ def read_json(path: Path, limit: int = MAX_JSON_BYTES) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
-    except ValueError as error:  # invalid JSON or UTF-8
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not valid JSON ({error})") from error
+    except ValueError as error:
+        raise UserError(f"{path}: a number has too many digits") from error
     except RecursionError:
         raise UserError(f"{path}: not valid JSON (nested too deeply)") from None
     if not isinstance(data, dict):
