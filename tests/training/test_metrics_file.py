@@ -37,6 +37,23 @@ def test_lines_of_later_steps_are_removed(tmp_path: Path) -> None:
     assert read_metrics(path) == [line(1), line(2), line(3, loss=1.0)]
 
 
+def test_lines_of_the_end_are_removed_because_a_resumed_run_writes_them_again(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    kinds = ("train", "validation", "test", "comparison", "event")
+    path.write_text("".join(json.dumps(line(2, kind)) + "\n" for kind in kinds), "utf-8")
+    MetricsFile(path, after_step=2).close()
+    assert [each["kind"] for each in read_metrics(path)] == ["train", "validation", "event"]
+
+
+def test_a_file_that_was_replaced_is_reported(tmp_path: Path) -> None:
+    metrics = MetricsFile(tmp_path / "metrics.jsonl", after_step=0)
+    (tmp_path / "metrics.jsonl").unlink()
+    (tmp_path / "metrics.jsonl").write_text("")
+    with pytest.raises(UserError, match=r"metrics\.jsonl: was deleted or replaced"):
+        metrics.write("train", {"step": 1})
+    metrics.close()
+
+
 def test_a_full_disk_is_reported(tmp_path: Path, files_limited_to: FileLimit) -> None:
     metrics = MetricsFile(tmp_path / "metrics.jsonl", after_step=0)
     with files_limited_to(10), pytest.raises(UserError, match=r"metrics\.jsonl: cannot write the file: File too large"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from dragoman.errors import UserError
 from dragoman.system.files import atomic_file, require_size
 
 RecordKind = Literal["train", "validation", "test", "comparison", "event"]
+_AT_THE_END = ("test", "comparison")
 Metrics = Sequence[dict[str, Any]]
 """Lines of metrics.jsonl."""
 MAX_METRICS_BYTES = 1_000_000_000
@@ -22,8 +24,12 @@ class MetricsFile:
     """metrics.jsonl, open for appending. Each line is flushed when it is written."""
 
     def __init__(self, path: Path, after_step: int) -> None:
-        """Open the file and remove the lines of steps after `after_step`, because those steps are repeated."""
-        kept = [text for text, line in _read_lines(path) if _step(line) <= after_step] if path.exists() else []
+        """Open the file and remove the lines that are written again: of steps after `after_step`, and of the end.
+
+        The means of the first `train` line after a resume are those of the steps since then.
+        """
+        lines = list(_read_lines(path)) if path.exists() else []
+        kept = [text for text, line in lines if _step(line) <= after_step and line.get("kind") not in _AT_THE_END]
         with atomic_file(path, "wb") as file:
             file.writelines(text + b"\n" for text in kept)
         self._path = path
@@ -33,13 +39,28 @@ class MetricsFile:
         """Append one line.
 
         Raises:
-            UserError: The line cannot be written, for example because the disk is full.
+            UserError: The line cannot be written, because the disk is full or the run directory was deleted.
         """
+        self.require_directory()
         try:
             self._file.write(_encode({"kind": kind, **values}))
             self._file.flush()
         except OSError as error:
             raise UserError(f"{self._path}: cannot write the file: {error.strerror or error}") from error
+
+    def require_directory(self) -> None:
+        """Check that the file that was opened is still in the run directory.
+
+        Raises:
+            UserError: The directory was deleted or moved; nothing should be written at its place.
+        """
+        try:
+            if os.path.samestat(os.fstat(self._file.fileno()), self._path.stat()):
+                return
+        except FileNotFoundError:
+            if not self._path.parent.exists():
+                raise UserError(f"{self._path.parent}: the run directory was deleted or moved") from None
+        raise UserError(f"{self._path}: was deleted or replaced while the run was writing it")
 
     def close(self) -> None:
         """Close the file."""
