@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 
 import dragoman
 from dragoman.bundle import Bundle, find_bundle
+from dragoman.engines.choose import ENGINES
 from dragoman.errors import UserError
 from dragoman.model.build import build_model
 from dragoman.settings import Text
@@ -333,3 +334,14 @@ def test_load_rejects_invalid_values(
     (bundle / "bundle.json").write_text(json.dumps(about), encoding="utf-8")
     with pytest.raises(UserError, match=f"{name} .*{message}"):
         Bundle.load(bundle)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_weights_that_overflow_are_reported(engine: str, beam_size: int, bundle: Path) -> None:
+    weights = load_file(bundle / "model.safetensors")
+    save_file({name: weight * 1e37 for name, weight in weights.items()}, bundle / "model.safetensors")
+    update_digests(bundle)
+    translator = dragoman.load(bundle, engine=engine, beam_size=beam_size)
+    with pytest.raises(UserError, match=r"bundle\.json: the probabilities of translations are not finite"):
+        translator("Ein Hund läuft.")
