@@ -85,7 +85,7 @@ def test_the_target_of_a_link_is_replaced(exists: bool, tmp_path: Path) -> None:
 
 def test_a_link_to_a_missing_place_is_reported(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("missing/x")
-    with pytest.raises(UserError, match="link: could not be saved: there is no directory .*missing"):
+    with pytest.raises(UserError, match=r"link: could not be saved: there is no directory .*missing"):
         write_directory(tmp_path / "link", "new")
     assert [path.name for path in tmp_path.iterdir()] == ["link"]
 
