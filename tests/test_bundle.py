@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from copy import deepcopy
@@ -16,6 +17,7 @@ from safetensors.torch import load_file, save_file
 
 import dragoman
 from dragoman.bundle import Bundle, find_bundle
+from dragoman.engines.choose import ENGINES
 from dragoman.errors import UserError
 from dragoman.model.build import build_model
 from dragoman.settings import Text
@@ -158,10 +160,17 @@ def replace_by_file(bundle: Path) -> None:
     bundle.write_text("x")
 
 
+def extend(path: Path) -> None:
+    """Append zeros, which take no space on the disk; reading them would take memory and minutes."""
+    os.truncate(path, 100_000_000_000)
+
+
 FILES = ("model.safetensors", "source.tokenizer.json", "target.tokenizer.json")
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     **{f"truncated {name}": (to_file(name, truncate), f"{name}: damaged") for name in FILES},
     **{f"flipped {name}": (to_file(name, flip), f"{name}: damaged") for name in FILES},
+    "huge bundle.json": (to_file("bundle.json", extend), "bundle.json: damaged (larger than 10,000,000 bytes)"),
+    **{f"huge {name}": (to_file(name, extend), f"{name}: damaged") for name in FILES},
     **{f"without {name}": (to_file(name, Path.unlink), f"{name}: missing") for name in FILES},
     "missing directory": (shutil.rmtree, "bundle: no such bundle"),
     "empty directory": (empty, "bundle: not a dragoman bundle"),
@@ -177,6 +186,12 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         "bundle.json: bundle format 2 is newer than the 1",
     ),
     "no version": (lambda path: change_json(path, version=None), "bundle.json: bundle format None"),
+    "long version": (lambda path: change_json(path, version="x" * 1_000_000), f"bundle format {'x' * 57}... is"),
+    "long format": (lambda path: change_json(path, format=["x"] * 100_000), "(its format is ['x', 'x', "),
+    "long number": (
+        lambda path: (path / "bundle.json").write_text('{"version": ' + "9" * 100_000 + "}"),
+        "bundle.json: a number has too many digits",
+    ),
     "no digests": (lambda path: change_json(path, sha256=None), "bundle.json: damaged (the table 'sha256' is missing)"),
     "invalid digests": (lambda path: change_json(path, sha256=["x"]), "bundle.json: damaged (the table 'sha256'"),
     "invalid scores": (lambda path: change_json(path, scores=7), "bundle.json: damaged (the table 'scores'"),
@@ -196,6 +211,7 @@ def test_load_names_the_damaged_file(damage: Callable[[Path], object], message: 
         Bundle.load(bundle)
     assert message in str(error.value)
     assert str(bundle) in str(error.value)
+    assert len(str(error.value)) < 500
 
 
 @pytest.mark.parametrize(
@@ -318,3 +334,14 @@ def test_load_rejects_invalid_values(
     (bundle / "bundle.json").write_text(json.dumps(about), encoding="utf-8")
     with pytest.raises(UserError, match=f"{name} .*{message}"):
         Bundle.load(bundle)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_weights_that_overflow_are_reported(engine: str, beam_size: int, bundle: Path) -> None:
+    weights = load_file(bundle / "model.safetensors")
+    save_file({name: weight * 1e37 for name, weight in weights.items()}, bundle / "model.safetensors")
+    update_digests(bundle)
+    translator = dragoman.load(bundle, engine=engine, beam_size=beam_size)
+    with pytest.raises(UserError, match=r"bundle\.json: the probabilities of translations are not finite"):
+        translator("Ein Hund läuft.")

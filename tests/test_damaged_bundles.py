@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dragoman.bundle import Bundle
-from dragoman.errors import UserError
+from dragoman.errors import LINE_CHARACTERS, UserError
 from dragoman.settings import Decoding
 from dragoman.system.files import sha256
 from dragoman.translator import Translator
@@ -23,7 +23,8 @@ CHANGES = 60
 
 VALUES: list[Any] = [
     *(None, True, -1, 0, 1, 2**31, 2**63, 2**64, 10**30, 10**400, 0.5, -0.0, 1e308, float("nan"), float("inf")),
-    *("", "x", "<s>", "x" * 100_000, "\ud800", "\0", [], [[]], [0] * 1000, {}, {"": {}}, {"type": "BPE"}),
+    *("", "x", "<s>", "x" * 100_000, "\ud800", "\0", [], [[]], [0] * 100_000, {}, {"": {}}, {"type": "BPE"}),
+    *("\u202ex", "\x1b[2J", {"\u202ex": 0}, {"x" * 100_000: 0}),
 ]
 
 
@@ -33,9 +34,11 @@ def change_json(data: Any, generator: random.Random) -> Any:
         keys = list(data) if isinstance(data, dict) else list(range(len(data)))
         key = generator.choice(keys)
         action = generator.random()
-        if action < 0.1:
-            data.pop(key)
+        if action < 0.1 and isinstance(data, dict):
+            data[generator.choice(["\u202ex", "x" * 100_000])] = generator.choice(VALUES)
         elif action < 0.2:
+            data.pop(key)
+        elif action < 0.3:
             other = generator.choice(keys)
             data[key], data[other] = data[other], data[key]
         else:
@@ -87,4 +90,6 @@ def test_every_failure_is_reported(name: str, finished_run: Path, tmp_path: Path
             messages.append(str(error))
         shutil.rmtree(bundle)
     assert len(messages) > CHANGES / 4
-    assert all(str(tmp_path) in message for message in messages)
+    for message in messages:
+        assert str(tmp_path) in message
+        assert all(len(line) <= LINE_CHARACTERS and line.isprintable() for line in message.splitlines())

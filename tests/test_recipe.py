@@ -171,7 +171,7 @@ def test_syntax_errors_name_file_and_line(tmp_path: Path) -> None:
         (b"", "has no key, not even name"),
         (b"PK\x03\x04\x14\x00\x08\xff", "not UTF-8"),
         (b"two words\n", "line 1: "),
-        (b"a = " + b"[" * 100_000, "recursion"),
+        (b"a = " + b"[" * 100_000, "nested too deeply"),
         (b"a = " + b"9" * 10_000, "digits"),
         (b"#" * 10_000_001, r"larger than 10,000,000 bytes"),
     ],

@@ -17,12 +17,12 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from dragoman import __version__
-from dragoman.errors import UserError
+from dragoman.errors import UserError, shortened
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Recipe
-from dragoman.system.files import atomic_directory, read_json, restore_replaced, sha256
+from dragoman.system.files import atomic_directory, read_json, require_size, restore_replaced, sha256
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.tokenizer import Tokenizer
@@ -31,6 +31,8 @@ from dragoman.text.vocabulary import Vocabulary
 FORMAT = "dragoman-bundle"
 VERSION = 1
 WEIGHTS = "model.safetensors"
+MAX_ABOUT_BYTES = 10_000_000
+"""Maximum size of bundle.json, which has about 100 kB."""
 Table = TypeVar("Table", bound=BaseModel)
 TABLES = ("scores", "training_text", "alignment", "confidence")
 """Keys of bundle.json that are fields of a bundle; bundles of older versions lack some."""
@@ -71,7 +73,7 @@ class Bundle:
             return kind.model_validate(stored) if stored else None
         except ValidationError as error:
             place = ".".join(map(str, (name, *error.errors()[0]["loc"])))
-            raise UserError(f"{self.origin}: damaged ({place})") from None
+            raise UserError(f"{self.origin}: damaged ({shortened(place)})") from None
 
     def save(self, path: Path) -> None:
         """Write the bundle completely or not at all; an existing bundle at this path is replaced.
@@ -171,14 +173,14 @@ def bundle_digest(path: str | Path) -> str:
 
 def _read_about(directory: Path) -> dict[str, Any]:
     path = directory / "bundle.json"
-    about = read_json(path)
+    about = read_json(path, MAX_ABOUT_BYTES)
     if about.get("format") != FORMAT:
-        raise UserError(f"{path}: not a dragoman bundle (its format is {about.get('format')!r})")
+        raise UserError(f"{path}: not a dragoman bundle (its format is {shortened(repr(about.get('format')))})")
     version = about.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise UserError(
-            f"{path}: bundle format {version} is newer than the {VERSION} that dragoman {__version__} reads; "
-            "upgrade dragoman"
+            f"{path}: bundle format {shortened(str(version))} is newer than the {VERSION} that dragoman {__version__} "
+            "reads; upgrade dragoman"
         )
     for key in TABLES:
         about.setdefault(key, {})
@@ -193,8 +195,21 @@ def _check_files(directory: Path, expected: dict[str, str]) -> None:
         path = directory / name
         if not path.is_file():
             raise UserError(f"{path}: missing; the bundle is incomplete")
+        _check_size(path)
         if sha256(path) != expected.get(name):
             raise UserError(f"{path}: damaged (its SHA-256 differs from the one in bundle.json); copy the bundle again")
+
+
+def _check_size(path: Path) -> None:
+    """Check the size of a file before it is hashed, which would take minutes for a huge one."""
+    if path.name != WEIGHTS:
+        require_size(path)
+        return
+    try:
+        with safe_open(path, framework="pt"):  # the library compares the file's size with its header
+            pass
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path}: damaged: {error}; copy the bundle again") from error
 
 
 def _unshared(model: Transformer) -> dict[str, Tensor]:

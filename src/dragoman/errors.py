@@ -3,11 +3,42 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+SHOWN_CHARACTERS = 60
+"""Maximum length of values in messages."""
+LINE_CHARACTERS = 2000
+"""Maximum length of a line of a message; messages of libraries repeat values at full length."""
+
+_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that control a terminal or the direction of text, except tabs and line breaks, and lone surrogates."""
 
 
 class UserError(Exception):
-    """A mistake that the user can fix; the message names the file and line, or the key and value."""
+    """A mistake that the user can fix; the message names the file and line, or the key and value.
+
+    Control characters are escaped and long lines are shortened, because messages repeat what damaged or malicious files
+    contain.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("\n".join(map(_shortened_in_the_middle, escape_controls(message).split("\n"))))
+
+
+def escape_controls(text: str) -> str:
+    """The text with control characters as escape sequences, such as ``\\u202e``, so that a terminal shows them."""
+    return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def shortened(text: str) -> str:
+    """At most the first `SHOWN_CHARACTERS` characters of a value."""
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "..."
+
+
+def _shortened_in_the_middle(line: str) -> str:
+    half = LINE_CHARACTERS // 2 - 3
+    return line if len(line) <= LINE_CHARACTERS else f"{line[:half]} ... {line[-half:]}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -17,7 +17,7 @@ import tomli_w
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from dragoman.errors import UserError, nearest
+from dragoman.errors import UserError, nearest, shortened
 from dragoman.settings import Recipe
 from dragoman.settings.recipe_errors import field_at, find_problems, section_at
 from dragoman.system.files import write_text
@@ -28,6 +28,7 @@ _EXPECTED = "; expected a recipe, which is a TOML file (bundles and runs are dir
 _MAX_BYTES = 10_000_000
 _MAX_DEPTH = 20
 _MAX_BITS = 64
+_LISTED = 50  # problems in a message
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 BUDGETS = ("training.epochs", "training.steps", "training.minutes")
@@ -89,7 +90,8 @@ def build_recipe(document: Mapping[str, Any], overrides: Sequence[str] = (), ori
         return recipe
     if len(problems) == 1:
         raise UserError(f"{origin}: {problems[0]}")
-    raise UserError("\n  ".join([f"{origin}: {len(problems)} problems", *problems]))
+    more = [f"and {len(problems) - _LISTED:,} more"] if len(problems) > _LISTED else []
+    raise UserError("\n  ".join([f"{origin}: {len(problems):,} problems", *problems[:_LISTED], *more]))
 
 
 def save_recipe(recipe: Recipe, path: Path) -> None:
@@ -115,8 +117,10 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         what, _, where = str(error).removesuffix(")").rpartition(" (at ")
         raise UserError(f"{path} {where.partition(',')[0]}: {what}{_EXPECTED}") from error
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of brackets
-        raise UserError(f"{path}: {error}{_EXPECTED}") from error
+    except ValueError as error:
+        raise UserError(f"{path}: a number has too many digits{_EXPECTED}") from error
+    except RecursionError as error:  # thousands of brackets
+        raise UserError(f"{path}: nested too deeply{_EXPECTED}") from error
 
 
 def _require_plain_data(document: Mapping[str, Any], origin: str) -> None:
@@ -129,17 +133,17 @@ def _require_plain_data(document: Mapping[str, Any], origin: str) -> None:
     waiting: list[tuple[Any, tuple[Any, ...]]] = [(document, ())]
     while waiting:
         value, place = waiting.pop()
-        where = ": ".join(part for part in (origin, ".".join(map(str, place))) if part)
+        where = ": ".join(part for part in (origin, ".".join(shortened(str(step)) for step in place)) if part)
         if len(place) > _MAX_DEPTH:
             raise UserError(f"{where}: nested too deeply")
         if isinstance(value, Mapping):
             if wrong := [key for key in value if not isinstance(key, str) or _SURROGATE.search(key)]:
-                raise UserError(f"{where}: the key {wrong[0]!a} is not valid Unicode text")
+                raise UserError(f"{where}: the key {shortened(ascii(wrong[0]))} is not valid Unicode text")
             waiting += [(part, (*place, key)) for key, part in value.items()]
         elif isinstance(value, list | tuple):
             waiting += [(part, (*place, index)) for index, part in enumerate(value)]
         elif isinstance(value, str) and _SURROGATE.search(value):
-            raise UserError(f"{where}: {value!a} is not valid Unicode text")
+            raise UserError(f"{where}: {shortened(ascii(value))} is not valid Unicode text")
         elif isinstance(value, int) and value.bit_length() > _MAX_BITS:
             raise UserError(f"{where}: the number is too large")
 

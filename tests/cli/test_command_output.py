@@ -50,12 +50,11 @@ def test_closed_pipe_is_not_an_error(arguments: tuple[str, ...], finished_run: P
 def test_full_disk_under_standard_output_is_an_error(finished_run: Path, small_disk: SmallDisk) -> None:
     small_disk.resize(4)
     (small_disk.path / "filler").write_bytes(b"x" * 4096)
-    command = [sys.executable, "-m", "dragoman", "translate", str(finished_run), "Hund"]
+    command = [sys.executable, "-m", "dragoman", "info", str(finished_run)]
     with (small_disk.path / "out").open("w") as out:
         completed = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True)
     assert completed.returncode == 2
-    assert "No space left on device" in completed.stderr
-    assert "Traceback" not in completed.stderr
+    assert completed.stderr == "dragoman: standard output: No space left on device\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is needed")
@@ -79,6 +78,23 @@ def test_closed_streams_are_no_error(closed: str, finished_run: Path) -> None:
     completed = subprocess.run(["sh", "-c", command, sys.executable, str(finished_run)], capture_output=True, text=True)
     assert (completed.returncode, completed.stderr) == (0, "")
     assert completed.stdout.strip()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell is needed")
+@pytest.mark.parametrize("arguments", ['translate "$1" "Ein Hund läuft."', 'info "$1"', "--version"])
+def test_a_lost_result_is_an_error(arguments: str, finished_run: Path) -> None:
+    command = f'"$0" -m dragoman {arguments} >&-'
+    completed = subprocess.run(["sh", "-c", command, sys.executable, str(finished_run)], capture_output=True, text=True)
+    assert (completed.returncode, completed.stderr) == (2, "dragoman: standard output: Bad file descriptor\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell is needed")
+def test_a_deleted_current_directory_is_reported(finished_run: Path, tmp_path: Path) -> None:
+    command = 'cd "$2" && rmdir "$2" && "$0" -m dragoman translate "$1" Hund'
+    arguments = ["sh", "-c", command, sys.executable, str(finished_run), str(tmp_path)]
+    completed = subprocess.run(arguments, capture_output=True, text=True)
+    assert completed.returncode == 2
+    assert completed.stderr == "dragoman: the current directory was deleted; change to another one\n"
 
 
 def test_output_is_utf8_in_every_locale() -> None:

@@ -149,3 +149,14 @@ def test_invalid_bytes_in_a_text_are_rejected(finished_run: Path) -> None:
     assert finished.stderr == (
         "dragoman: argument 3, 'caf\\udce9': not valid UTF-8; check the encoding of the terminal and of file names\n"
     )
+
+
+def test_control_characters_in_messages_are_escaped(command: Command, tmp_path: Path) -> None:
+    """They could change what the terminal shows."""
+    bundle = tmp_path / "\u202ebundle"
+    bundle.mkdir()
+    (bundle / "bundle.json").write_text('{"format": "dragoman-bundle", "version": "\\u001b[2J\\u2066"}')
+    outcome = command("info", bundle)
+    assert outcome.code == 2
+    assert f"{tmp_path}/\\u202ebundle/bundle.json: bundle format \\x1b[2J\\u2066 is" in outcome.error
+    assert outcome.error.removesuffix("\n").isprintable()

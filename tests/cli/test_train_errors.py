@@ -169,6 +169,13 @@ def test_same_command_trains_after_the_input_is_fixed(train: TrainCommand) -> No
     assert (train.run / "bundle" / "bundle.json").exists()
 
 
+def test_output_can_be_a_link(train: TrainCommand, corpus: Path) -> None:
+    """Its target is created, and removed if the training cannot start."""
+    train.run.symlink_to("target")
+    assert_error(train(f"{corpus}/train.{{lang}}", "--set", "training.start_from=missing"), "missing")
+    assert sorted(os.listdir(train.directory)) == ["recipe.toml", "run"]
+
+
 @pytest.mark.parametrize("content", ["run", "file", "directory"])
 def test_output_that_is_not_empty_is_unchanged(
     content: str, train: TrainCommand, finished_run: Path, corpus: Path, digests: Digests
@@ -179,6 +186,7 @@ def test_output_that_is_not_empty_is_unchanged(
         message = "already contains a run; continue it with --resume, or choose another --output"
     elif content == "file":
         train.write("run", b"precious")
+        message = "is a file, not a directory; choose another --output"
     else:
         (train.run / "thesis").mkdir(parents=True)
         (train.run / "thesis" / "chapter").write_text("precious")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dragoman.cli.output import to_json, to_line
 from dragoman.documents.translate import TextTranslator
-from dragoman.translator import Translator
+from dragoman.translator import Translation, Translator
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -194,3 +195,9 @@ def test_sentences_of_a_line_are_translated_separately(
     assert found["text"] == f"{first}{'.' * first[-1].isalnum()} {second}"
     assert found["tokens"] == [token for part in parts for token in part.tokens]
     assert not found["truncated"]
+
+
+def test_json_has_the_same_text_as_lines() -> None:
+    translation = Translation(" A dog ", alternatives=[Translation("A  hound\t")])
+    shown = json.loads(to_json(translation))
+    assert "\t".join([shown["text"], shown["alternatives"][0]["text"]]) == to_line(translation) == "A dog\tA hound"

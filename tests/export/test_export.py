@@ -71,6 +71,16 @@ def test_a_directory_with_other_files_is_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("fake_format")
+def test_an_export_onto_a_link_is_written_to_its_target(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("target")
+    for _ in range(2):  # the target is missing, then an earlier export
+        export(make_bundle(), "fake", tmp_path / "link", sample=Sample(sentences()))
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "target" / "parity.json").is_file()
+        assert sorted(os.listdir(tmp_path)) == ["link", "target"]
+
+
+@pytest.mark.usefixtures("fake_format")
 def test_an_earlier_export_is_replaced(tmp_path: Path) -> None:
     export(make_bundle(), "fake", tmp_path / "out")
     (tmp_path / "out" / "old").touch()

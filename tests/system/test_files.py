@@ -71,6 +71,25 @@ def test_writing_replaces_the_old_content(write: Callable[[Path, str], None], tm
         assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_the_target_of_a_link_is_replaced(exists: bool, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there/x")
+    if exists:
+        write_directory(tmp_path / "there" / "x", "old")
+    write_directory(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert content(tmp_path / "there" / "x") == "new"
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["link", "one", "there", "two", "x"]
+
+
+def test_a_link_to_a_missing_place_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("missing/x")
+    with pytest.raises(UserError, match=r"link: could not be saved: there is no directory .*missing"):
+        write_directory(tmp_path / "link", "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
 @pytest.mark.parametrize("error", [InjectedError, KeyboardInterrupt])
 def test_an_incomplete_directory_never_appears(error: type[BaseException], tmp_path: Path, digests: Digests) -> None:
     write_directory(tmp_path / "old", "old")
@@ -225,6 +244,17 @@ def test_invalid_json_is_reported_with_the_file(data: bytes | None, message: str
         (tmp_path / "x.json").write_bytes(data)
     with pytest.raises(UserError, match=rf"x\.json: {message}"):
         read_json(tmp_path / "x.json")
+
+
+def test_huge_json_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text("{}")
+    assert read_json(path, limit=2) == {}
+    with pytest.raises(UserError, match=r"x\.json: damaged \(larger than 1 bytes\)"):
+        read_json(path, limit=1)
+    os.truncate(path, 100_000_000_000)
+    with pytest.raises(UserError, match="larger than 100,000,000 bytes"):
+        read_json(path)
 
 
 def test_sha256_equals_that_of_the_bytes(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ import pytest
 from dragoman.system.progress import TRACKED_PAIRS, Meter, ProgressLine, format_seconds
 
 
-def test_messages_are_printed_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
+def test_messages_are_printed_unchanged_except_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressLine("run") as line:
         line.log("[bold] and 100% [/bold]")
         line.log("x" * 300)
-    assert capsys.readouterr().err == f"[bold] and 100% [/bold]\n{'x' * 300}\n"
+        line.log("नमस्ते \u202e\x1b[2J")
+    expected = f"[bold] and 100% [/bold]\n{'x' * 300}\nनमस्ते \\u202e\\x1b[2J\n"
+    assert capsys.readouterr().err == expected
 
 
 def test_progress_is_printed_at_intervals(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

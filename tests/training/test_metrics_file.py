@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,23 @@ def test_lines_of_later_steps_are_removed(tmp_path: Path) -> None:
     metrics.write("train", {"step": 3, "loss": 1.0})
     metrics.close()
     assert read_metrics(path) == [line(1), line(2), line(3, loss=1.0)]
+
+
+def test_lines_of_the_end_are_removed_because_a_resumed_run_writes_them_again(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    kinds = ("train", "validation", "test", "comparison", "event")
+    path.write_text("".join(json.dumps(line(2, kind)) + "\n" for kind in kinds), "utf-8")
+    MetricsFile(path, after_step=2).close()
+    assert [each["kind"] for each in read_metrics(path)] == ["train", "validation", "event"]
+
+
+def test_a_file_that_was_replaced_is_reported(tmp_path: Path) -> None:
+    metrics = MetricsFile(tmp_path / "metrics.jsonl", after_step=0)
+    (tmp_path / "metrics.jsonl").unlink()
+    (tmp_path / "metrics.jsonl").write_text("")
+    with pytest.raises(UserError, match=r"metrics\.jsonl: was deleted or replaced"):
+        metrics.write("train", {"step": 1})
+    metrics.close()
 
 
 def test_a_full_disk_is_reported(tmp_path: Path, files_limited_to: FileLimit) -> None:
@@ -70,6 +88,14 @@ def test_odd_steps_do_not_prevent_opening(step: str, tmp_path: Path) -> None:
     metrics.close()
     lines = read_metrics(path)
     assert (lines[0], lines[-1]) == (line(1), line(2))
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.touch()
+    os.truncate(path, 100_000_000_000)
+    with pytest.raises(UserError, match="damaged"):
+        read_metrics(path)
 
 
 def test_a_repeated_step_replaces_its_first_attempt_and_later_steps() -> None:

@@ -201,8 +201,9 @@ def test_validation_is_interrupted_and_repeated(
     assert [line["step"] for line in lines_of(run, "validation")] == list(range(20, 201, 20))
 
 
-def test_scoring_is_interrupted_and_repeated(
-    finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("part", ["evaluate", "choose_rows"])
+def test_the_end_is_interrupted_and_repeated(
+    part: str, finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*arguments: Any) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -210,11 +211,22 @@ def test_scoring_is_interrupted_and_repeated(
 
     run = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.finish.evaluate", interrupted)
+        patch.setattr(f"dragoman.training.finish.{part}", interrupted)
         assert not train(make_recipe(), run)
     assert not (run / "bundle").exists()
     assert train(make_recipe(), run, resume=True)
     assert_same_run(run, finished_run)
+    assert len(lines_of(run, "test")) == 1
+
+
+def test_a_run_directory_deleted_at_the_end_is_not_created_again(
+    make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    monkeypatch.setattr("dragoman.training.finish.calibrate", lambda *_: shutil.rmtree(run))
+    with pytest.raises(UserError, match="run: the run directory was deleted"):
+        train(make_recipe("training.steps=5"), run)
+    assert not run.exists()
 
 
 def test_training_works_in_another_thread(finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Sequence
 from itertools import pairwise
 from types import SimpleNamespace
@@ -304,6 +305,23 @@ def test_stop_ends_after_the_step_with_a_checkpoint(make_trainer: TrainerMaker) 
     assert not trainer.train()
     assert trainer.state.progress.step == 1
     assert checkpoint_steps(trainer.run) == [1]
+
+
+@pytest.mark.parametrize("override", ["training.log_every=1", "training.log_every=1000", "training.validations=1"])
+def test_a_deleted_run_directory_stops_training(override: str, make_trainer: TrainerMaker) -> None:
+    trainer = make_trainer("training.log_every=1000", override)
+    take_step = trainer.take_step
+
+    def take_step_and_delete(batches: Sequence[list[Batch]]) -> None:
+        take_step(batches)
+        shutil.rmtree(trainer.run, ignore_errors=True)
+
+    trainer.take_step = take_step_and_delete  # type: ignore[method-assign]
+    with pytest.raises(UserError, match=r"trainer-0: the run directory was deleted"):
+        trainer.train()
+    with pytest.raises(UserError, match="the run directory was deleted"):
+        trainer.save()
+    assert not trainer.run.exists()
 
 
 def test_a_stop_between_microbatches_abandons_the_step(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -29,8 +30,11 @@ from dragoman.cli.suggestions import SuggestingCommand, corrected_command
 from dragoman.cli.text_files import TextFilesCommand
 from dragoman.cli.train import TrainCommand, quickstart, train
 from dragoman.cli.translate import translate
-from dragoman.errors import UserError
+from dragoman.errors import UserError, escape_controls
 from dragoman.system.run_paths import NoBundleError
+
+_OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF)
+"""Errors of writing; without a file name, they are those of standard output."""
 
 app = typer.Typer(
     help="Train a Transformer translator from parallel text, and translate with it.",
@@ -69,7 +73,8 @@ def main() -> None:
     _prepare_streams()
     try:
         _require_utf8(sys.argv[1:])
-        app(standalone_mode=True)
+        _require_directory()
+        _run()
     except UserError as error:
         code = _print_error(error)
         if isinstance(error, NoBundleError) and (command := corrected_command(sys.argv[1:], error)):
@@ -82,16 +87,29 @@ def main() -> None:
         _discard_output()
         sys.exit(141)
     except OSError as error:
-        if error.filename is None:  # such as a full disk under standard output
+        if error.filename is None and error.errno in _OUTPUT_ERRORS:
             _discard_output()
+            error.filename = "standard output"
         sys.exit(_print_error(error))
 
 
+def _run() -> None:
+    """Run the command; when it ends, what it printed has been written."""
+    try:
+        app(standalone_mode=True)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+
+
 def _prepare_streams() -> None:
-    """Use UTF-8 in every locale, and nothing in place of streams that the caller has closed."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    """Use UTF-8 in every locale, and replacements of streams that the caller has closed.
+
+    Standard error is discarded. What is written to standard output would be lost, which is an error.
+    """
+    for name, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode, encoding="utf-8"))
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
@@ -107,11 +125,19 @@ def _require_utf8(arguments: Sequence[str]) -> None:
             raise UserError(f"argument {number}, {argument!a}: not valid UTF-8; {expected}") from None
 
 
+def _require_directory() -> None:
+    """Refuse to work in a deleted directory, in which libraries would end the process."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise UserError("the current directory was deleted; change to another one") from None
+
+
 def _print_error(error: Exception) -> int:
     message = str(error)
     if isinstance(error, OSError) and error.filename and error.strerror:
         message = f"{error.filename}: {error.strerror}"
-    print(f"dragoman: {message}", file=sys.stderr)
+    print(f"dragoman: {escape_controls(message)}", file=sys.stderr)
     return 2
 
 
@@ -121,7 +147,7 @@ def _discard_output() -> None:
 
 
 def _format_warning(message: Warning | str, *_: object, **__: object) -> str:
-    return f"dragoman: warning: {message}\n"
+    return f"dragoman: warning: {escape_controls(str(message))}\n"
 
 
 @app.callback(invoke_without_command=True)

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -57,9 +57,16 @@ def print_json(data: Any) -> None:
 def to_line(translation: Translation) -> str:
     """The translation and its alternatives on one line, separated by tabs."""
     texts = [translation.text, *(other.text for other in translation.alternatives)]
-    return "\t".join(" ".join(text.split()) for text in texts)
+    return "\t".join(map(_one_line, texts))
 
 
 def to_json(translation: Translation) -> str:
-    """Everything about a translation as JSON on one line."""
-    return json.dumps(asdict(translation), ensure_ascii=False)
+    """Everything about a translation as JSON on one line, with the same text as `to_line`."""
+    alternatives = [replace(other, text=_one_line(other.text)) for other in translation.alternatives]
+    shown = replace(translation, text=_one_line(translation.text), alternatives=alternatives)
+    return json.dumps(asdict(shown), ensure_ascii=False)
+
+
+def _one_line(text: str) -> str:
+    """The text with single spaces between words, and none at its ends."""
+    return " ".join(text.split())

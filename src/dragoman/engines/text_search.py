@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -108,6 +109,9 @@ class TextSearch:
             sources: The texts.
             prefixes: What `encode_prefixes` returns for each; by default that of an empty prefix.
             trace: Records the beam search.
+
+        Raises:
+            UserError: The model computes probabilities that are not finite.
         """
         nonempty = [index for index, source in enumerate(sources) if source.ids]
         found: list[list[Hypothesis]] = [[] for _ in sources]
@@ -117,7 +121,7 @@ class TextSearch:
             ids = [sources[index].with_context for index in indices]
             forced = [prefixes[index] for index in indices] if any(prefixes) else None
             for index, hypotheses in zip(indices, self.engine.translate(ids, forced, trace, copies), strict=True):
-                found[index] = hypotheses
+                found[index] = self._require_probabilities(hypotheses)
 
         translate(nonempty)
         if faulty := [index for index in nonempty if not self._has_faultless(sources[index], found[index])]:
@@ -125,6 +129,15 @@ class TextSearch:
                 trace.steps.clear()
             translate(faulty, [self._copies(sources[index]) for index in faulty])
         return [self._rank(source, hypotheses) for source, hypotheses in zip(sources, found, strict=True)]
+
+    def _require_probabilities(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """The hypotheses; a search in which all probabilities are NaN finds none, or one with the score NaN."""
+        if not hypotheses or any(math.isnan(each.score) for each in hypotheses):
+            raise UserError(
+                f"{self.bundle.origin}: the probabilities of translations are not finite, because the weights are too "
+                "large or damaged; copy the bundle again, or train it with a lower training.learning_rate"
+            )
+        return hypotheses
 
     def translation(self, source: SourceText, hypotheses: Sequence[Hypothesis]) -> Translation:
         """The first hypothesis with the others as alternatives."""

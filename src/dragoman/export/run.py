@@ -13,7 +13,7 @@ from dragoman.export.masking import without_masking
 from dragoman.export.parity import Parity, measure_parity
 from dragoman.export.protocol import Exporter
 from dragoman.export.sample import Sample
-from dragoman.system.files import atomic_directory, remove_leftovers, write_json
+from dragoman.system.files import atomic_directory, follow_links, remove_leftovers, write_json
 
 PARITY_FILE = "parity.json"
 
@@ -50,7 +50,8 @@ def export(
             exporter.write(bundle, Path(temporary), "float32")
             exact = exporter.load(plain, Path(temporary), "float32")
             measure_parity(name, plain, exact, Sample()).require()
-    remove_leftovers(directory.parent, directory.name)
+    place = follow_links(directory)
+    remove_leftovers(place.parent, place.name)
     with atomic_directory(directory) as unfinished:
         exporter.write(bundle, unfinished, compute_type)
         exported = exporter.load(plain, unfinished, compute_type)

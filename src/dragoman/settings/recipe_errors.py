@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from dragoman.errors import nearest
+from dragoman.errors import nearest, shortened
 from dragoman.settings import Recipe, Settings
 
 Location = tuple[str | int, ...]
@@ -126,14 +126,14 @@ def _key_location(location: Location) -> Location:
 
 
 def _dotted(location: Location) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location).removeprefix(".")
+    steps = (f"[{step}]" if isinstance(step, int) else f".{shortened(step)}" for step in location)
+    return "".join(steps).removeprefix(".")
 
 
 def _shown(document: Any, location: Location) -> str:
     for step in location:
         document = document[step]
-    shown = json.dumps(document, ensure_ascii=False, default=str)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+    return shortened(json.dumps(document, ensure_ascii=False, default=str))
 
 
 def _broken_rules(

@@ -18,31 +18,41 @@ from typing import IO, Any, Literal
 
 from dragoman.errors import UserError
 
+MAX_JSON_BYTES = 100_000_000
+"""Maximum size of JSON files; tokenizers of imported models have about 30 MB."""
+
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
     """Yield an empty temporary directory; if the block succeeds, it is renamed to `path` and replaces what was there.
 
-    A process that is killed at any moment leaves one complete version, see `restore_replaced`.
+    A process that is killed at any moment leaves one complete version, see `restore_replaced`. If `path` is a symbolic
+    link, what it points to is replaced.
 
     Raises:
         UserError: The disk is full or `path` is not writable; what was there is unchanged.
     """
     if not path.name:
         raise UserError(f"{path}: could not be saved: choose a directory with a name")
-    temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    place = follow_links(path)
+    temporary = place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
-        restore_replaced(path)
+        restore_replaced(place)
         shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
+        temporary.mkdir(parents=place == path)  # no directories for the missing target of a link
         yield temporary
         for file in (*temporary.iterdir(), temporary):
             _flush(file)
-        _replace_directory(temporary, path)
+        _replace_directory(temporary, place)
     except OSError as error:
-        raise UserError(f"{path}: could not be saved: {_describe(error, path)}") from error
+        raise UserError(f"{path}: could not be saved: {_describe(error, place)}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def follow_links(path: Path) -> Path:
+    """What a symbolic link points to, which may be missing; every other path is returned unchanged."""
+    return Path(os.path.realpath(path)) if os.path.islink(path) else path
 
 
 def _replace_directory(new: Path, path: Path) -> None:
@@ -70,6 +80,7 @@ def restore_replaced(path: Path) -> None:
     Raises:
         OSError: The old version cannot be renamed.
     """
+    path = follow_links(path)
     if not path.exists() and path.parent.is_dir():
         for old in path.parent.iterdir():
             if is_leftover(old) and old.name.startswith(f".{path.name}.old-") and not is_in_use(old):
@@ -179,18 +190,32 @@ def remove_leftovers(directory: Path, name: str = "") -> None:
             path.unlink(missing_ok=True)
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
+def require_size(path: Path, limit: int = MAX_JSON_BYTES) -> None:
+    """Check the size of a file before it is read: a damaged file could need all memory.
 
     Raises:
-        UserError: The file is missing, unreadable or does not contain a JSON object.
+        UserError: It is larger than `limit` bytes.
+        OSError: It is missing.
+    """
+    if path.stat().st_size > limit:
+        raise UserError(f"{path}: damaged (larger than {limit:,} bytes)")
+
+
+def read_json(path: Path, limit: int = MAX_JSON_BYTES) -> dict[str, Any]:
+    """Read a JSON object of at most `limit` bytes.
+
+    Raises:
+        UserError: The file is missing, unreadable, too large or does not contain a JSON object.
     """
     try:
+        require_size(path, limit)
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
-    except ValueError as error:  # invalid JSON or UTF-8
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not valid JSON ({error})") from error
+    except ValueError as error:
+        raise UserError(f"{path}: a number has too many digits") from error
     except RecursionError:
         raise UserError(f"{path}: not valid JSON (nested too deeply)") from None
     if not isinstance(data, dict):

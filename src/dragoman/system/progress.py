@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
+from dragoman.errors import escape_controls
+
 PLAIN_SECONDS = 30.0
 """Time between progress lines if the output is not a terminal, where a line cannot be redrawn."""
 
@@ -103,4 +105,4 @@ class ProgressLine:
 
     def log(self, text: str) -> None:
         """Print a line that stays above the progress bar."""
-        self.console.print(escape(text), soft_wrap=True)
+        self.console.print(escape(escape_controls(text)), soft_wrap=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dragoman.errors import UserError, nearest
+from dragoman.errors import UserError, nearest, shortened
 from dragoman.settings import Text
 from dragoman.system.files import read_json, write_text
 from dragoman.text.multilingual import StoredMultilingual
@@ -88,11 +88,13 @@ def load_tokenizer(data: dict[str, Any]) -> Tokenizer:
     name = data.get("type") if isinstance(data, dict) else None
     if not isinstance(name, str) or name not in TOKENIZERS:
         hint = nearest(str(name), TOKENIZERS)
-        raise UserError(f"not a tokenizer: type is {name!r}, not one of {', '.join(TOKENIZERS)}{hint}")
+        raise UserError(f"not a tokenizer: type is {shortened(repr(name))}, not one of {', '.join(TOKENIZERS)}{hint}")
     try:
         return TOKENIZERS[name].load(data)
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()[:5])
+        problems = "; ".join(
+            f"{shortened('.'.join(map(str, item['loc'])))}: {item['msg']}" for item in error.errors()[:5]
+        )
         raise UserError(f"the {name} tokenizer is broken: {problems}") from None
 
 

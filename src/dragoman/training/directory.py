@@ -14,7 +14,7 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Recipe
-from dragoman.system.files import is_leftover, read_json, remove_leftovers, write_json
+from dragoman.system.files import follow_links, is_leftover, read_json, remove_leftovers, write_json
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import refuse_other_tokenizers
@@ -44,7 +44,7 @@ def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
         _refuse_changes(load_recipe(path), recipe, path)
         return False
     try:
-        output.mkdir(parents=True, exist_ok=True)
+        follow_links(output).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{output}: cannot be created: {error.strerror}") from error
     return not existed
@@ -65,7 +65,9 @@ def check_directory(output: Path, resume: bool) -> None:
             raise UserError(f"{output}: already contains a run; continue it with --resume, or choose another --output")
     elif resume:
         raise UserError(f"{output}: there is no run to resume; name the run's directory with --output")
-    elif output.exists() and not (output.is_dir() and all(map(_is_leftover, output.iterdir()))):
+    elif output.exists() and not output.is_dir():
+        raise UserError(f"{output}: is a file, not a directory; choose another --output")
+    elif output.exists() and not all(map(_is_leftover, output.iterdir())):
         raise UserError(f"{output}: not empty; choose another --output")
 
 
@@ -159,7 +161,7 @@ def removed_after_error(directory: Path | None) -> Iterator[None]:
         yield
     except BaseException:
         if directory is not None and not list(directory.glob("**/checkpoints")):
-            shutil.rmtree(directory)
+            shutil.rmtree(follow_links(directory))
         raise
 
 

@@ -86,6 +86,7 @@ def finish(
     fitted = calibrate(translator, trainer.data.validation)
     confidence = fitted.model_dump() if fitted else {}
     finished = replace(bundle, scores=scores, training_text=described, alignment=alignment, confidence=confidence)
+    log.metrics.require_directory()
     finished.save(trainer.run / "bundle")
     log.line.update(1.0, f"done after {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")

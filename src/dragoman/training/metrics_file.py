@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.errors import UserError
-from dragoman.system.files import atomic_file
+from dragoman.system.files import atomic_file, require_size
 
 RecordKind = Literal["train", "validation", "test", "comparison", "event"]
+_AT_THE_END = ("test", "comparison")
 Metrics = Sequence[dict[str, Any]]
 """Lines of metrics.jsonl."""
+MAX_METRICS_BYTES = 1_000_000_000
+"""Maximum size of metrics.jsonl, which grows by about 300 bytes for each logged step."""
 
 
 class MetricsFile:
     """metrics.jsonl, open for appending. Each line is flushed when it is written."""
 
     def __init__(self, path: Path, after_step: int) -> None:
-        """Open the file and remove the lines of steps after `after_step`, because those steps are repeated."""
-        kept = [text for text, line in _read_lines(path) if _step(line) <= after_step] if path.exists() else []
+        """Open the file and remove the lines that are written again: of steps after `after_step`, and of the end.
+
+        The means of the first `train` line after a resume are those of the steps since then.
+        """
+        lines = list(_read_lines(path)) if path.exists() else []
+        kept = [text for text, line in lines if _step(line) <= after_step and line.get("kind") not in _AT_THE_END]
         with atomic_file(path, "wb") as file:
             file.writelines(text + b"\n" for text in kept)
         self._path = path
@@ -31,13 +39,28 @@ class MetricsFile:
         """Append one line.
 
         Raises:
-            UserError: The line cannot be written, for example because the disk is full.
+            UserError: The line cannot be written, because the disk is full or the run directory was deleted.
         """
+        self.require_directory()
         try:
             self._file.write(_encode({"kind": kind, **values}))
             self._file.flush()
         except OSError as error:
             raise UserError(f"{self._path}: cannot write the file: {error.strerror or error}") from error
+
+    def require_directory(self) -> None:
+        """Check that the file that was opened is still in the run directory.
+
+        Raises:
+            UserError: The directory was deleted or moved; nothing should be written at its place.
+        """
+        try:
+            if os.path.samestat(os.fstat(self._file.fileno()), self._path.stat()):
+                return
+        except FileNotFoundError:
+            if not self._path.parent.exists():
+                raise UserError(f"{self._path.parent}: the run directory was deleted or moved") from None
+        raise UserError(f"{self._path}: was deleted or replaced while the run was writing it")
 
     def close(self) -> None:
         """Close the file."""
@@ -53,12 +76,16 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
     An incomplete last line is skipped: the run was interrupted while writing it. A damaged line elsewhere is skipped
     with a warning.
+
+    Raises:
+        UserError: The file is larger than `MAX_METRICS_BYTES`.
     """
     return [line for _, line in _read_lines(path)]
 
 
 def _read_lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
     """The lines that are JSON objects, as text and as data."""
+    require_size(path, MAX_METRICS_BYTES)
     texts = path.read_bytes().splitlines()
     for number, text in enumerate(texts, start=1):
         try:

@@ -159,6 +159,7 @@ class Trainer:
         files = snapshot(self.state, self.ranks)
         with self.ranks.first_before_others():
             if self.ranks.first:
+                self.log.metrics.require_directory()
                 save_checkpoint(self.run, progress, files)
                 prune(self.run, progress.needed(self.settings.average) | {progress.step})
 
