@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -141,4 +142,8 @@ def test_masking_is_described_or_refused(name: str, tmp_path: Path) -> None:
     assert export(bundle, name, tmp_path / "out", sample=sample).same_text > 0.9
     readme = (tmp_path / "out" / "README.md").read_text("utf-8")
     assert "| number | U+FDE4 to U+FDEB |" in readme
-    assert "Masking(frozenset([]), None, frozenset([])).mask(text)`" in readme
+    (code,) = re.findall(r"after `(.*?)`, this does it:\n`(.*?)`", readme)
+    names: dict[str, Any] = {"text": "Siehe %s."}
+    exec("\n".join(code), names)
+    assert names["mask"].restore(names["mask"].text) == "Siehe %s."
+    assert "%s" not in names["mask"].text
