@@ -147,3 +147,9 @@ def test_masking_is_described_or_refused(name: str, tmp_path: Path) -> None:
     exec("\n".join(code), names)
     assert names["mask"].restore(names["mask"].text) == "Siehe %s."
     assert "%s" not in names["mask"].text
+
+
+def test_slow_steps_are_announced(fake_format: None, tmp_path: Path) -> None:
+    messages: list[str] = []
+    export(make_bundle(**ONE_LAYER), "fake", tmp_path / "out", log=messages.append)
+    assert messages == ["writing the model for fake …", "comparing it with the bundle …"]

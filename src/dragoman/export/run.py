@@ -14,12 +14,18 @@ from dragoman.export.parity import Parity, measure_parity
 from dragoman.export.protocol import Exporter
 from dragoman.export.sample import Sample
 from dragoman.system.files import atomic_directory, remove_leftovers, write_json
+from dragoman.system.progress import Log, no_log
 
 PARITY_FILE = "parity.json"
 
 
 def export(
-    bundle: Bundle, name: str, directory: Path, compute_type: str = "float32", sample: Sample | None = None
+    bundle: Bundle,
+    name: str,
+    directory: Path,
+    compute_type: str = "float32",
+    sample: Sample | None = None,
+    log: Log = no_log,
 ) -> Parity:
     """Write a bundle in another format, and check that it still computes the same.
 
@@ -29,6 +35,7 @@ def export(
         directory: Where to write; it is created, or replaced if it contains an earlier export.
         compute_type: 'float32', or 'int8' if the format has it: a quarter of the size, slightly less exact.
         sample: Sentences whose translations are compared; without it, sentences of random tokens.
+        log: Receives messages before steps that can take a minute.
 
     Returns:
         The differences between the export and the bundle.
@@ -50,7 +57,9 @@ def export(
             measure_parity(name, plain, exact, Sample()).require()
     remove_leftovers(directory.parent, directory.name)
     with atomic_directory(directory) as unfinished:
+        log(f"writing the model for {name} …")
         exporter.write(bundle, unfinished, compute_type)
+        log("comparing it with the bundle …")
         exported = exporter.load(plain, unfinished, compute_type)
         parity = measure_parity(name, plain, exported, sample or Sample(), compute_type)
         parity.require()
