@@ -81,9 +81,7 @@ def prepare(
             log(f"learned a dictionary of {counted(len(dictionary), 'word')} for training.augmentation.single_words")
         lexicon = builder.lexicon(split) if recipe.training.augmentation.terms else []
         if recipe.training.augmentation.terms:
-            log(
-                f"learned {counted(len(lexicon), 'pair')} of lemmas that translate each other for training.augmentation.terms"
-            )
+            log(f"learned {counted(len(lexicon), 'pair')} of lemmas for training.augmentation.terms")
         matches = builder.matches(train, (source, target)) if recipe.training.augmentation.fuzzy_matches else None
         if matches is not None:
             log(f"{np.count_nonzero(matches >= 0):,} training pairs with a similar one")
