@@ -103,8 +103,7 @@ class Translator:
             prefixes: The beginning of each translation. A prefix is split into subwords on its own.
 
         Raises:
-            UserError: A text is not a string, or a prefix is longer than a translation may be, or there are other
-                arguments.
+            UserError: A text is not a string, a prefix is longer than a translation may be, or a setting is given.
         """
         if settings:
             raise UserError(f"unknown argument {next(iter(settings))!r}; dragoman.load takes settings of the search")
@@ -265,15 +264,13 @@ def load(
         device: Where to compute: 'cpu', 'cuda', …, or 'auto' for a GPU if there is one.
         engine: 'ctranslate2' (which converts the bundle to its format on first use), 'cpu' or 'torch'; by default
             'cpu' if it supports the bundle and the settings, otherwise 'torch'.
-        compute_type: Data type of the engine's weights, as of --compute-type. If it is not 'auto', the engine is by
-            default the first of all three that supports it.
+        compute_type: As --compute-type. Unless it is 'auto', the engine is by default the first that supports it.
         source_language: The language to translate from, of a model with several.
         target_language: The language to translate into, of a model with several.
         settings: Settings of the search by name.
 
     Raises:
-        UserError: There is no bundle, or it is damaged or of a newer format, or a setting is invalid, or the engine
-            cannot be used.
+        UserError: There is no bundle that can be read, or a setting is invalid, or the engine cannot be used.
     """
     directory = find_bundle(path)
     bundle = choose_direction(Bundle.load(directory), source_language, target_language)
