@@ -8,6 +8,8 @@ import numpy as np
 import onnxruntime
 import tokenizers
 
+if len(sys.argv) != 3 or not Path(sys.argv[1], "encoder.onnx").is_file():
+    sys.exit(f"usage: python {sys.argv[0]} DIRECTORY TEXT, where DIRECTORY is an export of dragoman to ONNX")
 directory, text = Path(sys.argv[1]), sys.argv[2]
 config = json.loads((directory / "config.json").read_text())
 tokenizer_files = [

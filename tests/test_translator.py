@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import threading
 import warnings
 from collections.abc import Iterator
@@ -326,6 +327,8 @@ def test_invalid_settings_of_the_search_are_named(settings: dict[str, Any], fini
         ({"device": "meta"}, "device 'meta' cannot be used"),
         ({"device": "cuda:99"}, "device 'cuda:99' cannot be used"),
         ({"device": None}, "device None cannot be used"),
+        ({"device": "tpu"}, "device 'tpu' cannot be used: choose cpu, cuda, cuda:1, …, mps, or auto"),
+        ({"compute_type": "int4"}, "compute_type = 'int4': choose from auto, float32, bfloat16, int8"),
         ({"engine": "gpu"}, "no such engine"),
         ({"engine": 5}, "no such engine"),
     ],
@@ -344,7 +347,7 @@ def test_paths_without_a_bundle_are_rejected(path: Any) -> None:
         Bundle.load(path)
 
 
-@pytest.mark.parametrize("texts", [None, 5, ["a", None], [b"bytes"], b"bytes"], ids=str)
+@pytest.mark.parametrize("texts", [None, 5, ["a", None], [b"bytes"], b"bytes", {"a": "b"}, {"a", "b"}], ids=str)
 def test_other_types_than_texts_are_rejected(texts: Any, translator: Translator) -> None:
     with pytest.raises(UserError, match="cannot translate"):
         translator(texts)
@@ -352,6 +355,23 @@ def test_other_types_than_texts_are_rejected(texts: Any, translator: Translator)
         list(translator.stream(texts))
     with pytest.raises(UserError, match="cannot translate"):
         translator.explain(texts)
+
+
+def test_bytes_are_named_and_not_their_numbers(translator: Translator) -> None:
+    with pytest.raises(UserError, match="cannot translate b'Ein': pass strings"):
+        translator(b"Ein")  # type: ignore[arg-type]
+
+
+def test_settings_belong_to_load(translator: Translator) -> None:
+    with pytest.raises(UserError, match=r"unknown argument 'beam_size'; dragoman\.load takes settings of the search"):
+        translator("Ein Hund", beam_size=3)  # type: ignore[call-overload]
+
+
+def test_the_data_type_is_an_argument_of_load(finished_run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    copied = shutil.copytree(finished_run / "bundle", tmp_path / "bundle")
+    assert dragoman.load(copied, compute_type="int8").engine.name == "ctranslate2"
+    assert dragoman.load(copied, compute_type="float32", engine="torch").engine.name == "torch"
 
 
 @pytest.mark.parametrize("prefixes", [5, "A", [5]], ids=str)

@@ -16,6 +16,7 @@ from dragoman.engines import Engine, EngineRequest, open_engine
 from dragoman.engines.choose import open_with_ensemble
 from dragoman.engines.direction import choose_direction
 from dragoman.engines.fuzzy_memory import FuzzyMemory, reads_matches
+from dragoman.engines.protocol import ComputeType
 from dragoman.engines.text_search import TextSearch
 from dragoman.errors import UserError, counted
 from dragoman.explanation.attention_map import AttentionMap
@@ -38,6 +39,9 @@ class Translator:
 
     >>> translator = dragoman.load("runs/multi30k-de-en")
     >>> translator("Ein Hund läuft.").text
+
+    Each text is translated as a whole, so it should be like a line of the training text, usually a sentence.
+    `dragoman.TextTranslator` splits texts into sentences first, as the command line does.
 
     Args:
         bundle: The model, its tokenizers and settings.
@@ -87,9 +91,9 @@ class Translator:
     def __call__(self, texts: Iterable[str], prefixes: Iterable[str] | None = None) -> list[Translation]: ...
 
     def __call__(
-        self, texts: str | Iterable[str], prefixes: str | Iterable[str] | None = None
+        self, texts: str | Iterable[str], prefixes: str | Iterable[str] | None = None, **settings: Any
     ) -> Translation | list[Translation]:
-        """Translate a text, or several texts in order.
+        """Translate a text, or several texts in order. Texts are not split into sentences.
 
         A text without words has an empty translation. Of a text longer than the model's limit, only the beginning is
         translated; a warning states the number of such texts, and the number of translations with `problems`.
@@ -99,8 +103,10 @@ class Translator:
             prefixes: The beginning of each translation. A prefix is split into subwords on its own.
 
         Raises:
-            UserError: A text is not a string, or a prefix is longer than a translation may be.
+            UserError: A text is not a string, a prefix is longer than a translation may be, or a setting is given.
         """
+        if settings:
+            raise UserError(f"unknown argument {next(iter(settings))!r}; dragoman.load takes settings of the search")
         if isinstance(texts, str):
             if not isinstance(prefixes, str | None):
                 raise UserError("the prefix of one text must be a string")
@@ -179,7 +185,11 @@ class Translator:
 
 
 def _require_texts(texts: Any) -> None:
-    if not isinstance(texts, Iterable) or isinstance(texts, str):
+    if isinstance(texts, Mapping | set | frozenset):
+        raise UserError(
+            f"cannot translate a {type(texts).__name__}: pass a list of strings, or another iterable in order"
+        )
+    if not isinstance(texts, Iterable) or isinstance(texts, str | bytes | bytearray):
         raise UserError(f"cannot translate {texts!r}: pass strings; for one string, call the translator")
 
 
@@ -239,6 +249,7 @@ def load(
     device: str = "auto",
     engine: str | None = None,
     *,
+    compute_type: ComputeType = "auto",
     source_language: str | None = None,
     target_language: str | None = None,
     **settings: Any,
@@ -253,18 +264,17 @@ def load(
         device: Where to compute: 'cpu', 'cuda', …, or 'auto' for a GPU if there is one.
         engine: 'ctranslate2' (which converts the bundle to its format on first use), 'cpu' or 'torch'; by default
             'cpu' if it supports the bundle and the settings, otherwise 'torch'.
+        compute_type: As --compute-type. Unless it is 'auto', the engine is by default the first that supports it.
         source_language: The language to translate from, of a model with several.
         target_language: The language to translate into, of a model with several.
         settings: Settings of the search by name.
 
     Raises:
-        UserError: There is no bundle, or it is damaged or of a newer format, or a setting is invalid, or the engine
-            cannot be used.
+        UserError: There is no bundle that can be read, or a setting is invalid, or the engine cannot be used.
     """
     directory = find_bundle(path)
     bundle = choose_direction(Bundle.load(directory), source_language, target_language)
     chosen = choose_decoding(bundle, decoding, settings)
-    if engine is None:
-        return Translator(bundle, chosen, device)
-    request = EngineRequest(bundle, chosen, choose_device(device), directory)
+    converted_to = None if engine is None and compute_type == "auto" else directory
+    request = EngineRequest(bundle, chosen, choose_device(device), converted_to, compute_type)
     return Translator(bundle, chosen, device, engine=open_engine(request, engine))

@@ -22,7 +22,7 @@ def test_compare_finds_no_difference_between_equal_translators(
     files = ("--source", corpus / "test.de", "--reference", corpus / "test.en")
     outcome = command("compare", finished_run, finished_run / "bundle", *files)
     assert (outcome.code, outcome.error) == (0, "")
-    assert "0 of 30 sentences are translated differently" in outcome.out
+    assert "Translated differently: 0 of 30 sentences." in outcome.out
     comparison = json.loads(command("compare", finished_run, finished_run / "bundle", *files, "--json").out)
     assert comparison["first"] == comparison["second"]
     assert comparison["differences"] == comparison["significance"] == []

@@ -52,6 +52,16 @@ def test_each_format_that_is_written_can_be_converted_back(tmp_path: Path, corpu
         assert (tmp_path / f"4.{language}").read_bytes() == (corpus / f"test.{language}").read_bytes()
 
 
+@pytest.mark.parametrize("text", ['""""', '"Er sagte ""nein"""', '"Ja", sagte sie', 'Er sagte ""', '"'])
+def test_quotation_marks_can_be_converted_back(text: str, tmp_path: Path, command: Command) -> None:
+    (tmp_path / "a.de").write_text(f"{text}\n")
+    (tmp_path / "a.en").write_text("x\n")
+    for files in (("a.de", "a.en", "b.tsv"), ("b.tsv", "c.{lang}")):
+        outcome = command("convert", *(tmp_path / file for file in files), "--languages", "de-en")
+        assert outcome.code == 0, outcome.error
+    assert (tmp_path / "c.de").read_text().strip() == text
+
+
 def test_several_files_are_joined(tmp_path: Path, command: Command) -> None:
     for name in ("a.tsv", "b.tsv"):
         (tmp_path / name).write_text(f"Satz {name}\tsentence\n")

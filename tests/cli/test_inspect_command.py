@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from dragoman.translator import Translator
 
 if TYPE_CHECKING:
@@ -29,3 +31,17 @@ def test_inspect_rejects_empty_text(finished_run: Path, command: Command, tmp_pa
     assert outcome.code == 2
     assert "no word" in outcome.error
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["inspect", "compare"])
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_translated(
+    name: str, finished_run: Path, command: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def translate(*_: object) -> None:
+        raise AssertionError("translates")
+
+    monkeypatch.setattr("dragoman.engines.text_search.TextSearch.search", translate)
+    files = ("--source", corpus / "test.de", "--reference", corpus / "test.en")
+    arguments = (finished_run, "Ein Hund läuft.") if name == "inspect" else (finished_run, finished_run, *files)
+    outcome = command(name, *arguments, "--output", tmp_path / "none" / "page.html")
+    assert (outcome.code, "page.html: could not be saved" in outcome.error) == (2, True)

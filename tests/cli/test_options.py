@@ -44,7 +44,9 @@ def test_verbose_chooses_each_engine_once(
     ensemble = [argument for _ in range(members - 1) for argument in ("--ensemble", finished_run)]
     outcome = command("translate", finished_run, "Hund", "--verbose", "--engine", "torch", *ensemble)
     assert outcome.code == 0
-    assert outcome.error.count("dragoman: engine: torch") == len(requests) == members
+    lines = [line for line in outcome.error.splitlines() if line.startswith("dragoman: engine: torch")]
+    assert len(lines) == len(requests) == members
+    assert all(line.endswith(f"bundle: {finished_run}") for line in lines)
 
 
 def test_unknown_engine_is_rejected(finished_run: Path, command: Command) -> None:

@@ -199,7 +199,7 @@ BROKEN: dict[str, tuple[str, bytes, list[str]]] = {
     "tsv of Excel": (
         "t.tsv",
         b'a\tb\n"He said ""no"" twice"\tb\n',
-        ["line 2: the quotation marks in", "look like those of Excel", "quotes = true", "--quotes", "quotes = false"],
+        ["line 2: the quotation marks in", "look like those of Excel", "quotes = true", "--quotes", "(--no-quotes)"],
     ),
     "tsv with line breaks": ("t.tsv", b'a\tb\n"c\nd"\te\n', ["line 2: the quotation marks in", "quotes = true"]),
     "tsv with a header": ("t.tsv", b"source\ttarget\na\tb\n", ["line 1: 'source' and 'target' look like a header"]),

@@ -13,6 +13,7 @@ from readme_program import run_readme_program
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.synthetic.captions import captions
+from dragoman.documents.translate import TextTranslator
 from dragoman.errors import UserError
 from dragoman.export.parity import measure_parity
 from dragoman.export.run import export
@@ -93,6 +94,9 @@ def test_the_program_in_the_readme_returns_the_translations_of_dragoman(case: st
     translations = run_readme_program(tmp_path, texts, "translate(text)", needs_dragoman="words" in variant)
     expected = [str(translation) for translation in Translator(bundle).stream(texts)]
     assert translations == expected
+    captions_only = texts[len(sentences()) :][:60]
+    documents = TextTranslator(Translator(bundle)).stream(captions_only)  # as `dragoman translate` does it
+    assert [str(translation) for translation in documents] == translations[len(sentences()) :][:60]
     for setting in ("min_length", "no_repeat_ngram"):
         if f"decoding__{setting}" in options:
             without = bundle.recipe.decoding.model_copy(update={setting: 0})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -160,4 +161,14 @@ def test_masking_is_described_or_refused(name: str, tmp_path: Path) -> None:
         assert "Placeholders" not in readme, "the page masks them"
         return
     assert "| number | U+FDE4 to U+FDEB |" in readme
-    assert "Masking(frozenset([]), None, frozenset([])).mask(text)`" in readme
+    (code,) = re.findall(r"after `(.*?)`, this does it:\n`(.*?)`", readme)
+    names: dict[str, Any] = {"text": "Siehe %s."}
+    exec("\n".join(code), names)
+    assert names["mask"].restore(names["mask"].text) == "Siehe %s."
+    assert "%s" not in names["mask"].text
+
+
+def test_slow_steps_are_announced(fake_format: None, tmp_path: Path) -> None:
+    messages: list[str] = []
+    export(make_bundle(**ONE_LAYER), "fake", tmp_path / "out", log=messages.append)
+    assert messages == ["writing the model for fake …", "comparing it with the bundle …"]

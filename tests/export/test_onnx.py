@@ -190,6 +190,14 @@ def test_the_example_decodes_without_dragoman(exported: Exported) -> None:
     assert finished.stdout.strip() == ours.text
 
 
+@pytest.mark.parametrize("arguments", [[], ["no such directory", "Ein Hund"]])
+def test_the_example_explains_its_arguments(arguments: list[str]) -> None:
+    finished = subprocess.run([sys.executable, str(EXAMPLE), *arguments], capture_output=True, text=True)
+    assert finished.returncode == 1
+    assert finished.stderr.startswith("usage: python ")
+    assert "Traceback" not in finished.stderr
+
+
 def test_exporting_prints_and_logs_nothing(tmp_path: Path) -> None:
     bundle = make_bundle(model__encoder_layers=1, model__decoder_layers=1)
     bundle.save(tmp_path / "bundle")

@@ -11,6 +11,7 @@ from dragoman.planning.choose import (
     LARGE_MODEL,
     MANY_PAIRS,
     SMALL_MODEL,
+    TINY_MODEL,
     ChosenSetting,
     PlannedBudget,
     choose_settings,
@@ -81,6 +82,25 @@ def test_a_large_model_needs_much_text_and_time() -> None:
     assert choose_size(facts_of(1_000_000), 1, fast)[0] == SMALL_MODEL
     assert choose_size(facts_of(1_000_000), None, slow)[0] == SMALL_MODEL
     assert choose_size(facts_of(10_000), None, fast)[0] == SMALL_MODEL
+
+
+def test_very_little_time_gets_a_tiny_model_that_reads_the_text_more_often() -> None:
+    """Little time is a matter of the machine, of the text and of the minutes."""
+    facts, slow = facts_of(5750), 1e11
+    size, budget = choose_size(facts, 2, slow)
+    assert size == TINY_MODEL
+    model, text = {"model.d_model": 256, "model.d_ff": 1024}, Texts(("de", "en"), ["my/train.{lang}"])
+    overrides = [f"{key}={value}" for key, value in model.items()]
+    small = expect_training(plan_with(text, facts, 2, slow).recipe(overrides), facts, slow)
+    assert budget.epochs(facts) > 2 * small.epochs
+    for other in (choose_size(facts, 20, slow), choose_size(facts, 2, 5e12), choose_size(facts_of(100), 2, slow)):
+        assert other[0] == SMALL_MODEL
+
+
+@pytest.mark.parametrize("minutes", [None, 10.0, 20.0])
+@pytest.mark.parametrize("pairs", AMOUNTS)
+def test_ten_minutes_suffice_for_a_small_model(pairs: int, minutes: float | None) -> None:
+    assert choose_size(facts_of(pairs), minutes, 5e11)[0] != TINY_MODEL
 
 
 @pytest.mark.parametrize("minutes", [None, 0.5, 20.0])

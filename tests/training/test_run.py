@@ -30,7 +30,7 @@ from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
 from dragoman.text.registry import save_tokenizers
 from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
-from dragoman.training.directory import check_place
+from dragoman.training.directory import check_place, lock_directory
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
 from dragoman.training.validator import Validator
@@ -422,6 +422,19 @@ def test_scores_of_the_bundle_are_those_of_its_translator(finished_run: Path) ->
     assert {key: line[key] for key in report.to_dict()} == report.to_dict()
     assert [sample["translation"] for sample in line["samples"]] == translations[:10]
     assert f"{report.bleu:.1f}" in (finished_run / "report.html").read_text()
+
+
+def test_a_directory_in_use_is_refused_before_the_text_is_read(tmp_path: Path, command: Command) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    for language, text in (("de", "Ein Hund\nEine Katze\n"), ("en", "A dog\n")):
+        (tmp_path / f"x.{language}").write_text(text)
+    files = [str(tmp_path / f"x.{language}") for language in ("de", "en")]
+    with lock_directory(run):
+        refused = command("train", *files, "--output", run)
+    assert (refused.code, "another process is training" in refused.error) == (2, True)
+    (run / ".lock").touch()  # of a killed process
+    assert "x.en" in command("train", *files, "--output", run).error
 
 
 def test_directory_is_used_by_one_process_at_a_time(make_recipe: RecipeMaker, tmp_path: Path) -> None:

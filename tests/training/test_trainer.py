@@ -470,22 +470,29 @@ def test_the_moving_average_of_a_short_run_has_learned(make_trainer: TrainerMake
     assert losses[0] - losses[1] > (losses[0] - report.loss) / 2
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_diverged_training_stops_and_keeps_earlier_checkpoints(value: float, make_trainer: TrainerMaker) -> None:
+@pytest.mark.parametrize(("value", "last", "kept"), [(math.nan, 15, [10]), (math.inf, 15, [10]), (math.nan, 5, [])])
+def test_diverged_training_stops_and_keeps_earlier_checkpoints(
+    value: float, last: int, kept: list[int], make_trainer: TrainerMaker
+) -> None:
     trainer = make_trainer("training.steps=40", "training.validations=4")
     step = trainer.take_step
 
     def poisoned(batches: Sequence[Any]) -> None:
-        if trainer.state.progress.step == 15:
+        if trainer.state.progress.step == last:
             with torch.no_grad():
                 trainer.state.model.output.weight[5, 5] = value
         step(batches)
 
     trainer.take_step = poisoned  # type: ignore[method-assign]
-    with pytest.raises(UserError, match="training diverged after step 15"):
+    with pytest.raises(UserError, match=f"training diverged after step {last}") as refused:
         trainer.train()
-    assert checkpoint_steps(trainer.run) == [10]
-    assert all(weight.isfinite().all() for weight in average_weights(trainer.run, [10]).values())
+    assert ("checkpoints are kept" in str(refused.value)) == bool(kept)
+    (event,) = lines(trainer, "event")
+    assert event["step"] == last
+    assert event["message"].startswith("training diverged")
+    assert checkpoint_steps(trainer.run) == kept
+    if kept:
+        assert all(weight.isfinite().all() for weight in average_weights(trainer.run, kept).values())
 
 
 def test_a_segmentation_differs_from_epoch_to_epoch_and_counts_its_tokens(make_trainer: TrainerMaker) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import print_json, write_page
+from dragoman.cli.output import open_output, print_json
 from dragoman.cli.standard_streams import DASH
 from dragoman.errors import UserError
 
@@ -65,15 +66,16 @@ def compare(
     options = EngineOptions(
         engine, device, compute_type, verbose, token_scores=False, languages=(source_language, target_language)
     )
-    baseline, other = (open_translator(path, overrides, options) for path in (first, second))
-    comparison = compare_translators(baseline, other, sources, references)
-    if as_json:
-        print_json(comparison.to_dict())
-    elif output != DASH:
-        _print_comparison(comparison, (first, second), sentences)
-    if output:
-        sides = (ComparedTranslator(first, baseline.bundle.recipe), ComparedTranslator(second, other.bundle.recipe))
-        write_page(output, render_comparison(comparison, *sides))
+    with open_output(output) if output else nullcontext() as page:  # so that a wrong name is refused at once
+        baseline, other = (open_translator(path, overrides, options) for path in (first, second))
+        comparison = compare_translators(baseline, other, sources, references)
+        if as_json:
+            print_json(comparison.to_dict())
+        elif output != DASH:
+            _print_comparison(comparison, (first, second), sentences)
+        if page:
+            sides = (ComparedTranslator(first, baseline.bundle.recipe), ComparedTranslator(second, other.bundle.recipe))
+            print(render_comparison(comparison, *sides), file=page)
 
 
 def _print_comparison(comparison: Comparison, paths: tuple[Path, Path], sentences: int) -> None:

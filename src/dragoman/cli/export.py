@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from dragoman.cli.options import BundlePath
+from dragoman.cli.output import print_to_stderr
 
 
 def export_bundle(
@@ -39,5 +40,5 @@ def export_bundle(
     from dragoman.export.run import export
     from dragoman.export.sample import read_sample
 
-    parity = export(Bundle.load(bundle), to, directory, compute_type, read_sample(source, reference))
+    parity = export(Bundle.load(bundle), to, directory, compute_type, read_sample(source, reference), print_to_stderr)
     print(f"{parity}\n{directory}: exported to {to}; parity check passed")

@@ -19,7 +19,7 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import write_page
+from dragoman.cli.output import open_output
 from dragoman.cli.standard_streams import DASH
 
 
@@ -46,11 +46,12 @@ def inspect(
 
     languages = (source_language, target_language)
     options = EngineOptions(engine, device, verbose=verbose, trace=True, languages=languages)
-    translator = open_translator(bundle, overrides, options)
-    explanation = translator.explain(text)
     messages = sys.stderr if output == DASH else sys.stdout
-    print(explanation.translation.text, file=messages)
-    write_page(output, render_page(translator.bundle, translator.decoding, text, explanation))
+    with open_output(output) as page:  # first, so that a file that cannot be written is refused at once
+        translator = open_translator(bundle, overrides, options)
+        explanation = translator.explain(text)
+        print(explanation.translation.text, file=messages)
+        print(render_page(translator.bundle, translator.decoding, text, explanation), file=page)
     pictures = save_heat_maps(explanation.attention, png) if png else []
     for path in [*([] if output == DASH else [output]), *pictures]:
         print(path, file=messages)

@@ -98,8 +98,10 @@ def open_translator(
         in_ensemble=bool(ensemble),
     )
 
+    paths = iter([bundle, *ensemble])  # each is announced once, in this order
+
     def print_choice(choice: Choice) -> None:
-        print(f"dragoman: engine: {choice}, device: {request.device}", file=sys.stderr)
+        print(f"dragoman: engine: {choice}, device: {request.device}, bundle: {next(paths)}", file=sys.stderr)
 
     announce = print_choice if options.verbose else None
     if ensemble:

@@ -39,14 +39,9 @@ def with_progress(translations: Iterable[Translation], shown: bool) -> Iterator[
         yield from progress.track(translations)
 
 
-def write_page(path: Path, page: str) -> None:
-    """Write an HTML page to a file, or to standard output if the path is ``-``."""
-    from dragoman.system.files import write_text
-
-    if path == DASH:
-        print(page)
-    else:
-        write_text(path, page)
+def print_to_stderr(text: str) -> None:
+    """Print a message that is not the result of a command."""
+    print(text, file=sys.stderr)
 
 
 def print_json(data: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dragoman.cli.output import print_to_stderr
 from dragoman.cli.text_files import FileOptions, as_references, find_references, refuse_meaningless_options
 
 if TYPE_CHECKING:
@@ -37,11 +37,6 @@ StartFromOption = Annotated[
         help="Start with the weights and the vocabulary of a bundle or run, instead of random weights.",
     ),
 ]
-
-
-def print_to_stderr(text: str) -> None:
-    """Print a message that is not the result of a command."""
-    print(text, file=sys.stderr)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,9 @@ def _rows(lines: Iterable[str], delimiter: str, quotes: bool, name: str) -> Iter
         try:
             row = next(reader, None)
         except csv.Error as error:
-            remedy = "if quotation marks are part of the text, set quotes = false" if quotes else "shorten it"
+            remedy = (
+                "if quotation marks are part of the text, set quotes = false (--no-quotes)" if quotes else "shorten it"
+            )
             raise UserError(f"{name} line {first_line}: {_describe(error)}; {remedy}") from None
         if row is None:
             return
@@ -91,9 +93,16 @@ def _without_quotes(rows: Iterator[Row], name: str) -> Iterator[Row]:
 def _refuse_quotes(row: Sequence[str], incomplete: bool, place: str) -> None:
     for text in row:
         opened = incomplete and text.count('"') % 2  # and closed on another line
-        if text.startswith('"') and (opened or _QUOTED.fullmatch(text)):
+        if text.startswith('"') and (opened or looks_quoted(text)):
             problem = f"{place}: the quotation marks in {_shorten(text)} look like those of Excel"
-            raise UndeclaredError(f"{problem}; if they are part of the text, set quotes = false", quotes=True)
+            raise UndeclaredError(
+                f"{problem}; if they are part of the text, set quotes = false (--no-quotes)", quotes=True
+            )
+
+
+def looks_quoted(text: str) -> bool:
+    """Whether a column without tabs looks like those of Excel: in quotation marks, and with "" inside."""
+    return _QUOTED.fullmatch(text) is not None
 
 
 def _shorten(text: str) -> str:

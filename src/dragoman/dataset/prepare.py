@@ -78,10 +78,10 @@ def prepare(
         train = builder.encode(split, (source, target))
         dictionary = builder.dictionary(split) if recipe.training.augmentation.single_words else []
         if recipe.training.augmentation.single_words:
-            log(f"{len(dictionary):,} single words with a translation")
+            log(f"learned a dictionary of {counted(len(dictionary), 'word')} for training.augmentation.single_words")
         lexicon = builder.lexicon(split) if recipe.training.augmentation.terms else []
         if recipe.training.augmentation.terms:
-            log(f"{len(lexicon):,} pairs of lemmas that translate each other")
+            log(f"learned {counted(len(lexicon), 'pair')} of lemmas for training.augmentation.terms")
         matches = builder.matches(train, (source, target)) if recipe.training.augmentation.fuzzy_matches else None
         if matches is not None:
             log(f"{np.count_nonzero(matches >= 0):,} training pairs with a similar one")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from dragoman.bundle import Bundle
 from dragoman.engines.ensemble import check_tokenizers, open_ensemble
-from dragoman.engines.protocol import Engine, EngineRequest
+from dragoman.engines.protocol import ComputeType, Engine, EngineRequest
 from dragoman.engines.step_engine import StepEngine
 from dragoman.errors import UserError, nearest
 
@@ -41,11 +41,13 @@ def choose(request: EngineRequest, name: str | None = None) -> Choice:
     """The first engine in `ENGINES` that supports the request, or the engine with this name.
 
     Raises:
-        UserError: There is no such engine, or it does not support the request.
+        UserError: There is no such engine or data type, or the engine does not support the request.
     """
     if name is not None and (not isinstance(name, str) or name not in ENGINES):
         hint = nearest(str(name), ENGINES)
         raise UserError(f"engine {str(name)!r}: no such engine; choose from {', '.join(ENGINES)}{hint}")
+    if request.compute_type not in (types := get_args(ComputeType)):
+        raise UserError(f"compute_type = {request.compute_type!r}: choose from {', '.join(types)}")
     rejected: dict[str, list[str]] = {}
     for candidate in ENGINES if name is None else (name,):
         reasons = _module(candidate).unsupported(request)

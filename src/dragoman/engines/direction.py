@@ -1,4 +1,4 @@
-"""The direction in which a model with several languages translates."""
+"""The direction in which a model translates, and the choice of it for models with several languages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,26 @@ from dataclasses import replace
 from dragoman.bundle import Bundle
 from dragoman.corpus.language_tags import find_language
 from dragoman.errors import UserError
+from dragoman.settings import Recipe
 from dragoman.text.multilingual import MultilingualTokenizer
+from dragoman.text.world_languages import primary_language
+
+UNKNOWN_LANGUAGE = "und"  # of imported models that do not state it
+
+
+def same_languages(recipe: Recipe, other: Recipe) -> bool:
+    """Whether two recipes have the same languages, apart from regions, as far as they are known."""
+    pairs = zip(_languages(recipe), _languages(other), strict=True)
+    return all(one == another or UNKNOWN_LANGUAGE in (one, another) for one, another in pairs)
+
+
+def describe_direction(recipe: Recipe) -> str:
+    """The languages of a recipe without regions: ``pt-en`` for ``pt-BR`` and ``en``."""
+    return "-".join(_languages(recipe))
+
+
+def _languages(recipe: Recipe) -> list[str]:
+    return [primary_language(code) for code in (recipe.data.source_language, recipe.data.target_language)]
 
 
 def languages_of(bundle: Bundle) -> list[str]:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import Bundle
+from dragoman.engines.direction import describe_direction, same_languages
 from dragoman.engines.protocol import EngineRequest, Ids
 from dragoman.engines.step_engine import StepEngine
 from dragoman.errors import UserError
@@ -50,9 +51,14 @@ def check_tokenizers(bundle: Bundle, others: Sequence[Bundle]) -> None:
     """Check that bundles can form an ensemble.
 
     Raises:
-        UserError: Their tokenizers differ.
+        UserError: Their languages or their tokenizers differ.
     """
     for other in others:
+        if not same_languages(bundle.recipe, other.recipe):
+            raise UserError(
+                f"{bundle.recipe.name} translates {describe_direction(bundle.recipe)}, and {other.recipe.name} "
+                f"{describe_direction(other.recipe)}, so they cannot form an ensemble"
+            )
         sides = ((bundle.source, other.source), (bundle.target, other.target))
         if any(ours is not theirs and ours.to_json() != theirs.to_json() for ours, theirs in sides):
             names = f"{bundle.recipe.name} and {other.recipe.name}"

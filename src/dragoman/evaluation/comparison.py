@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dragoman.engines.direction import describe_direction, same_languages
+from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import Report, evaluate
 from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.evaluation.significance import Significance, paired_tests
@@ -51,7 +53,16 @@ def compare_translators(
         second: The other.
         sources: Texts to translate.
         references: The reference translation of each.
+
+    Raises:
+        UserError: They translate from or into different languages.
     """
+    recipe, other = first.bundle.recipe, second.bundle.recipe
+    if not same_languages(recipe, other):
+        raise UserError(
+            f"{recipe.name} translates {describe_direction(recipe)}, and {other.name} {describe_direction(other)}, so "
+            "they cannot be compared"
+        )
     first_report, first_translations = evaluate(first, sources, references)
     second_report, second_translations = evaluate(second, sources, references)
     differences = _differences(sources, references, first_translations, second_translations)

@@ -24,14 +24,14 @@ def describe_comparison(comparison: Comparison) -> list[str]:
     """
     differences, pairs = comparison.differences, comparison.first.sentences
     if not differences:
-        return [f"A and B are equally good: 0 of {counted(pairs, 'sentence')} are translated differently."]
+        return [f"A and B are equally good. Translated differently: 0 of {counted(pairs, 'sentence')}."]
     better = sum(each.second_chrf > each.first_chrf for each in differences)
     worse = sum(each.second_chrf < each.first_chrf for each in differences)
     return [
         *_decide(comparison.significance),
         *_usability(comparison),
-        f"{len(differences):,} of {counted(pairs, 'sentence')} are translated differently. By sentence-level chrF, A "
-        f"is better for {worse:,} of them and B for {better:,}.",
+        f"Translated differently: {len(differences):,} of {counted(pairs, 'sentence')}. By sentence-level chrF, A is "
+        f"better for {worse:,} of them and B for {better:,}.",
         *_by_length(differences),
         *_lengths(comparison),
     ]

@@ -21,6 +21,7 @@ class CorpusScores(TypedDict):
     length_ratio: float
 
 
+DECIMALS = 3  # of corpus scores; those of a report and of a test are the same numbers
 CHRF_OFFSET = 20.0  # chrF minus BLEU, approximately, of the same translations
 USELESS = 10.0  # overall score below which translations are useless
 
@@ -49,8 +50,8 @@ def corpus_scores(translations: Sequence[str], references: Sequence[str], lowerc
     bleu_score = bleu.corpus_score(list(translations), [list(references)])
     chrf_score = chrf.corpus_score(list(translations), [list(references)])
     return CorpusScores(
-        bleu=round(bleu_score.score, 3),
-        chrf=round(chrf_score.score, 3),
+        bleu=round(bleu_score.score, DECIMALS),
+        chrf=round(chrf_score.score, DECIMALS),
         bleu_signature=str(bleu.get_signature()),
         chrf_signature=str(chrf.get_signature()),
         length_ratio=round(bleu_score.sys_len / max(1, bleu_score.ref_len), 4),

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dragoman.evaluation.metrics import DECIMALS
+
 METHODS: dict[Literal["bs", "ar"], str] = {"bs": "paired bootstrap", "ar": "approximate randomization"}
 """sacreBLEU's keys of the tests, and their names."""
 
@@ -56,7 +58,9 @@ def _significance(metric: str, method: str, results: Any, signature: str) -> Sig
     first, second = (float(result.score) for result in results)
     # sacreBLEU counts only differences larger than the observed one, so equal scores would seem significant
     p_value = 1.0 if first == second else float(results[1].p_value)
-    return Significance(metric, method, first, second, p_value, signature, *map(_interval, results))
+    return Significance(
+        metric, method, round(first, DECIMALS), round(second, DECIMALS), p_value, signature, *map(_interval, results)
+    )
 
 
 def _interval(result: Any) -> tuple[float, float] | None:

@@ -22,10 +22,11 @@ characters, and replace the characters in the translation:
 | --- | --- |
 {rows}
 
-In Python, `mask = dragoman.text.masking.Masking(frozenset({as_text}), None, frozenset({with_exchange})).mask(text)`
-does this: encode `mask.text`, and call `mask.restore(translation)`. A translation can lack a character, or contain one
-that the source does not have. `dragoman translate` also copies symbols and letters that the training text lacks; this
-mask does not.
+In Python, after `from dragoman.text.masking import Masking`, this does it:
+`mask = Masking(frozenset({as_text}), None, frozenset({with_exchange})).mask(text)`. Encode `mask.text`, and call
+`mask.restore(translation)`. A translation can lack a character, or contain one that the source does not have: then
+`dragoman translate` searches again. It also copies symbols and letters that the training text lacks; this mask does
+not.
 """
 
 

@@ -17,7 +17,7 @@ Outputs = NDArray[np.float32]
 
 
 class ExportedModel(Protocol):
-    """An exported model, loaded by the program that it was exported for."""
+    """An exported model, loaded by the library that computes with it."""
 
     output_kind: OutputKind
     decoding: Decoding  # settings of `translate`: those that the export contains, the defaults for all others

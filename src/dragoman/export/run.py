@@ -14,12 +14,18 @@ from dragoman.export.parity import Parity, measure_parity
 from dragoman.export.protocol import Exporter
 from dragoman.export.sample import Sample
 from dragoman.system.files import atomic_directory, follow_links, remove_leftovers, write_json
+from dragoman.system.progress import Log, no_log
 
 PARITY_FILE = "parity.json"
 
 
 def export(
-    bundle: Bundle, name: str, directory: Path, compute_type: str | None = None, sample: Sample | None = None
+    bundle: Bundle,
+    name: str,
+    directory: Path,
+    compute_type: str | None = None,
+    sample: Sample | None = None,
+    log: Log = no_log,
 ) -> Parity:
     """Write a bundle in another format, and check that it still computes the same.
 
@@ -30,6 +36,7 @@ def export(
         compute_type: 'float32', or 'int8' if the format has it: a quarter of the size, slightly less exact. By default
             the first of the format's `COMPUTE_TYPES`.
         sample: Sentences whose translations are compared; without it, sentences of random tokens.
+        log: Receives messages before steps that can take a minute.
 
     Returns:
         The differences between the export and the bundle.
@@ -53,7 +60,9 @@ def export(
     place = follow_links(directory)
     remove_leftovers(place.parent, place.name)
     with atomic_directory(directory) as unfinished:
+        log(f"writing the model for {name} …")
         exporter.write(bundle, unfinished, compute_type)
+        log("comparing it with the bundle …")
         exported = exporter.load(plain, unfinished, compute_type)
         parity = measure_parity(name, plain, exported, sample or Sample(), compute_type)
         parity.require()

@@ -36,7 +36,7 @@ class ModelSize:
     layers: int
 
 
-SMALL_MODEL, LARGE_MODEL = ModelSize(256, 1024, 3), ModelSize(512, 2048, 6)
+TINY_MODEL, SMALL_MODEL, LARGE_MODEL = ModelSize(128, 512, 3), ModelSize(256, 1024, 3), ModelSize(512, 2048, 6)
 
 
 @dataclass(frozen=True)

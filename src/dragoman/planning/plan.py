@@ -13,7 +13,9 @@ from dragoman.planning.adaptation import EPOCHS_SHARE, StartingPoint, choose_ada
 from dragoman.planning.choose import (
     LARGE_MODEL,
     MANY_PAIRS,
+    NO_DROPOUT_EPOCHS,
     SMALL_MODEL,
+    TINY_MODEL,
     ChosenSetting,
     ModelSize,
     PlannedBudget,
@@ -39,6 +41,7 @@ MAX_HELD_OUT = 1000  # validation pairs
 MAX_BLOCK = 50  # neighboring pairs; in corpora of documents, lines further apart have little in common
 MIN_BLOCKS = 10
 FEW_EPOCHS = 3.0  # fewer passes over the text leave a model undertrained
+FEW_STEPS = 500  # in which a small model learns less than a tiny one in the same time
 MANY_EPOCHS = 60.0
 MAX_MINUTES = 24 * 60.0  # that training a large model may take where no time is given
 
@@ -209,7 +212,8 @@ def plan_with(
 def choose_size(facts: TextFacts, minutes: float | None, operations: float) -> tuple[ModelSize, PlannedBudget]:
     """The size of the model, and what the time amounts to with it.
 
-    A large model needs much text, and time to read it several times.
+    A large model needs much text, and time to read it several times. If there is time for few steps and few epochs of
+    a small one, a tiny one learns more, because it takes more steps.
 
     Args:
         facts: The text.
@@ -220,7 +224,10 @@ def choose_size(facts: TextFacts, minutes: float | None, operations: float) -> t
         budget = _plan_budget(facts, LARGE_MODEL, minutes, operations)
         if budget.expected_minutes(facts) <= MAX_MINUTES and budget.epochs(facts) >= FEW_EPOCHS:
             return LARGE_MODEL, budget
-    return SMALL_MODEL, _plan_budget(facts, SMALL_MODEL, minutes, operations)
+    budget = _plan_budget(facts, SMALL_MODEL, minutes, operations)
+    if budget.steps(facts) < FEW_STEPS and budget.epochs(facts) < NO_DROPOUT_EPOCHS:
+        return TINY_MODEL, _plan_budget(facts, TINY_MODEL, minutes, operations)
+    return SMALL_MODEL, budget
 
 
 def _plan_budget(facts: TextFacts, size: ModelSize, minutes: float | None, operations: float) -> PlannedBudget:

@@ -21,8 +21,11 @@ def choose_device(name: str) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
+    except (RuntimeError, TypeError) as error:
+        raise UserError(f"device {name!r} cannot be used: choose cpu, cuda, cuda:1, …, mps, or auto") from error
+    try:
         torch.zeros(1, device=device).item()  # the device meta has no values
-    except (RuntimeError, AssertionError, TypeError, ValueError) as error:
+    except (RuntimeError, AssertionError, ValueError) as error:
         raise UserError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from error
     return device
 

@@ -54,7 +54,7 @@ def check_directory(output: Path, resume: bool) -> None:
     """Check that a directory contains a run, if one is resumed, or else that it does not exist or is empty.
 
     Raises:
-        UserError: It contains something else.
+        UserError: It contains something else, or another process is training in it.
     """
     try:
         str(output).encode()
@@ -69,6 +69,9 @@ def check_directory(output: Path, resume: bool) -> None:
         raise UserError(f"{output}: is a file, not a directory; choose another --output")
     elif output.exists() and not all(map(_is_leftover, output.iterdir())):
         raise UserError(f"{output}: not empty; choose another --output")
+    if (output / LOCK_FILE).is_file():
+        with lock_directory(output):  # of a killed process, or else refused
+            pass
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from dragoman.dataset.prepare import Dataset, prepare
 from dragoman.dataset.tokenizer_training import Tokenizers
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.doctor.training_checks import check_start
+from dragoman.engines.direction import same_languages
 from dragoman.errors import UserError, counted
 from dragoman.model.transformer import parameter_counts
 from dragoman.recipe import save_recipe
@@ -44,7 +45,7 @@ from dragoman.training.report.report import render_report
 from dragoman.training.report.verdict import judge_run, judge_text
 from dragoman.training.stage_recipes import needed_teachers
 from dragoman.training.stages import Stages
-from dragoman.training.start import open_start, record_start, same_languages
+from dragoman.training.start import open_start, record_start
 from dragoman.training.start_comparison import StartScores, read_old_text
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals

@@ -6,19 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dragoman.bundle import Bundle, bundle_digest
-from dragoman.engines.direction import choose_direction, languages_of
+from dragoman.engines.direction import choose_direction, describe_direction, languages_of, same_languages
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Log
-from dragoman.text.world_languages import primary_language
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.training.directory import saved_tokenizers
 
 START_FILE = "start.json"
 """The digest of the bundle that the run was started from."""
 
-UNKNOWN_LANGUAGE = "und"  # of imported models that do not state it
 FREE = {
     *("text.bpe_dropout", "text.subword_pairs", "text.minimum_frequency", "model.max_length"),
     *("model.dropout", "model.attention_dropout", "model.activation_dropout"),
@@ -95,22 +93,11 @@ def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:
             )
         )
     if not same_languages(recipe, of_bundle) and not recipe.training.new_vocabulary:
-        ours, theirs = ("-".join(_languages(each)) for each in (recipe, of_bundle))
         raise UserError(
-            f"training.start_from: {path} translates {theirs}, not {ours}, and its vocabulary suits no other "
+            f"training.start_from: {path} translates {describe_direction(of_bundle)}, not "
+            f"{describe_direction(recipe)}, and its vocabulary suits no other "
             "languages; training.new_vocabulary = true learns another one"
         )
-
-
-def same_languages(recipe: Recipe, other: Recipe) -> bool:
-    """Whether two recipes have the same languages, apart from regions, as far as they are known."""
-    pairs = zip(_languages(recipe), _languages(other), strict=True)
-    return all(one == another or UNKNOWN_LANGUAGE in (one, another) for one, another in pairs)
-
-
-def _languages(recipe: Recipe) -> list[str]:
-    """The languages without regions: ``pt`` for ``pt-BR``."""
-    return [primary_language(code) for code in (recipe.data.source_language, recipe.data.target_language)]
 
 
 def _differences(recipe: Recipe, of_bundle: Recipe) -> Iterator[str]:

@@ -19,7 +19,7 @@ from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.training.batches import BatchStream
 from dragoman.training.budget import Budget, Stopwatch
-from dragoman.training.checkpoint import prune, save_checkpoint, snapshot
+from dragoman.training.checkpoint import checkpoint_steps, prune, save_checkpoint, snapshot
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks, full_tensor, local_tensor
 from dragoman.training.gradients import GradientComputer
 from dragoman.training.log import LogPosition, RunLog
@@ -171,9 +171,14 @@ class Trainer:
             raise self._diverged()
 
     def _diverged(self) -> UserError:
+        """The error, which is also logged as an event."""
+        step = f"{self.state.progress.step:,}"
+        message = f"training diverged after step {step}: the loss or the weights are NaN or infinite"
+        self.log.event(self.position, message)
+        kept = "earlier checkpoints are kept; " if checkpoint_steps(self.run) else ""
         return UserError(
-            f"training diverged after step {self.state.progress.step:,}: the loss or the weights are NaN or infinite; "
-            "earlier checkpoints are kept; train again with a lower training.learning_rate or clip_norm"
+            f"{message}; {kept}train again in another --output, with a lower training.learning_rate or clip_norm, "
+            "which cannot change when a run is resumed"
         )
 
     @property
