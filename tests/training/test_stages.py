@@ -42,7 +42,7 @@ class Killed(BaseException):
 @pytest.fixture(autouse=True)
 def no_filter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep all pairs: the tiny teachers are too bad to pass the filter. Blocks are small."""
-    monkeypatch.setattr("dragoman.synthesis.pair_maker.check_sentence", lambda *arguments: iter(()))
+    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
     monkeypatch.setattr(block, "BLOCK", 10)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
