@@ -72,13 +72,14 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     if not resume:
         return plan_student(plan, overrides, data_dir)
     recipe = load_recipe(run / "recipe.toml", overrides)
-    model = recipe.model.model_dump()
+    set_keys = {each.partition("=")[0].strip() for each in overrides}
+    shape = {key: value for key, value in STUDENT_SIZES[plan.size].model.items() if f"model.{key}" not in set_keys}
     same = {
         "TEACHER": recipe.distillation.teachers == plan.distillation.teachers,
         "--mono": recipe.distillation.mono == plan.distillation.mono,
         "--round-trip": recipe.distillation.round_trip == plan.distillation.round_trip,
         "--minutes": plan.minutes in (None, recipe.training.minutes),
-        "--size": STUDENT_SIZES[plan.size].model.items() <= model.items(),
+        "--size": shape.items() <= recipe.model.model_dump().items(),
     }
     if changed := [name for name, is_same in same.items() if not is_same]:
         raise UserError(f"{run}: was started with another {' and '.join(changed)}; choose another --output")

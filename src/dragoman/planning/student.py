@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from dragoman.bundle import Bundle
 from dragoman.engines.direction import choose_direction
-from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, PlannedBudget, choose_training
+from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, PlannedBudget, choose_dropout, choose_training
 from dragoman.planning.expect import count_parameters
 from dragoman.planning.speed import operations_per_second, tokens_per_second
 from dragoman.planning.subwords import facts_with
-from dragoman.planning.text_facts import collect_facts
+from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.recipe import build_recipe, load_recipe
 from dragoman.settings import Distillation, Model, Recipe
 
@@ -46,6 +46,7 @@ TRAINING: dict[str, Any] = {
 }
 """Settings of the training that differ from those that `choose_training` chooses."""
 
+LESS_DROPOUT = 0.1  # than a model that learns from text of people: a student is small, and its text is simpler
 GREEDY = {"beam_size": 1, "n_best": 1, "sampling": False, "mbr_samples": 0}
 TRANSLATION_SHARE = 0.25  # the most that translating may take; the student gets what is left of it
 
@@ -89,33 +90,44 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     path = plan.distillation.teachers[0]
     of_data = [each for each in overrides if each.startswith("data.")]
     teacher = build_recipe(recipe_of_run(path).to_dict(), of_data, origin=path)
-    data, size = teacher.data, STUDENT_SIZES[plan.size]
-    bundle = choose_direction(Bundle.load(path), *data.languages)
-    text = teacher.text.model_copy(
-        update={"vocabulary_size": min(teacher.text.vocabulary_size, size.subwords), "bpe_dropout": 0.0}
-    )
-    model = Model(
-        **size.model,
-        norm="pre",
-        positions="rotary",
-        tie="all" if text.joint else "target",
-        dropout=0.0,
-        max_length=teacher.model.max_length,
-    )
+    data = teacher.data
     facts, sample = collect_facts([each.corpus for each in data.weighted], data.languages, data_directory)
+    bundle = choose_direction(Bundle.load(path), *data.languages)
     facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
-    speed = tokens_per_second(count_parameters(model, text.vocabulary_size), operations_per_second())
-    width = LARGE_MODEL if model.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
-    chosen = {each.key: each.value for each in choose_training(facts, width, PlannedBudget(plan.minutes, speed))}
-    training = {**chosen, **TRAINING, "seed": teacher.training.seed}  # which chooses the same held-out pairs
-    document = {
+    document = _choose_sections(plan, teacher, facts) | {
         "name": f"{teacher.name[:190]}-{plan.size}",
-        "data": data.model_dump(mode="json", exclude_none=True),
-        "text": text.model_dump(mode="json", exclude_none=True),
-        "model": model.model_dump(mode="json", exclude_none=True),
-        "training": {key: value for key, value in training.items() if value is not None},
-        "decoding": {**teacher.decoding.model_dump(mode="json", exclude_none=True), **GREEDY},
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
         "teachers": {"translation_share": TRANSLATION_SHARE},
     }
     return build_recipe(document, overrides, origin=f"{plan.size} student of {path}")
+
+
+def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts) -> dict[str, Any]:
+    """The sections that all recipes have, as plain data."""
+    size = STUDENT_SIZES[plan.size]
+    subwords = min(teacher.text.vocabulary_size, size.subwords)
+    shape = Model(**size.model, tie="all" if teacher.text.joint else "target")
+    speed = tokens_per_second(count_parameters(shape, subwords), operations_per_second())
+    budget = PlannedBudget(plan.minutes, speed)
+    width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
+    (dropout,) = choose_dropout(facts, budget)
+    model = {
+        **shape.model_dump(mode="json"),
+        "positions": teacher.model.positions,  # so that the same exports are possible
+        "max_length": teacher.model.max_length,
+        "dropout": max(0.0, dropout.value - LESS_DROPOUT),
+    }
+    training = {
+        **{each.key: each.value for each in choose_training(facts, width, budget)},
+        "augmentation": teacher.training.augmentation.model_dump(),
+        "seed": teacher.training.seed,  # which decides which pairs are held out
+        **TRAINING,
+    }
+    sections = teacher.to_dict()
+    return {
+        "data": sections["data"],
+        "text": {**sections["text"], "vocabulary_size": subwords, "bpe_dropout": 0.0},
+        "model": model,
+        "training": {key: value for key, value in training.items() if value is not None},
+        "decoding": {**sections["decoding"], **GREEDY},
+    }
