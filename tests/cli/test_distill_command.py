@@ -27,7 +27,7 @@ def test_a_student_is_trained_translates_and_is_resumed(
     command: Command, finished_run: Path, corpus: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "student"
-    arguments = ["distill", finished_run, "--output", run, "--mono", corpus / "test.de", *SETTINGS]
+    arguments: list[str | Path] = ["distill", finished_run, "--output", run, "--mono", corpus / "test.de", *SETTINGS]
     outcome = command(*arguments)
     assert outcome.code == 0, outcome.error
     for text in ("stage 1 of 2: translating", "stage 2 of 2: the translator", "This translator, greedy", "BLEU"):

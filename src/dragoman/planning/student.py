@@ -48,7 +48,7 @@ TRAINING: dict[str, Any] = {
 
 LESS_DROPOUT = 0.1  # than a model that learns from text of people: a student is small, and its text is simpler
 GREEDY = {"beam_size": 1, "n_best": 1, "sampling": False, "mbr_samples": 0}
-TRANSLATION_SHARE = 0.25  # the most that translating may take; the student gets what is left of it
+TRANSLATION_SHARE = 0.25  # at most; the student also gets the time that translating does not need
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
 
     Args:
         plan: What it is planned for.
-        overrides: ``SECTION.KEY=VALUE`` each; those of the section data decide what is read.
+        overrides: ``SECTION.KEY=VALUE`` each; those of the section data change the text that is read.
         data_directory: Mirror of the dataset catalog.
 
     Raises:
