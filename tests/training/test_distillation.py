@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +29,21 @@ if TYPE_CHECKING:
 MakeStudent = Callable[..., "Recipe"]
 
 
-@pytest.fixture(autouse=True)
-def small_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def small_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Small blocks and a small comparison; the tiny teacher is too bad to pass the filter."""
-    monkeypatch.setattr(block, "BLOCK", 10)
-    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
-    monkeypatch.setattr("dragoman.training.student_card.MAX_PAIRS", 5)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(block, "BLOCK", 10)
+        patch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
+        patch.setattr("dragoman.training.student_card.MAX_PAIRS", 5)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def no_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of significance take seconds."""
+    monkeypatch.setattr("dragoman.training.run.write_student_card", lambda *arguments: [])
 
 
 @pytest.fixture
@@ -45,14 +53,17 @@ def mono(corpus: Path, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def make_student(recipe_document: dict[str, Any], corpus: Path, finished_run: Path, tmp_path: Path) -> MakeStudent:
+@pytest.fixture(scope="module")
+def make_student(
+    recipe_document: dict[str, Any], corpus: Path, finished_run: Path, tmp_path_factory: pytest.TempPathFactory
+) -> MakeStudent:
     """Makes recipes of students that learn from the tiny run, for 40 pairs."""
+    directory = tmp_path_factory.mktemp("text")
     for language in ("de", "en"):
         lines = (corpus / f"train.{language}").read_text("utf-8").splitlines(True)[:40]
-        (tmp_path / f"train.{language}").write_text("".join(lines), "utf-8")
+        (directory / f"train.{language}").write_text("".join(lines), "utf-8")
     document = recipe_document | {
-        "data": recipe_document["data"] | {"train": [f"{tmp_path}/train.{{lang}}"]},
+        "data": recipe_document["data"] | {"train": [f"{directory}/train.{{lang}}"]},
         "model": recipe_document["model"] | {"d_model": 16},
         "training": recipe_document["training"] | {"steps": 12, "validations": 2, "checkpoint_minutes": 0.0001},
         "decoding": recipe_document["decoding"] | {"beam_size": 1},
@@ -65,9 +76,9 @@ def make_student(recipe_document: dict[str, Any], corpus: Path, finished_run: Pa
     return make
 
 
-@pytest.fixture
-def student(make_student: MakeStudent, tmp_path: Path) -> Path:
-    run = tmp_path / "student"
+@pytest.fixture(scope="module")
+def student(make_student: MakeStudent, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("runs") / "student"
     assert train(make_student(), run)
     return run
 
@@ -101,6 +112,7 @@ def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path) -> N
         assert f"BLEU {row[3]}, chrF {row[4]}" in report
 
 
+@pytest.mark.usefixtures("no_card")
 def test_an_interrupted_student_has_the_same_weights(
     make_student: MakeStudent, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +141,7 @@ def test_an_ensemble_teaches_and_original_pairs_are_mixed_in(
     assert "| ensemble float32 |" in (tmp_path / "run" / "bundle" / "README.md").read_text("utf-8")
 
 
+@pytest.mark.usefixtures("no_card")
 def test_monolingual_text_is_translated_except_what_is_held_out(
     make_student: MakeStudent, corpus: Path, mono: Path, tmp_path: Path
 ) -> None:
@@ -141,6 +154,7 @@ def test_monolingual_text_is_translated_except_what_is_held_out(
     assert all(targets)
 
 
+@pytest.mark.usefixtures("no_card")
 def test_another_vocabulary_is_learned_if_the_recipe_says_so(
     make_student: MakeStudent, finished_run: Path, tmp_path: Path
 ) -> None:
