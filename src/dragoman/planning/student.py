@@ -35,7 +35,7 @@ class StudentSize:
 
 STUDENT_SIZES: dict[SizeName, StudentSize] = {
     "base": StudentSize({"d_model": 512, "heads": 8, "d_ff": 2048, "encoder_layers": 6, "decoder_layers": 2}, 32_000),
-    "small": StudentSize({"d_model": 256, "heads": 4, "d_ff": 1024, "encoder_layers": 6, "decoder_layers": 1}, 16_000),
+    "small": StudentSize({"d_model": 256, "heads": 4, "d_ff": 768, "encoder_layers": 4, "decoder_layers": 1}, 16_000),
     "tiny": StudentSize({"d_model": 192, "heads": 4, "d_ff": 512, "encoder_layers": 4, "decoder_layers": 1}, 8000),
 }
 
