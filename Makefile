@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench bench-decoding bench-serving bench-training soak overload test-clients crash-test robustness mutation docs browser node clean
+.PHONY: quickstart test check bench bench-decoding bench-distillation bench-serving bench-training soak overload test-clients crash-test robustness mutation docs browser node clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
@@ -47,6 +47,11 @@ CORPUS ?= captions:test
 bench-decoding: .venv/extras
 	test -e $(BUNDLE) || $(MAKE) quickstart
 	$(BIN)/python benchmarks/decoding.py $(BUNDLE) --corpus $(CORPUS)
+
+# Distills a run, and compares the student with its teacher: make bench-distillation BUNDLE=runs/mine CORPUS=multi30k:val
+bench-distillation: .venv/extras
+	test -e $(BUNDLE) || $(MAKE) quickstart
+	$(BIN)/python benchmarks/distillation.py $(BUNDLE) --corpus $(CORPUS) --minutes $(MINUTES)
 
 # Measures the server: make bench-serving BUNDLE=runs/mine CORPUS=multi30k:val
 # LIBRETRANSLATE=DIR, an environment of Python with the package libretranslate, also compares it with LibreTranslate.

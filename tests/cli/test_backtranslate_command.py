@@ -23,9 +23,9 @@ LINES = 60
 RUNNER = """
 import sys
 from dragoman.cli import main
-from dragoman.synthesis import block, pair_maker
+from dragoman.synthesis import block, pair_checks
 block.BLOCK = 5
-pair_maker.check_sentence = lambda *arguments: iter(())
+pair_checks.check_sentence = lambda *arguments: iter(())
 sys.argv[0] = "dragoman"
 main()
 """
@@ -35,7 +35,7 @@ main()
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small blocks, and no filter, because the tiny translator is too bad to pass it."""
     monkeypatch.setattr(block, "BLOCK", 5)
-    monkeypatch.setattr("dragoman.synthesis.pair_maker.check_sentence", lambda *arguments: iter(()))
+    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from killed_stages import Killed, kill_at
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import read_texts
@@ -25,7 +26,6 @@ from dragoman.training.run import train
 from dragoman.training.stage_pairs import make_corpora, synthetic_corpora
 from dragoman.training.stage_recipes import check_weights, final_recipe, needed_teachers, teacher_recipe
 from dragoman.training.stage_text import collect_text
-from dragoman.training.trainer import Trainer
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -35,14 +35,10 @@ FAST = {"steps": 30, "validations": 2, "average": 1, "checkpoint_minutes": 0.000
 MONO_LINES = 25
 
 
-class Killed(BaseException):
-    """The process was killed."""
-
-
 @pytest.fixture(autouse=True)
 def no_filter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep all pairs: the tiny teachers are too bad to pass the filter. Blocks are small."""
-    monkeypatch.setattr("dragoman.synthesis.pair_maker.check_sentence", lambda *arguments: iter(()))
+    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
     monkeypatch.setattr(block, "BLOCK", 10)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
@@ -114,26 +110,6 @@ def test_diversification(make_staged: Any, tmp_path: Path) -> None:
     assert len({recipe.training.seed for recipe in (*recipes, final)}) == 3
     assert [recipe.training.steps for recipe in (*recipes, final)] == [6, 6, 18]
     assert [(each.weight, each.tagged) for each in final.data.weighted] == [(1, False), (0.5, False), (0.5, False)]
-
-
-def kill_at(monkeypatch: pytest.MonkeyPatch, moment: int) -> None:
-    """Kill the process at a step of a training, or before a block is stored, counted over all stages."""
-    moments = iter(range(moment))
-
-    def killing(owner: Any, name: str) -> None:
-        original = getattr(owner, name)
-
-        def count(*arguments: Any, **named: Any) -> Any:
-            if next(moments, None) is None:
-                raise Killed
-            return original(*arguments, **named)
-
-        monkeypatch.setattr(owner, name, count)
-
-    killing(Trainer, "take_step")
-    killing(block.PairBlock, "save")
-    killing(stages, "make_corpora")
-    killing(stages, "final_recipe")
 
 
 def test_an_interrupted_run_has_the_same_weights(

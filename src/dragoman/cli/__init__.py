@@ -16,6 +16,7 @@ from dragoman.cli.backtranslate import backtranslate
 from dragoman.cli.compare import compare
 from dragoman.cli.convert import convert
 from dragoman.cli.data import data_app
+from dragoman.cli.distill import distill
 from dragoman.cli.doctor import doctor_app
 from dragoman.cli.evaluate import evaluate
 from dragoman.cli.export import export_bundle
@@ -48,6 +49,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "train": train,
     "translate": translate,
     "backtranslate": backtranslate,
+    "distill": distill,
     "evaluate": evaluate,
     "score": score,
     "info": info,

@@ -28,7 +28,7 @@ def describe_comparison(comparison: Comparison) -> list[str]:
     better = sum(each.second_chrf > each.first_chrf for each in differences)
     worse = sum(each.second_chrf < each.first_chrf for each in differences)
     return [
-        *_decide(comparison.significance),
+        *describe_significance(comparison.significance),
         *_usability(comparison),
         f"Translated differently: {len(differences):,} of {counted(pairs, 'sentence')}. By sentence-level chrF, A is "
         f"better for {worse:,} of them and B for {better:,}.",
@@ -37,8 +37,8 @@ def describe_comparison(comparison: Comparison) -> list[str]:
     ]
 
 
-def _decide(tests: Sequence[Significance]) -> Iterator[str]:
-    """Which translator is better, by how much, and the tests of each metric."""
+def describe_significance(tests: Sequence[Significance]) -> Iterator[str]:
+    """Which of the translators A and B is better, by how much, and the tests of each metric."""
     by_metric: dict[str, list[Significance]] = {}
     for test in tests:
         by_metric.setdefault(test.metric, []).append(test)

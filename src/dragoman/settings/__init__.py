@@ -11,7 +11,7 @@ from dragoman.settings.data import CorpusFile, CorpusReference, Data, FilePair, 
 from dragoman.settings.decoding import Decoding
 from dragoman.settings.model import Model
 from dragoman.settings.recipe import Recipe
-from dragoman.settings.synthesis import Backtranslation, Diversification, Teachers
+from dragoman.settings.synthesis import Backtranslation, Distillation, Diversification, Teachers
 from dragoman.settings.text import Specials, Text
 from dragoman.settings.training import Training
 
@@ -22,6 +22,7 @@ __all__ = [
     "CorpusReference",
     "Data",
     "Decoding",
+    "Distillation",
     "Diversification",
     "FilePair",
     "Model",

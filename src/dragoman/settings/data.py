@@ -124,6 +124,11 @@ class Data(Settings):
     )
 
     @property
+    def languages(self) -> tuple[str, str]:
+        """Codes of the source and the target language."""
+        return self.source_language, self.target_language
+
+    @property
     def weighted(self) -> list[WeightedCorpus]:
         """The training corpora, all with weights."""
         return [each if isinstance(each, WeightedCorpus) else WeightedCorpus(corpus=each) for each in self.train]

@@ -10,7 +10,7 @@ from dragoman.settings.base import Settings
 from dragoman.settings.data import Data
 from dragoman.settings.decoding import Decoding
 from dragoman.settings.model import Model
-from dragoman.settings.synthesis import Backtranslation, Diversification, Teachers
+from dragoman.settings.synthesis import Backtranslation, Distillation, Diversification, Teachers
 from dragoman.settings.text import Text
 from dragoman.settings.training import Training
 
@@ -52,6 +52,16 @@ def _matches_need_joint(recipe: Recipe) -> str | None:
     )
 
 
+def _teachers_are_given_or_trained(recipe: Recipe) -> str | None:
+    both = recipe.distillation.teachers and (recipe.backtranslation.mono or recipe.diversification.weight)
+    return "distillation.teachers excludes backtranslation.mono and diversification.weight" if both else None
+
+
+def _mono_needs_teachers(recipe: Recipe) -> str | None:
+    lacking = recipe.distillation.mono and not recipe.distillation.teachers
+    return "distillation.mono needs distillation.teachers" if lacking else None
+
+
 class Recipe(Settings):
     """All settings of a translator and of its training."""
 
@@ -61,6 +71,8 @@ class Recipe(Settings):
         _only_subwords_spell_new_words,
         _marked_terms_need_tokens,
         _matches_need_joint,
+        _teachers_are_given_or_trained,
+        _mono_needs_teachers,
     )
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
@@ -74,6 +86,7 @@ class Recipe(Settings):
     decoding: Decoding = Decoding()
     backtranslation: Backtranslation = Backtranslation()
     diversification: Diversification = Diversification()
+    distillation: Distillation = Distillation()
     teachers: Teachers = Teachers()
 
     def to_dict(self) -> dict[str, Any]:

@@ -42,6 +42,39 @@ class Diversification(Settings):
     )
 
 
+class Distillation(Settings):
+    """Training pairs made by finished translators, whose targets a smaller translator learns (Kim and Rush 2016)."""
+
+    teachers: tuple[str, ...] = Field(
+        (),
+        description="Bundles or run directories that translate the sources of the training text; several are an "
+        "ensemble; none: no such pairs. The new translator has the tokenizers of the first one if the section text is "
+        "the same.",
+    )
+    mono: tuple[str, ...] = Field(
+        (), description="Files with one sentence of the source language per line, plain or .gz, to translate too."
+    )
+    candidates: int = Field(
+        5,
+        ge=1,
+        le=1000,
+        description="Number of translations of each sentence from which one is chosen: the one most similar to the "
+        "reference by chrF; for `mono`, the best one by round_trip, or else by the score of the teachers.",
+    )
+    round_trip: str | None = Field(
+        None,
+        min_length=1,
+        description="A bundle or run directory of the other direction, which translates the candidates of `mono` back; "
+        "the one most similar to the sentence is chosen.",
+    )
+    original_weight: float = Field(
+        0.0,
+        ge=0,
+        le=MOST_WEIGHT,
+        description="How often each original pair is seen in an epoch, times the weight of its corpus; 0: not at all.",
+    )
+
+
 def _time_is_left(teachers: Teachers) -> str | None:
     used = 2 * teachers.share + teachers.translation_share
     return f"two shares and translation_share add up to {used:g}, which must be below 1" if used >= 1 else None

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from dragoman.bundle import bundle_digest
+from dragoman.bundle import Bundle, bundle_digest
 from dragoman.corpus.pair import Pair
-from dragoman.doctor.input.source_language import SourceLanguage
-from dragoman.doctor.input.training_text import TrainingText
-from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.settings import Decoding
 from dragoman.synthesis.block import PairBlock
+from dragoman.synthesis.pair_checks import PairChecks
 from dragoman.text.noise import add_noise
 from dragoman.text.normalization import collapse_spaces
 from dragoman.text.translation import Translation
@@ -71,11 +69,12 @@ class PairMaker:
         """What decides the pairs that are made: bundles, settings of the search, and the other attributes."""
         back = self.round_trip
         return {
-            "bundle": _identify(self.translator),
-            "decoding": _dump(self.translator.decoding),
+            "bundle": identify_bundle(self.translator.bundle),
+            "decoding": identify_search(self.translator.decoding),
             "backward": self.backward,
             "noised": self.noised,
-            "round_trip": back and [_identify(back.translator), _dump(back.translator.decoding), back.minimum],
+            "round_trip": back
+            and [identify_bundle(back.translator.bundle), identify_search(back.translator.decoding), back.minimum],
         }
 
     def make(self, pairs: Sequence[Pair]) -> PairBlock:
@@ -86,16 +85,13 @@ class PairMaker:
             left_out["blank"] = blank
         texts = [self._text(pair) for pair in written]
         translations = list(self.translator.stream(texts))
-        found = list(zip(written, translations, self._reject(texts, translations), strict=True))
-        trained, data = self.translator.bundle.table("training_text", TrainingText), self.translator.bundle.recipe.data
-        language = trained and SourceLanguage(trained, data.source_language, data.target_language)
+        found = zip(written, translations, self._reject(texts, translations), strict=True)
+        checks = PairChecks.of_bundle(self.translator.bundle)
         kept: list[Pair] = []
         for pair, translation, rejected in found:
             made = self._replace(pair, collapse_spaces(translation.text))
-            problem = next(_problems(self._text(pair), translation, trained), None)
+            problem = checks.problem(self._text(pair), translation)
             problem = problem or ("already in the text" if made == pair else "round trip" if rejected else None)
-            if problem is None and language and language.find_other(self._text(pair)):
-                problem = "other language"
             if problem:
                 left_out[problem] += 1
             else:
@@ -137,19 +133,12 @@ def check_other_direction(translator: Translator, other: Translator) -> None:
         )
 
 
-def _problems(text: str, translation: Translation, trained: TrainingText | None) -> Iterator[str]:
-    """Why a pair is left out, with the words of the summary."""
-    if translation.truncated:
-        yield "longer than the model reads"
-    if translation.problems:
-        yield "placeholders, URLs or numbers"
-    yield from check_sentence(text, translation.text, trained)
+def identify_bundle(bundle: Bundle) -> str:
+    """The weights, the tokenizers and the direction of a bundle on disk."""
+    data = bundle.recipe.data
+    return f"{bundle_digest(Path(bundle.origin).parent)} {data.source_language}-{data.target_language}"
 
 
-def _identify(translator: Translator) -> str:
-    data = translator.bundle.recipe.data
-    return f"{bundle_digest(Path(translator.bundle.origin).parent)} {data.source_language}-{data.target_language}"
-
-
-def _dump(decoding: Decoding) -> dict[str, Any]:
-    return decoding.model_dump(exclude={"batch_tokens", "cache"})  # which change the speed only
+def identify_search(decoding: Decoding) -> dict[str, Any]:
+    """The settings that decide what a search finds; the others only change its speed."""
+    return decoding.model_dump(exclude={"batch_tokens", "cache"})

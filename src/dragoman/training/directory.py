@@ -156,14 +156,14 @@ def _has_tokenizers(run: Path) -> bool:
 
 @contextmanager
 def removed_after_error(directory: Path | None) -> Iterator[None]:
-    """Remove a directory if the block fails before anything was trained in it or in a part of it.
+    """Remove a directory if the block fails before anything was translated or trained in it or in a part of it.
 
     Then the same command can be run again.
     """
     try:
         yield
     except BaseException:
-        if directory is not None and not list(directory.glob("**/checkpoints")):
+        if directory is not None and not [*directory.glob("**/checkpoints"), *directory.glob("synthetic/**/*.json")]:
             shutil.rmtree(follow_links(directory))
         raise
 

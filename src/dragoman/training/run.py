@@ -22,6 +22,7 @@ from dragoman.errors import UserError, counted
 from dragoman.model.transformer import parameter_counts
 from dragoman.recipe import save_recipe
 from dragoman.settings import Recipe
+from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.device import compute_dtype
 from dragoman.system.files import restore_replaced, write_text
 from dragoman.system.progress import ProgressLine, format_seconds
@@ -43,12 +44,13 @@ from dragoman.training.metrics_file import MetricsFile, read_metrics
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.report import render_report
 from dragoman.training.report.verdict import judge_run, judge_text
-from dragoman.training.stage_recipes import needed_teachers
+from dragoman.training.stage_recipes import has_stages
 from dragoman.training.stages import Stages
 from dragoman.training.start import open_start, record_start
 from dragoman.training.start_comparison import StartScores, read_old_text
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
+from dragoman.training.student_card import write_student_card
 from dragoman.training.trainer import Trainer
 
 Resume = bool | Literal["auto"]
@@ -109,7 +111,7 @@ class _Run:
                 if self.ranks.first:
                     locks.enter_context(lock_directory(self.output))
                     refuse_other_versions(self.output)
-            if needed_teachers(self.written):
+            if has_stages(self.written):
                 if not self._finish_stages(bool(resume), bool(made)):
                     return False
                 made, resume = False, True
@@ -147,7 +149,9 @@ class _Run:
         return True
 
     def _start_tokenizers(self) -> Tokenizers | None:
-        """Those of the bundle that the run starts from, unless the recipe wants another vocabulary."""
+        """Those of the bundle that the run starts from or learns from, unless the recipe wants another vocabulary."""
+        if teachers := self.written.distillation.teachers:
+            return BundleEnsemble.load(teachers, self.recipe.data.languages).tokenizers_for(self.recipe.text)
         if self.start is None or self.recipe.training.new_vocabulary:
             return None
         return self.start.source, self.start.target
@@ -192,6 +196,9 @@ class _Run:
             with trainer.stop.interruptible():
                 if model:
                     finish(trainer, model, tests, self.start_scores)
+                    if self.written.distillation.teachers:
+                        validation = trainer.data.validation
+                        self.facts += write_student_card(self.written, self.output, tests, validation, self.line)
         except StopRequested:
             return False
         return True

@@ -7,23 +7,19 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import without
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
-from dragoman.synthesis.pair_maker import NOISED, PairMaker, RoundTrip
+from dragoman.synthesis.block import BlockMaker
 from dragoman.synthesis.write import Synthesized, write_synthetic
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.training.stage_recipes import Direction
 from dragoman.training.stage_text import SIDES, file_pair
-from dragoman.translator import Translator
-
-OpenTeacher = Callable[[Direction, str], Translator]
-"""Opens a teacher that translates with a method of `METHODS`."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +29,8 @@ class SyntheticCorpus:
     Attributes:
         path: Its files without suffixes; a third file has the numbers of a complete corpus.
         read: What it is made of.
-        teacher: The backward teacher makes sources, the forward teacher targets.
-        method: How it translates.
+        teacher: The backward teacher makes sources, the forward teacher and finished teachers make targets.
+        method: How a trained teacher translates.
         weight: How often each pair is seen in an epoch.
         tagged: Whether the sources are marked.
         minimum_chrf: Of a source that the forward teacher translates back.
@@ -42,7 +38,7 @@ class SyntheticCorpus:
 
     path: Path
     read: Callable[[], Iterator[Pair]]
-    teacher: Direction
+    teacher: Direction | Literal["finished"]
     method: str
     weight: float
     tagged: bool = False
@@ -63,11 +59,8 @@ class SyntheticCorpus:
         """The corpus to train on."""
         return WeightedCorpus(corpus=file_pair(self.path), weight=self.weight, tagged=self.tagged)
 
-    def make(self, open_teacher: OpenTeacher, line: ProgressLine, limit: float | None) -> Synthesized:
+    def make(self, maker: BlockMaker, line: ProgressLine, limit: float | None) -> Synthesized:
         """Make the corpus, or continue to make it, for at most `limit` seconds in total."""
-        back = RoundTrip(open_teacher("forward", "beam"), self.minimum_chrf) if self.minimum_chrf else None
-        teacher = open_teacher(self.teacher, self.method)
-        maker = PairMaker(teacher, self.teacher == "backward", self.method == NOISED, back)
         meter = Meter(line.update, self.name, sum(1 for _ in self.read()))
         for side in SIDES:  # of a process that was killed between the last two files
             Path(f"{self.path}.{side}").unlink(missing_ok=True)
@@ -78,6 +71,9 @@ class SyntheticCorpus:
     @property
     def _facts(self) -> Path:
         return Path(f"{self.path}.json")
+
+
+OpenMaker = Callable[[SyntheticCorpus], BlockMaker]
 
 
 def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Sequence[Pair]) -> list[SyntheticCorpus]:
@@ -92,24 +88,39 @@ def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Seq
     back, weight = recipe.backtranslation, recipe.diversification.weight
     corpora = []
     if back.mono:
-        read = partial(_read_mono, back.mono, held_out)
+        read = partial(_read_mono, back.mono, held_out, SIDES[1])
         path, chrf = directory / "backtranslation", back.minimum_chrf
         corpora.append(SyntheticCorpus(path, read, "backward", back.method, back.weight, back.tagged, chrf))
     for number, corpus in enumerate(data.weighted):
         for teacher in get_args(Direction) if weight and not corpus.tagged else ():
             path, read = directory / f"diversification-{teacher}-{number}", partial(_read_pairs, corpus.corpus)
             corpora.append(SyntheticCorpus(path, read, teacher, "beam", weight * corpus.weight))
-    return corpora
+    return [*corpora, *_distilled_corpora(recipe, data, directory, held_out)]
+
+
+def _distilled_corpora(
+    recipe: Recipe, data: Data, directory: Path, held_out: Sequence[Pair]
+) -> Iterator[SyntheticCorpus]:
+    """Those that finished teachers make: of the training text, and of text in the source language."""
+    if not recipe.distillation.teachers:
+        return
+    for number, corpus in enumerate(data.weighted):
+        if not corpus.tagged:
+            path, read = directory / f"distillation-{number}", partial(_read_pairs, corpus.corpus)
+            yield SyntheticCorpus(path, read, "finished", "beam", corpus.weight)
+    if mono := recipe.distillation.mono:
+        read = partial(_read_mono, mono, held_out, SIDES[0])
+        yield SyntheticCorpus(directory / "distillation-mono", read, "finished", "beam", 1.0)
 
 
 def make_corpora(
-    corpora: Sequence[SyntheticCorpus], open_teacher: OpenTeacher, line: ProgressLine, limit: float | None
+    corpora: Sequence[SyntheticCorpus], open_maker: OpenMaker, line: ProgressLine, limit: float | None
 ) -> None:
     """Make the corpora that are not complete.
 
     Args:
         corpora: What to make.
-        open_teacher: Opens a teacher.
+        open_maker: Opens the teacher of a corpus.
         line: Shows progress.
         limit: Seconds for all corpora together; each gets an equal part of what the corpora before it have left.
     """
@@ -117,16 +128,17 @@ def make_corpora(
         made = corpus.result
         if made is None:
             part = None if limit is None else limit / (len(corpora) - number)
-            made = corpus.make(open_teacher, line, part)
+            made = corpus.make(open_maker(corpus), line, part)
             late = part is not None and made.seconds >= part
             line.log(f"{corpus.name}: {made}{'; the rest did not fit into teachers.translation_share' * late}")
         if limit is not None:
             limit = max(0.0, limit - made.seconds)
 
 
-def _read_mono(files: Sequence[str], held_out: Sequence[Pair]) -> Iterator[Pair]:
+def _read_mono(files: Sequence[str], held_out: Sequence[Pair], side: str) -> Iterator[Pair]:
+    """Lines as pairs that have only this side."""
     lines = chain.from_iterable(read_lines(Path(file)) for file in files)
-    return without(held_out, (Pair("", line) for line in lines))
+    return without(held_out, (Pair(line, "") if side == "source" else Pair("", line) for line in lines))
 
 
 def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:

@@ -9,6 +9,7 @@ from dragoman.errors import UserError
 from dragoman.settings import (
     Backtranslation,
     Data,
+    Distillation,
     Diversification,
     FilePair,
     Recipe,
@@ -19,11 +20,20 @@ from dragoman.settings.data import LEAST_WEIGHT, MOST_WEIGHT
 
 Direction = Literal["backward", "forward"]
 
-_NO_STAGES = {"backtranslation": Backtranslation(), "diversification": Diversification()}
+_NO_STAGES = {
+    "backtranslation": Backtranslation(),
+    "diversification": Diversification(),
+    "distillation": Distillation(),
+}
+
+
+def has_stages(recipe: Recipe) -> bool:
+    """Whether teachers make pairs before the translator is trained."""
+    return bool(recipe.distillation.teachers or needed_teachers(recipe))
 
 
 def needed_teachers(recipe: Recipe) -> list[Direction]:
-    """The teachers that a recipe needs; none if its training has one stage."""
+    """The teachers that have to be trained."""
     back, diverse = recipe.backtranslation, recipe.diversification.weight > 0
     needed: dict[Direction, bool] = {
         "backward": bool(back.mono) or diverse,
@@ -36,12 +46,17 @@ def check_weights(recipe: Recipe) -> None:
     """Check that synthetic pairs can have their weights, before teachers are trained.
 
     Raises:
-        UserError: The weight of a corpus times that of diversification is out of bounds.
+        UserError: A weight of these sections times the weight of a corpus is out of bounds.
     """
-    weights = [recipe.diversification.weight * corpus.weight for corpus in recipe.data.weighted]
-    if not all(weight == 0 or LEAST_WEIGHT <= weight <= MOST_WEIGHT for weight in weights):
-        limits = f"0, or from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
-        raise UserError(f"diversification.weight times the weight of each corpus of data.train must be {limits}")
+    factors = {
+        "diversification.weight": recipe.diversification.weight,
+        "distillation.original_weight": recipe.distillation.original_weight,
+    }
+    for key, factor in factors.items():
+        weights = [factor * corpus.weight for corpus in recipe.data.weighted]
+        if not all(weight == 0 or LEAST_WEIGHT <= weight <= MOST_WEIGHT for weight in weights):
+            limits = f"0, or from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+            raise UserError(f"{key} times the weight of each corpus of data.train must be {limits}")
 
 
 def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:
@@ -88,11 +103,19 @@ def final_recipe(recipe: Recipe, data: Data, synthetic: Sequence[WeightedCorpus]
         budget["minutes"] -= min(translated / 60, recipe.teachers.translation_share * recipe.training.minutes)
     return recipe.model_copy(
         update={
-            "data": data.model_copy(update={"train": (*data.weighted, *synthetic)}),
+            "data": data.model_copy(update={"train": (*_originals(recipe, data), *synthetic)}),
             "training": recipe.training.model_copy(update=budget),
             **_NO_STAGES,
         }
     )
+
+
+def _originals(recipe: Recipe, data: Data) -> list[WeightedCorpus]:
+    """The training text with its weights in the last stage."""
+    if not recipe.distillation.teachers:
+        return data.weighted
+    factor = recipe.distillation.original_weight
+    return [each.model_copy(update={"weight": factor * each.weight}) for each in data.weighted if factor]
 
 
 def _part_of_budget(training: Training, share: float) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Training in stages: teachers, the pairs that they make, and then the translator.
 
 Each stage stores its result in the run directory, and a resumed run continues with the first stage that is not
-finished: ``text/`` contains the text, ``teachers/`` two ordinary runs, and ``synthetic/`` the pairs.
+finished: ``text/`` contains the text, ``teachers/`` the teachers, if they are trained, as ordinary runs, and
+``synthetic/`` the pairs.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from dragoman.bundle import Bundle
 from dragoman.corpus.checks import existing_file
 from dragoman.dataset.pairs import read_pairs
 from dragoman.settings import Data, Recipe
-from dragoman.synthesis.pair_maker import METHODS
+from dragoman.synthesis.block import BlockMaker
+from dragoman.synthesis.candidate_maker import open_candidate_maker
+from dragoman.synthesis.pair_maker import METHODS, NOISED, PairMaker, RoundTrip
 from dragoman.system.progress import ProgressLine, format_seconds
 from dragoman.training.directory import resume_command
 from dragoman.training.distributed import Ranks
@@ -65,7 +70,7 @@ class Stages:
         """
         check_weights(self.recipe)
         with self.ranks.first_before_others():
-            for path in self.recipe.backtranslation.mono:
+            for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
                 existing_file(path)
             data = collect_text(self.recipe, self.data_directory, self.run / "text", self.line)
         facts, teachers = cleaning_of(self.run / "text"), needed_teachers(self.recipe)
@@ -76,6 +81,8 @@ class Stages:
             if not self.train_teacher(recipe, directory):
                 return None
             facts.append((name.capitalize(), _describe_teacher(directory)))
+        if given := self.recipe.distillation.teachers:
+            facts.append(("Teachers", ", ".join(given)))
         self._announce(len(teachers) + 1, "translating")
         if not self._translate(data):
             return None
@@ -99,7 +106,7 @@ class Stages:
                 self._synthetic.mkdir(exist_ok=True)
                 try:
                     with stop_on_signals(stop, self.line.log), stop.interruptible():
-                        make_corpora(self._corpora(data), self._open, self.line, limit)
+                        make_corpora(self._corpora(data), self._open_maker, self.line, limit)
                 except StopRequested:
                     stop.requested = True
         (stopped,) = self.ranks.largest((stop.requested,))
@@ -118,9 +125,19 @@ class Stages:
     def _teacher(self, direction: Direction) -> Path:
         return self.run / "teachers" / direction
 
+    def _open_maker(self, corpus: SyntheticCorpus) -> BlockMaker:
+        if corpus.teacher == "finished":
+            return open_candidate_maker(self.recipe.distillation, self.recipe.data.languages, self._device)
+        back = RoundTrip(self._open("forward", "beam"), corpus.minimum_chrf) if corpus.minimum_chrf else None
+        teacher = self._open(corpus.teacher, corpus.method)
+        return PairMaker(teacher, corpus.teacher == "backward", corpus.method == NOISED, back)
+
     def _open(self, direction: Direction, method: str) -> Translator:
-        bundle = Bundle.load(self._teacher(direction))
-        return Translator(bundle, METHODS[method], str(self.ranks.device(self.recipe.training.device)))
+        return Translator(Bundle.load(self._teacher(direction)), METHODS[method], str(self._device))
+
+    @property
+    def _device(self) -> torch.device:
+        return self.ranks.device(self.recipe.training.device)
 
 
 def _languages(recipe: Recipe) -> str:

@@ -1,0 +1,86 @@
+"""dragoman distill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dragoman.cli.options import DataDirectory, Overrides
+from dragoman.cli.training_texts import MinutesOption
+from dragoman.errors import UserError
+from dragoman.system.run_paths import RUNS
+
+if TYPE_CHECKING:
+    from dragoman.planning.student import StudentPlan
+    from dragoman.settings import Recipe
+
+
+def distill(
+    teachers: Annotated[
+        list[str], typer.Argument(metavar="TEACHER", help="A run or bundle to learn from; several are an ensemble.")
+    ],
+    size: Annotated[
+        Literal["base", "small", "tiny"], typer.Option(help="Size of the student; smaller is faster.")
+    ] = "tiny",
+    minutes: MinutesOption = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Run directory of the student (default: runs/NAME-SIZE, by the first teacher).")
+    ] = None,
+    mono: Annotated[
+        list[str] | None,
+        typer.Option(help="File in the source language to translate too, a sentence per line (or .gz)."),
+    ] = None,
+    round_trip: Annotated[
+        str | None,
+        typer.Option(metavar="BUNDLE", help="With --mono: choose translations that this bundle translates back best."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
+    overrides: Overrides = None,
+    data_dir: DataDirectory = None,
+) -> None:
+    """Train a small, fast translator that imitates another one.
+
+    The teacher translates the training text of its run, and the student learns from these translations. Its bundle
+    states its quality, speed and size next to those of the teacher.
+
+    Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
+    """
+    from dragoman.planning.student import StudentPlan, recipe_of_run
+    from dragoman.settings import Distillation
+    from dragoman.system.device import avoid_cudnn_attention
+    from dragoman.system.memory import keep_freed_memory
+    from dragoman.training.run import train
+
+    keep_freed_memory()
+    avoid_cudnn_attention()
+    run = output or RUNS / f"{recipe_of_run(teachers[0]).name}-{size}"
+    distillation = Distillation(teachers=tuple(teachers), mono=tuple(mono or ()), round_trip=round_trip)
+    recipe = _find_recipe(run, StudentPlan(size, minutes, distillation), overrides or [], resume, data_dir)
+    if not train(recipe, run, resume=resume, data_directory=data_dir):
+        raise typer.Exit(130)
+
+
+def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: bool, data_dir: Path | None) -> Recipe:
+    """The recipe for a student, or that of a run to resume; raises UserError if the run was started with another."""
+    from dragoman.planning.student import STUDENT_SIZES, plan_student
+    from dragoman.recipe import load_recipe
+    from dragoman.training.directory import check_directory
+
+    check_directory(run, resume)  # before the text is read
+    if not resume:
+        return plan_student(plan, overrides, data_dir)
+    recipe = load_recipe(run / "recipe.toml", overrides)
+    set_keys = {each.partition("=")[0].strip() for each in overrides}
+    shape = {key: value for key, value in STUDENT_SIZES[plan.size].model.items() if f"model.{key}" not in set_keys}
+    same = {
+        "TEACHER": recipe.distillation.teachers == plan.distillation.teachers,
+        "--mono": recipe.distillation.mono == plan.distillation.mono,
+        "--round-trip": recipe.distillation.round_trip == plan.distillation.round_trip,
+        "--minutes": plan.minutes in (None, recipe.training.minutes),
+        "--size": shape.items() <= recipe.model.model_dump().items(),
+    }
+    if changed := [name for name, is_same in same.items() if not is_same]:
+        raise UserError(f"{run}: was started with another {' and '.join(changed)}; choose another --output")
+    return recipe

@@ -1,0 +1,133 @@
+"""The recipe of a student: a small, fast translator that learns from finished ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dragoman.bundle import Bundle
+from dragoman.engines.direction import choose_direction
+from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, PlannedBudget, choose_dropout, choose_training
+from dragoman.planning.expect import count_parameters
+from dragoman.planning.speed import operations_per_second, tokens_per_second
+from dragoman.planning.subwords import facts_with
+from dragoman.planning.text_facts import TextFacts, collect_facts
+from dragoman.recipe import build_recipe, load_recipe
+from dragoman.settings import Distillation, Model, Recipe
+
+SizeName = Literal["base", "small", "tiny"]
+
+
+@dataclass(frozen=True)
+class StudentSize:
+    """The sizes of a student: a deep encoder, which is fast, and a shallow decoder (Kasai et al. 2021).
+
+    Attributes:
+        model: Settings of the model.
+        subwords: Most entries of its vocabulary: each one costs memory, and time for each token of a translation.
+    """
+
+    model: dict[str, int]
+    subwords: int
+
+
+STUDENT_SIZES: dict[SizeName, StudentSize] = {
+    "base": StudentSize({"d_model": 512, "heads": 8, "d_ff": 2048, "encoder_layers": 6, "decoder_layers": 2}, 32_000),
+    "small": StudentSize({"d_model": 256, "heads": 4, "d_ff": 768, "encoder_layers": 4, "decoder_layers": 1}, 16_000),
+    "tiny": StudentSize({"d_model": 192, "heads": 4, "d_ff": 512, "encoder_layers": 4, "decoder_layers": 1}, 8000),
+}
+
+TRAINING: dict[str, Any] = {
+    "best_by": "bleu",  # the loss would be that of references, which a student does not imitate
+    "validation_sentences": 1000,  # which a student translates in a second
+    "early_stopping": None,
+}
+"""Settings of the training that differ from those that `choose_training` chooses."""
+
+LESS_DROPOUT = 0.1  # than a model that learns from text of people: a student is small, and its text is simpler
+GREEDY = {"beam_size": 1, "n_best": 1, "sampling": False, "mbr_samples": 0}
+TRANSLATION_SHARE = 0.25  # at most; the student also gets the time that translating does not need
+
+
+@dataclass(frozen=True)
+class StudentPlan:
+    """What a student is planned for.
+
+    Attributes:
+        size: The size of the student.
+        minutes: The time for translating and training; None chooses a number of epochs.
+        distillation: The teachers, and what they translate.
+    """
+
+    size: SizeName
+    minutes: float | None
+    distillation: Distillation
+
+
+def recipe_of_run(path: str) -> Recipe:
+    """The recipe of the run at a path, which names its training text; of a bundle without its run, that of the bundle.
+
+    Raises:
+        UserError: There is no run and no bundle, or the recipe is damaged.
+    """
+    recipe = Path(path) / "recipe.toml"
+    return load_recipe(recipe) if recipe.is_file() else Bundle.load(path).recipe
+
+
+def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Path | None) -> Recipe:
+    """Read the training text of the first teacher, and choose a recipe for the student.
+
+    Args:
+        plan: What it is planned for.
+        overrides: ``SECTION.KEY=VALUE`` each; those of the section data change the text that is read.
+        data_directory: Mirror of the dataset catalog.
+
+    Raises:
+        UserError: There is no teacher, or its training text is gone, or a setting is invalid.
+    """
+    path = plan.distillation.teachers[0]
+    of_data = [each for each in overrides if each.startswith("data.")]
+    teacher = build_recipe(recipe_of_run(path).to_dict(), of_data, origin=path)
+    data = teacher.data
+    facts, sample = collect_facts([each.corpus for each in data.weighted], data.languages, data_directory)
+    bundle = choose_direction(Bundle.load(path), *data.languages)
+    facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
+    document = _choose_sections(plan, teacher, facts) | {
+        "name": f"{teacher.name[:190]}-{plan.size}",
+        "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
+        "teachers": {"translation_share": TRANSLATION_SHARE},
+    }
+    return build_recipe(document, overrides, origin=f"{plan.size} student of {path}")
+
+
+def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts) -> dict[str, Any]:
+    """The sections that all recipes have, as plain data."""
+    size = STUDENT_SIZES[plan.size]
+    subwords = min(teacher.text.vocabulary_size, size.subwords)
+    shape = Model(**size.model, tie="all" if teacher.text.joint else "target")
+    speed = tokens_per_second(count_parameters(shape, subwords), operations_per_second())
+    budget = PlannedBudget(plan.minutes, speed)
+    width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
+    (dropout,) = choose_dropout(facts, budget)
+    model = {
+        **shape.model_dump(mode="json"),
+        "positions": teacher.model.positions,  # so that the same exports are possible
+        "max_length": teacher.model.max_length,
+        "dropout": max(0.0, dropout.value - LESS_DROPOUT),
+    }
+    training = {
+        **{each.key: each.value for each in choose_training(facts, width, budget)},
+        "augmentation": teacher.training.augmentation.model_dump(),
+        "seed": teacher.training.seed,  # which decides which pairs are held out
+        **TRAINING,
+    }
+    sections = teacher.to_dict()
+    return {
+        "data": sections["data"],
+        "text": {**sections["text"], "vocabulary_size": subwords, "bpe_dropout": 0.0},
+        "model": model,
+        "training": {key: value for key, value in training.items() if value is not None},
+        "decoding": {**sections["decoding"], **GREEDY},
+    }

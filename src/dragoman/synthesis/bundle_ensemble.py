@@ -1,0 +1,86 @@
+"""Bundles on disk that translate together, such as teachers of another translator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dragoman.bundle import Bundle, find_bundle
+from dragoman.corpus.pair import Languages
+from dragoman.engines import EngineRequest, open_engine
+from dragoman.engines.choose import open_with_ensemble
+from dragoman.engines.direction import choose_direction, languages_of
+from dragoman.engines.ensemble import check_tokenizers
+from dragoman.engines.protocol import ComputeType
+from dragoman.errors import UserError
+from dragoman.settings import Text
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.world_languages import primary_language
+from dragoman.translator import Translator, choose_decoding
+
+
+@dataclass(frozen=True)
+class BundleEnsemble:
+    """One or several bundles on disk; several are an ensemble.
+
+    Attributes:
+        bundles: The bundles, in the wanted direction.
+        paths: Their directories.
+    """
+
+    bundles: Sequence[Bundle]
+    paths: Sequence[Path]
+
+    @classmethod
+    def load(cls, paths: Sequence[str], languages: Languages) -> BundleEnsemble:
+        """Load bundles or the bundles of run directories.
+
+        Raises:
+            UserError: One is missing or damaged, translates other languages, or has other tokenizers.
+        """
+        bundles = [_load_in_direction(path, languages) for path in paths]
+        check_tokenizers(bundles[0], bundles[1:])
+        return cls(bundles, [find_bundle(path) for path in paths])
+
+    def open(self, device: torch.device, compute_type: ComputeType = "auto", **search: Any) -> Translator:
+        """The translator on a device.
+
+        Args:
+            device: Where to compute.
+            compute_type: Data type of the engine.
+            search: Changes to the settings of the search of the first bundle, by name.
+        """
+        first, *others = self.bundles
+        request = EngineRequest(
+            bundle=first,
+            decoding=choose_decoding(first, search),
+            device=device,
+            path=self.paths[0],
+            compute_type=compute_type,
+            token_scores=False,
+            in_ensemble=bool(others),
+        )
+        engine = open_with_ensemble(request, others) if others else open_engine(request)
+        return Translator(first, request.decoding, str(device), engine=engine)
+
+    def tokenizers_for(self, text: Text) -> tuple[Tokenizer, Tokenizer] | None:
+        """Those of source and target, if a translator with this section `text` can have them."""
+        first = self.bundles[0]
+        own = first.recipe.text.model_copy(update={"bpe_dropout": text.bpe_dropout})  # which only training has
+        return (first.source, first.target) if own == text and not languages_of(first) else None
+
+
+def _load_in_direction(path: str, languages: Languages) -> Bundle:
+    """A bundle for these languages, apart from regions; raises UserError if it is not for them."""
+    bundle = Bundle.load(path)
+    if languages_of(bundle):
+        return choose_direction(bundle, *languages)
+    data = bundle.recipe.data
+    own = data.source_language, data.target_language
+    if list(map(primary_language, own)) != list(map(primary_language, languages)):
+        raise UserError(f"{path}: translates from {own[0]} to {own[1]}, not from {languages[0]} to {languages[1]}")
+    return bundle

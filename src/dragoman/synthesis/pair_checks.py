@@ -1,0 +1,45 @@
+"""Checks of synthetic pairs: why a pair is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dragoman.bundle import Bundle
+from dragoman.doctor.input.source_language import SourceLanguage
+from dragoman.doctor.input.training_text import TrainingText
+from dragoman.doctor.output.sentence_checks import check_sentence
+from dragoman.text.translation import Translation
+
+
+@dataclass(frozen=True)
+class PairChecks:
+    """Compares texts and their translations with what is usual in the training text of a bundle.
+
+    Attributes:
+        trained: The description of the training text; bundles that were imported or made by older versions have none.
+        language: Recognizes texts in other languages than the source language of the bundle.
+    """
+
+    trained: TrainingText | None
+    language: SourceLanguage | None
+
+    @classmethod
+    def of_bundle(cls, bundle: Bundle) -> PairChecks:
+        """The checks for translations by a bundle; raises UserError if it is damaged."""
+        trained, data = bundle.table("training_text", TrainingText), bundle.recipe.data
+        languages = data.source_language, data.target_language
+        return cls(trained, SourceLanguage(trained, *languages) if trained else None)
+
+    def problem(self, text: str, translation: Translation) -> str | None:
+        """Why a text with its translation is left out, with the words of the summary; None if it is not."""
+        return next(self._problems(text, translation), None)
+
+    def _problems(self, text: str, translation: Translation) -> Iterator[str]:
+        if translation.truncated:
+            yield "longer than the model reads"
+        if translation.problems:
+            yield "placeholders, URLs or numbers"
+        yield from check_sentence(text, translation.text, self.trained)
+        if self.language and self.language.find_other(text):
+            yield "other language"

@@ -1,0 +1,72 @@
+"""A translator with a search, as a row of the card of a student."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from dragoman.bundle import WEIGHTS
+from dragoman.engines.ctranslate2.convert import conversion_directory
+from dragoman.engines.protocol import ComputeType
+from dragoman.errors import UserError
+from dragoman.evaluation.metrics import corpus_scores
+from dragoman.search.description import describe_decoding
+from dragoman.synthesis.bundle_ensemble import BundleEnsemble
+from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
+from dragoman.translator import Translator
+
+COLUMNS = ("search", "engine", "BLEU", "chrF", "sentences/s", "MB on disk")
+
+
+@dataclass
+class ComparedSearch:
+    """A translator with a search, its translations, and how many seconds each repeat took."""
+
+    bundles: BundleEnsemble
+    translator: Translator
+    compute_type: ComputeType
+    texts: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, bundles: BundleEnsemble, **search: int) -> ComparedSearch:
+        """Open bundles on the CPU, with int8 if possible; `search` changes settings of the search."""
+        cpu = torch.device("cpu")
+        try:
+            return cls(bundles, bundles.open(cpu, "int8", **search), "int8")
+        except UserError:  # no engine with int8 is installed, or none that translates with an ensemble
+            return cls(bundles, bundles.open(cpu, "float32", **search), "float32")
+
+    def translate(self, sources: Sequence[str]) -> None:
+        """Translate texts, and measure the time."""
+        started = time.perf_counter()
+        self.texts = [each.text for each in self.translator.stream(sources)]
+        self.seconds.append(time.perf_counter() - started)
+
+    def columns(self, references: Sequence[str]) -> list[str]:
+        """The values of `COLUMNS`."""
+        scores = corpus_scores(self.texts, references)
+        return [
+            describe_decoding(self.translator.decoding),
+            f"{self.translator.engine.name} {self.compute_type}",
+            f"{scores['bleu']:.2f}",
+            f"{scores['chrf']:.2f}",
+            f"{len(references) / statistics.median(self.seconds):,.0f}",
+            f"{sum(sizes_on_disk(path).get(self.compute_type, 0.0) for path in self.bundles.paths):.1f}",
+        ]
+
+
+def sizes_on_disk(bundle: Path) -> dict[str, float]:
+    """The size in megabytes by data type: of a bundle, with half-size weights, and converted for CTranslate2."""
+    weights = (bundle / WEIGHTS).stat().st_size
+    size = weights + sum((bundle / name).stat().st_size for name in ("bundle.json", SOURCE_FILE, TARGET_FILE))
+    sizes = {"float32": size / 1e6, "float16": (size - weights / 2) / 1e6}
+    converted = conversion_directory(bundle, "int8")
+    if converted and converted.is_dir():
+        sizes["int8"] = sum(file.stat().st_size for file in converted.iterdir()) / 1e6
+    return sizes

@@ -1,0 +1,103 @@
+"""The card of a student: its quality, speed and size compared with those of its teachers."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.corpus.pair import Pair
+from dragoman.errors import counted
+from dragoman.evaluation.comparison_verdict import describe_significance
+from dragoman.evaluation.metrics import corpus_scores
+from dragoman.evaluation.significance import paired_tests
+from dragoman.settings import Recipe
+from dragoman.synthesis.bundle_ensemble import BundleEnsemble
+from dragoman.system.cpu import usable_cores
+from dragoman.system.files import write_text
+from dragoman.system.progress import ProgressLine
+from dragoman.training.compared_search import COLUMNS, ComparedSearch, sizes_on_disk
+
+MAX_PAIRS = 1000
+REPEATS = 3  # of the measurement of the speed
+
+
+@dataclass(frozen=True)
+class StudentCard:
+    """A table with a row for each search, and sentences about it."""
+
+    rows: list[list[str]]
+    sentences: list[str]
+
+    def markdown(self) -> str:
+        """The section of the card of the bundle."""
+        header = ["", *COLUMNS]
+        table = "\n".join(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *self.rows])
+        return "\n\n".join(["## Compared with its teacher", table, *self.sentences]) + "\n"
+
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """The rows as lines of the report."""
+        for name, search, engine, *values in self.rows:
+            shown = (f"{column} {value}" for column, value in zip(COLUMNS[2:], values, strict=True))
+            yield f"{name}, {search}", f"{', '.join(shown)} ({engine})"
+
+
+def write_student_card(
+    recipe: Recipe, run: Path, tests: Mapping[str, list[Pair]], validation: list[Pair], line: ProgressLine
+) -> list[tuple[str, str]]:
+    """Add the comparison with the teachers to the card of the bundle of a run; returns lines of the report.
+
+    Args:
+        recipe: The recipe of the run, which names the teachers.
+        run: The run directory.
+        tests: The test corpora by name; the first one is used.
+        validation: The pairs to use if there is none.
+        line: Receives progress and the lines of the report.
+    """
+    name, pairs = next(iter(tests.items()), ("the validation text", validation))
+    line.update(1.0, f"comparing with the teacher on {name} …")
+    student, teachers = (
+        BundleEnsemble.load(paths, recipe.data.languages) for paths in ([str(run)], recipe.distillation.teachers)
+    )
+    card = compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS])
+    path, facts = student.paths[0] / "README.md", list(card.facts())
+    write_text(path, f"{path.read_text('utf-8')}\n{card.markdown()}")
+    for label, value in facts:
+        line.log(f"{label}: {value}")
+    return facts
+
+
+def compare_with_teachers(
+    student: BundleEnsemble, teachers: BundleEnsemble, text: str, pairs: Sequence[Pair]
+) -> StudentCard:
+    """Translate with all of them in turn, and compare the student with the teachers' usual search.
+
+    Args:
+        student: The new bundle.
+        teachers: The bundles that it learned from.
+        text: The name of the pairs.
+        pairs: Sources with references.
+    """
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    compared = {
+        "Teacher": ComparedSearch.open(teachers),
+        "Teacher, greedy": ComparedSearch.open(teachers, beam_size=1, n_best=1),
+        "This translator": ComparedSearch.open(student),
+    }
+    for _ in range(REPEATS + 1):
+        for each in compared.values():
+            each.translate(sources)
+    teacher, greedy, new = compared.values()
+    for each in compared.values():
+        del each.seconds[0]  # the first call is slower
+    ratio = statistics.median(greedy.seconds) / statistics.median(new.seconds)
+    sizes = ", ".join(f"{size:.1f} MB in {kind}" for kind, size in sizes_on_disk(student.paths[0]).items())
+    verdict = " ".join(describe_significance(paired_tests(teacher.texts, new.texts, references)))
+    sentences = [
+        f"On {text}, {counted(len(pairs), 'sentence')}, with {counted(usable_cores(), 'core')}: this translator is "
+        f"{ratio:.1f} times as fast as greedy search of the teacher. On disk, it has {sizes}.",
+        f"A is the teacher, and B this translator. {verdict}",
+        f"BLEU: {corpus_scores(new.texts, references)['bleu_signature']}",
+    ]
+    return StudentCard([[name, *each.columns(references)] for name, each in compared.items()], sentences)

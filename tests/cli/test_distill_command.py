@@ -1,0 +1,63 @@
+"""dragoman distill: from a run to a student, and resuming."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dragoman.recipe import load_recipe
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+SMALL = ("training.steps=4", "model.d_model=16", "model.encoder_layers=1", "distillation.candidates=2")
+SETTINGS = [part for each in (*SMALL, "data.test=[]") for part in ("--set", each)]
+
+
+@pytest.fixture(autouse=True)
+def small_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small comparison; the tiny teacher is too bad to pass the filter."""
+    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
+    monkeypatch.setattr("dragoman.training.student_card.MAX_PAIRS", 3)
+
+
+def test_a_student_is_trained_translates_and_is_resumed(
+    command: Command, finished_run: Path, corpus: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "student"
+    arguments: list[str | Path] = ["distill", finished_run, "--output", run, "--mono", corpus / "test.de", *SETTINGS]
+    outcome = command(*arguments)
+    assert outcome.code == 0, outcome.error
+    for text in ("stage 1 of 2: translating", "stage 2 of 2: the translator", "This translator, greedy", "BLEU"):
+        assert text in outcome.error
+    assert load_recipe(run / "recipe.toml").distillation.mono == (str(corpus / "test.de"),)
+    assert command("translate", run, "Ein Hund.").code == 0
+    again = command(*arguments, "--resume")
+    assert (again.code, "this run is finished" in again.error) == (0, True)
+    assert "already contains a run" in command(*arguments).error
+    other = command("distill", finished_run, "--output", run, "--minutes", "3", "--resume", *SETTINGS)
+    assert "was started with another --mono and --minutes" in other.error
+    resumed = command("train", run / "recipe.toml", "--output", run, "--resume")
+    assert (resumed.code, "this run is finished" in resumed.error) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{tmp}/nothing"], "no such bundle or run directory"),
+        (["{run}", "--set", "data.train=['{tmp}/gone.{{lang}}']"], "no such file"),
+        (["{run}", "--mono", "{tmp}/mono.de"], "no such file"),
+        (["{run}", "--resume"], "there is no run to resume"),
+        (["{run}", "--round-trip", "{run}", "--mono", "{corpus}/test.de"], "translates from de to en, not from en to"),
+    ],
+)
+def test_errors_leave_no_directory(
+    arguments: list[str], message: str, command: Command, finished_run: Path, corpus: Path, tmp_path: Path
+) -> None:
+    places = {"run": finished_run, "tmp": tmp_path, "corpus": corpus}
+    run = tmp_path / "student"
+    outcome = command("distill", *(each.format(**places) for each in arguments), "--output", run, *SETTINGS)
+    assert (outcome.code, message in outcome.error) == (2, True), outcome.error
+    assert not run.exists()

@@ -1,0 +1,74 @@
+"""Recipes of students: what they take from the teacher, and how small they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dragoman.bundle import Bundle
+from dragoman.model.build import build_model
+from dragoman.model.transformer import parameter_counts
+from dragoman.planning.student import STUDENT_SIZES, SizeName, StudentPlan, plan_student
+from dragoman.recipe import save_recipe
+from dragoman.settings import Distillation, Model
+from dragoman.system.run_paths import NoBundleError
+
+BYTES_PER_SUBWORD = 50  # in tokenizers and vocabularies; 45 with the Multi30k recipe
+
+
+def plan(path: Path, size: SizeName = "tiny", minutes: float | None = 30.0) -> StudentPlan:
+    return StudentPlan(size, minutes, Distillation(teachers=(str(path),)))
+
+
+def test_a_student_has_the_text_of_its_teacher_and_greedy_search(finished_run: Path) -> None:
+    teacher, student = Bundle.load(finished_run).recipe, plan_student(plan(finished_run), [], None)
+    assert (student.data, student.text) == (teacher.data, teacher.text)
+    assert student.training.seed == teacher.training.seed, "the same pairs are held out"
+    assert student.training.minutes == 30
+    assert student.decoding == teacher.decoding.model_copy(update={"beam_size": 1})
+    assert (student.model.positions, student.model.max_length) == (teacher.model.positions, teacher.model.max_length)
+    assert student.distillation.teachers == (str(finished_run),)
+
+
+def test_the_recipe_of_the_run_is_used_rather_than_that_of_the_bundle(finished_run: Path, tmp_path: Path) -> None:
+    """The bundle of a run with stages names files of its run directory as training text."""
+    bundle, run = Bundle.load(finished_run), tmp_path / "run"
+    bundle.save(run / "bundle")
+    save_recipe(bundle.recipe.model_copy(update={"name": "other"}), run / "recipe.toml")
+    assert plan_student(plan(run), [], None).name == "other-tiny"
+    assert plan_student(plan(run / "bundle"), [], None).name == "tiny-tiny"
+
+
+def test_sizes_are_ordered_and_overrides_apply(finished_run: Path) -> None:
+    for size in STUDENT_SIZES:
+        shape = plan_student(plan(finished_run, size, None), ["model.dropout=0.25"], None).model
+        assert shape.encoder_layers >= 2 * shape.decoder_layers
+        assert shape.dropout == 0.25
+    widths = [STUDENT_SIZES[size].model["d_model"] for size in ("tiny", "small", "base")]
+    assert widths == sorted(set(widths))
+
+
+def test_a_large_vocabulary_is_not_kept(finished_run: Path, tmp_path: Path) -> None:
+    bundle = Bundle.load(finished_run)
+    text = bundle.recipe.text.model_copy(update={"vocabulary_size": 12_000, "bpe_dropout": 0.1})
+    replace(bundle, recipe=bundle.recipe.model_copy(update={"text": text})).save(tmp_path / "large")
+    sizes: list[tuple[SizeName, int]] = [("tiny", 8000), ("small", 12_000)]
+    for size, expected in sizes:
+        student = plan_student(plan(tmp_path / "large", size), [], None)
+        assert student.text == text.model_copy(update={"vocabulary_size": expected, "bpe_dropout": 0.0})
+
+
+@pytest.mark.parametrize("tie", ["all", "target"])
+def test_a_tiny_student_has_at_most_eight_megabytes_in_int8(tie: str) -> None:
+    """With the largest vocabulary, also one for each language; weights have a byte each."""
+    size = STUDENT_SIZES["tiny"]
+    model = build_model(Model.model_validate({**size.model, "tie": tie}), size.subwords, size.subwords, 0, seed=0)
+    weights = parameter_counts(model)["total"]
+    assert weights + 2 * size.subwords * BYTES_PER_SUBWORD < 8_000_000
+
+
+def test_a_teacher_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NoBundleError, match="nothing"):
+        plan_student(plan(tmp_path / "nothing"), [], None)

@@ -1,0 +1,104 @@
+"""Distilled pairs: which candidate is chosen, and which pairs are left out for which reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+
+from dragoman.corpus.pair import Pair
+from dragoman.errors import UserError
+from dragoman.settings import Distillation
+from dragoman.synthesis.bundle_ensemble import BundleEnsemble
+from dragoman.synthesis.candidate_maker import CandidateMaker, open_candidate_maker
+from dragoman.text.translation import Translation
+
+if TYPE_CHECKING:
+    from dragoman.translator import Translator
+
+LOOP = "round and round and round and round and round and round and round"
+SOURCE = "Ein Hund läuft."
+CANDIDATES = ("A dog  walks.", LOOP, "A dog runs.", "A dog is running.")
+
+
+class FakeTranslator:
+    """Translates by a table of candidates, best first; other texts are translated into themselves in reverse order."""
+
+    def __init__(self, translator: Translator, **table: tuple[str, ...]) -> None:
+        self.bundle, self.decoding, self.table = translator.bundle, translator.decoding, table
+
+    def stream(self, texts: Iterable[str]) -> Iterator[Translation]:
+        for text in texts:
+            candidates = self.table.get(text, (text[::-1],))
+            first, *others = (Translation(each, score=-float(rank)) for rank, each in enumerate(candidates))
+            yield replace(first, alternatives=others)
+
+
+@pytest.fixture
+def make_maker(translator: Translator, finished_run: Path) -> Any:
+    def make(back: FakeTranslator | None = None, **table: tuple[str, ...]) -> CandidateMaker:
+        teachers = BundleEnsemble.load([str(finished_run)], ("de", "en"))
+        fake: Any = FakeTranslator(translator, **{SOURCE: CANDIDATES, **table})
+        other: Any = back
+        return CandidateMaker(teachers, fake, other)
+
+    return make
+
+
+@pytest.mark.parametrize("reference", ["A dog runs.", "A dog is running.", "A dog walks."])
+def test_the_candidate_most_similar_to_the_reference_is_chosen(reference: str, make_maker: Any) -> None:
+    made = make_maker().make([Pair(SOURCE, reference, weight=2.0)])
+    assert made.pairs == [Pair(SOURCE, reference, weight=2.0)]
+    assert not made.left_out
+
+
+def test_the_best_candidate_is_chosen_among_those_without_problems(make_maker: Any) -> None:
+    maker = make_maker()
+    assert maker.make([Pair(SOURCE, LOOP)]).pairs[0].target != LOOP
+    assert maker.make([Pair(SOURCE, "")]).pairs == [Pair(SOURCE, "A dog walks.")], "by the score of the teacher"
+
+
+def test_without_a_reference_the_round_trip_decides(make_maker: Any, translator: Translator) -> None:
+    back = FakeTranslator(translator, **{"A dog is running.": (SOURCE,)})
+    assert make_maker(back).make([Pair(SOURCE, "")]).pairs == [Pair(SOURCE, "A dog is running.")]
+    assert make_maker(back).make([Pair(SOURCE, "A dog runs.")]).pairs == [Pair(SOURCE, "A dog runs.")]
+
+
+def test_pairs_without_a_good_candidate_are_left_out(make_maker: Any) -> None:
+    maker = make_maker(**{"Nur Unsinn kommt.": (LOOP, ""), "Leer ist das.": ("", LOOP)})
+    sources = ["Nur Unsinn kommt.", "", SOURCE, "Leer ist das.", "Noch ein Satz."]
+    made = maker.make([Pair(source, "A dog runs.") for source in sources])
+    assert [pair.source for pair in made.pairs] == [SOURCE, "Noch ein Satz."]
+    assert made.left_out == {"loop": 1, "blank": 1, "empty": 1}
+
+
+def test_blocks_do_not_change_the_pairs(finished_run: Path, corpus: Path) -> None:
+    """The candidates of a real teacher, for all pairs at once and one by one."""
+    maker = open_candidate_maker(Distillation(teachers=(str(finished_run),)), ("de", "en"), torch.device("cpu"))
+    lines = [(corpus / f"test.{language}").read_text("utf-8").splitlines()[:8] for language in ("de", "en")]
+    pairs = [Pair(*texts) for texts in zip(*lines, strict=True)]
+    assert maker.make(pairs).pairs == [made for pair in pairs for made in maker.make([pair]).pairs]
+
+
+def test_identity_contains_what_decides_the_pairs(finished_run: Path) -> None:
+    run = str(finished_run)
+    settings = [
+        Distillation(teachers=(run,)),
+        Distillation(teachers=(run, run)),
+        Distillation(teachers=(run,), candidates=2),
+    ]
+    makers = [open_candidate_maker(each, ("de", "en"), torch.device("cpu")) for each in settings]
+    makers.append(replace(makers[0], back=makers[0].translator))
+    identities = [maker.identity for maker in makers]
+    assert all(one not in identities[:index] for index, one in enumerate(identities))
+    assert open_candidate_maker(settings[0], ("de", "en"), torch.device("cpu")).identity == identities[0]
+
+
+def test_the_round_trip_needs_the_other_direction(finished_run: Path) -> None:
+    settings = Distillation(teachers=(str(finished_run),), round_trip=str(finished_run))
+    with pytest.raises(UserError, match="translates from de to en, not from en to de"):
+        open_candidate_maker(settings, ("de", "en"), torch.device("cpu"))

@@ -1,0 +1,201 @@
+"""Students that learn from finished translators, also after interruptions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from killed_stages import Killed, kill_at
+
+import dragoman
+from dragoman.bundle import Bundle
+from dragoman.corpus.corpus import read_texts
+from dragoman.engines.choose import ENGINES
+from dragoman.errors import UserError
+from dragoman.export.run import export
+from dragoman.recipe import build_recipe
+from dragoman.synthesis import block
+from dragoman.system.files import sha256
+from dragoman.training.directory import saved_tokenizers
+from dragoman.training.run import train
+from dragoman.training.stage_recipes import check_weights
+
+if TYPE_CHECKING:
+    from dragoman.settings import Recipe
+
+MakeStudent = Callable[..., "Recipe"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Small blocks and a small comparison; the tiny teacher is too bad to pass the filter."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(block, "BLOCK", 10)
+        patch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
+        patch.setattr("dragoman.training.student_card.MAX_PAIRS", 5)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def no_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of significance take seconds."""
+    monkeypatch.setattr("dragoman.training.run.write_student_card", lambda *arguments: [])
+
+
+@pytest.fixture
+def mono(corpus: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "mono.de"
+    path.write_text("".join((corpus / "train.de").read_text("utf-8").splitlines(True)[100:115]), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def make_student(
+    recipe_document: dict[str, Any], corpus: Path, finished_run: Path, tmp_path_factory: pytest.TempPathFactory
+) -> MakeStudent:
+    """Makes recipes of students that learn from the tiny run, for 40 pairs."""
+    directory = tmp_path_factory.mktemp("text")
+    for language in ("de", "en"):
+        lines = (corpus / f"train.{language}").read_text("utf-8").splitlines(True)[:40]
+        (directory / f"train.{language}").write_text("".join(lines), "utf-8")
+    document = recipe_document | {
+        "data": recipe_document["data"] | {"train": [f"{directory}/train.{{lang}}"]},
+        "model": recipe_document["model"] | {"d_model": 16},
+        "training": recipe_document["training"] | {"steps": 12, "validations": 2, "checkpoint_minutes": 0.0001},
+        "decoding": recipe_document["decoding"] | {"beam_size": 1},
+    }
+
+    def make(*overrides: str, **distillation: Any) -> Recipe:
+        section = {"teachers": [str(finished_run)]} | distillation
+        return build_recipe(document | {"distillation": section}, overrides)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def student(make_student: MakeStudent, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("runs") / "student"
+    assert train(make_student(), run)
+    return run
+
+
+def texts(run: Path, name: str) -> tuple[list[str], list[str]]:
+    return read_texts(run / f"{name}.source", run / f"{name}.target")
+
+
+def test_a_student_learns_translations_with_the_tokenizers_of_its_teacher(student: Path, finished_run: Path) -> None:
+    originals, distilled = texts(student, "text/train-0"), texts(student, "synthetic/distillation-0")
+    assert distilled[0] == originals[0]
+    assert not set(distilled[1]) & set(originals[1])
+    bundle, teacher = Bundle.load(student), Bundle.load(finished_run)
+    assert bundle.source.to_json() == teacher.source.to_json()
+    (learned,) = bundle.recipe.data.weighted
+    assert "distillation-0.source" in str(learned.corpus)
+
+
+def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path) -> None:
+    card, report = ((student / name).read_text("utf-8") for name in ("bundle/README.md", "report.html"))
+    table = [line.strip("| ").split(" | ") for line in card.splitlines() if line.startswith("|")]
+    assert [row[:2] for row in table[2:]] == [
+        ["Teacher", "beam 3, length penalty 1, max_length 40"],
+        ["Teacher, greedy", "greedy, max_length 40"],
+        ["This translator", "greedy, max_length 40"],
+    ]
+    assert "times as fast as greedy search of the teacher" in card
+    assert "approximate randomization" in card
+    assert "MB in float16" in card
+    for row in table[2:]:
+        assert f"BLEU {row[3]}, chrF {row[4]}" in report
+
+
+@pytest.mark.usefixtures("no_card")
+def test_an_interrupted_student_has_the_same_weights(
+    make_student: MakeStudent, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = make_student(mono=[str(mono)])
+    assert train(recipe, tmp_path / "whole")
+    run, moments, resumed = tmp_path / "run", random.Random(1), 0
+    while not (run / "bundle" / "bundle.json").exists():
+        with monkeypatch.context() as patch:
+            kill_at(patch, moments.randrange(2, 14))
+            try:
+                assert train(recipe, run, resume="auto")
+            except Killed:
+                resumed += 1
+    assert resumed > 2
+    assert sha256(run / "bundle/model.safetensors") == sha256(tmp_path / "whole" / "bundle/model.safetensors")
+    assert train(recipe, run, resume=True)
+
+
+def test_an_ensemble_teaches_and_original_pairs_are_mixed_in(
+    make_student: MakeStudent, finished_run: Path, tmp_path: Path
+) -> None:
+    recipe = make_student(teachers=[str(finished_run), str(finished_run / "bundle")], original_weight=0.5)
+    assert train(recipe, tmp_path / "run")
+    learned = Bundle.load(tmp_path / "run").recipe.data.weighted
+    assert [each.weight for each in learned] == [0.5, 1.0]
+    assert "| ensemble float32 |" in (tmp_path / "run" / "bundle" / "README.md").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("no_card")
+def test_monolingual_text_is_translated_except_what_is_held_out(
+    make_student: MakeStudent, corpus: Path, mono: Path, tmp_path: Path
+) -> None:
+    held_out = (corpus / "validation.de").read_text("utf-8").splitlines(True)[0]
+    lines = mono.read_text("utf-8").splitlines()
+    mono.write_text(held_out + mono.read_text("utf-8"), "utf-8")
+    assert train(make_student(mono=[str(mono)]), tmp_path / "run")
+    sources, targets = texts(tmp_path / "run", "synthetic/distillation-mono")
+    assert sources == lines
+    assert all(targets)
+
+
+@pytest.mark.usefixtures("no_card")
+def test_another_vocabulary_is_learned_if_the_recipe_says_so(
+    make_student: MakeStudent, finished_run: Path, tmp_path: Path
+) -> None:
+    assert train(make_student("text.vocabulary_size=380"), tmp_path / "run")
+    tokenizers = saved_tokenizers(tmp_path / "run")
+    assert tokenizers
+    assert tokenizers[0].to_json() != Bundle.load(finished_run).source.to_json()
+
+
+def test_a_student_works_in_every_engine_and_export(student: Path, corpus: Path, tmp_path: Path) -> None:
+    sentences = (corpus / "test.de").read_text("utf-8").splitlines()[:10]
+    expected = [each.text for each in dragoman.load(student, engine="torch")(sentences)]
+    for engine in ENGINES:
+        assert [each.text for each in dragoman.load(student, engine=engine)(sentences)] == expected, engine
+    for name in ("ctranslate2", "onnx", "huggingface"):
+        assert export(Bundle.load(student), name, tmp_path / name).same_text == 1.0, name
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["diversification.weight=1"], "distillation.teachers excludes"),
+        (["distillation.teachers=[]", "distillation.mono=['mono.de']"], "distillation.mono needs"),
+    ],
+)
+def test_contradictory_sections_are_refused(make_student: MakeStudent, overrides: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        make_student(*overrides)
+
+
+def test_impossible_weights_of_the_original_pairs_are_refused(make_student: MakeStudent) -> None:
+    with pytest.raises(UserError, match=r"distillation\.original_weight times"):
+        check_weights(make_student(original_weight=0.0005))
+
+
+def test_a_teacher_of_other_languages_is_refused_and_leaves_no_directory(
+    make_student: MakeStudent, corpus: Path, tmp_path: Path
+) -> None:
+    reverse = [f"{corpus}/train.{{lang}}"], [f"{corpus}/validation.{{lang}}"]
+    languages = ["data.source_language=en", "data.target_language=de", "data.test=[]"]
+    recipe = make_student(*languages, f"data.train={reverse[0]}", f"data.validation={reverse[1]}")
+    with pytest.raises(UserError, match="translates from de to en, not from en to de"):
+        train(recipe, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
