@@ -70,7 +70,7 @@ def test_translators_of_different_directions_are_not_compared(
     recipe = translator.bundle.recipe
     data = recipe.data.model_copy(update={"source_language": source, "target_language": target})
     other = replace(translator.bundle, recipe=recipe.model_copy(update={"data": data}))
-    with pytest.raises(UserError, match=f"translates de-en, and tiny {source}-{target}, so they cannot be compared"):
+    with pytest.raises(UserError, match=f"the first translates de-en and the second {source}-{target}, so they cannot"):
         compare_translators(translator, Translator(other), *sides)
     with pytest.raises(UserError, match="cannot form an ensemble"):
         Translator(translator.bundle, ensemble=[other])

@@ -57,12 +57,10 @@ def compare_translators(
     Raises:
         UserError: They translate from or into different languages.
     """
-    recipe, other = first.bundle.recipe, second.bundle.recipe
-    if not same_languages(recipe, other):
-        raise UserError(
-            f"{recipe.name} translates {describe_direction(recipe)}, and {other.name} {describe_direction(other)}, so "
-            "they cannot be compared"
-        )
+    recipes = first.bundle.recipe, second.bundle.recipe
+    if not same_languages(*recipes):
+        one, other = map(describe_direction, recipes)
+        raise UserError(f"the first translates {one} and the second {other}, so they cannot be compared")
     first_report, first_translations = evaluate(first, sources, references)
     second_report, second_translations = evaluate(second, sources, references)
     differences = _differences(sources, references, first_translations, second_translations)
