@@ -4,7 +4,7 @@ Each variant changes settings of the student. Students that exist in the output 
 interrupted one is continued. The corpus to compare on should not be the one that the student was validated on.
 
 python benchmarks/distillation.py runs/multi30k-de-en --corpus multi30k:test_2016_flickr --minutes 30
-python benchmarks/distillation.py runs/multi30k-de-en --variants chosen mixed no-dropout --repeats 7
+python benchmarks/distillation.py runs/multi30k-de-en --variants chosen mixed no-dropout shallower
 python benchmarks/distillation.py runs/multi30k-de-en --variants mono --mono task2/train.1.de.gz
 """
 
@@ -30,6 +30,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "no-dropout": ("model.dropout=0",),
     "dropout-0.1": ("model.dropout=0.1",),
     "deeper": ("model.encoder_layers=6",),
+    "shallower": ("model.encoder_layers=3",),
 }
 
 
