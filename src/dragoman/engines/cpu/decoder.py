@@ -51,7 +51,7 @@ class PrepackedDecoder:
             x = feed_forward(attention.forward(x, (sentences, length), bias, rotation))
         memory = self.model.encoder_norm(x)
         keys_values = [attention.project_memory(memory, sentences, length) for _, attention, _ in self.decoder]
-        return SlotCache(sentences, keys_values, bias)
+        return SlotCache(torch.stack(keys_values), bias)
 
     def step(self, tokens: Tensor, cache: SlotCache) -> Tensor:
         """Feed one token to every row, (rows,); returns the logits of the next token, (rows, target vocabulary)."""

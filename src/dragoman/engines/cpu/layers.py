@@ -76,12 +76,12 @@ class _Attention:
         """(padded rows, n * d_model) -> (n, sentences, heads, length, d_head)."""
         return x[: sentences * length].view(sentences, length, -1, self.heads, self.d_head).permute(2, 0, 3, 1, 4)
 
-    def attend(self, q: Tensor, keys_values: tuple[Tensor, Tensor], bias: Tensor | None, x: Tensor) -> Tensor:
+    def attend(self, q: Tensor, keys_values: Tensor, bias: Tensor | None, x: Tensor) -> Tensor:
         """The sublayer's output, (padded rows, d_model).
 
         Args:
             q: Queries, (sentences, heads, target, d_head), divided by sqrt(d_head).
-            keys_values: Keys and values, each (sentences * heads, source, d_head).
+            keys_values: Keys and values, (2, sentences * heads, source, d_head).
             bias: Added to the scores, (sentences * heads, target or 1, source), or None.
             x: The sublayer's input, (padded rows, d_model).
         """
@@ -107,8 +107,7 @@ class PrepackedSelfAttention(_Attention):
     def forward(self, x: Tensor, size: tuple[int, int], bias: Tensor | None, rotation: Tensor | None) -> Tensor:
         """All positions of (sentences, length), (padded rows, d_model) -> the same shape."""
         q, keys_values = self._project(x, size, rotation)
-        k, v = keys_values.flatten(1, 2)
-        return self.attend(q, (k, v), bias, x)
+        return self.attend(q, keys_values.flatten(1, 2), bias, x)
 
     def _project(self, x: Tensor, size: tuple[int, int], rotation: Tensor | None) -> tuple[Tensor, Tensor]:
         """Queries, (sentences, heads, length, d_head), and keys and values, (2, sentences, heads, length, d_head)."""
@@ -128,15 +127,14 @@ class PrepackedMemoryAttention(_Attention):
         self.queries = _scaled_projection(attention, 1)
         self.keys_values = PrepackedLinear(attention.qkv.weight[d_model:], None if bias is None else bias[d_model:])
 
-    def project_memory(self, memory: Tensor, sentences: int, length: int) -> tuple[Tensor, Tensor]:
-        """Keys and values, each (sentences * heads, length, d_head), of the memory, (padded rows, d_model)."""
-        k, v = self.split(self.keys_values(memory), sentences, length).flatten(1, 2)
-        return k, v
+    def project_memory(self, memory: Tensor, sentences: int, length: int) -> Tensor:
+        """Keys and values, (2, sentences, heads, length, d_head), of the memory, (padded rows, d_model)."""
+        return self.split(self.keys_values(memory), sentences, length)
 
     def step(self, x: Tensor, cache: SlotCache, layer: int) -> Tensor:
         """One more position of every row, (padded rows, d_model) -> the same shape."""
         (q,) = self.split(self.queries(self.connection.before(x)), cache.sentences, cache.width)
-        return self.attend(q, cache.memory[layer], cache.bias, x)
+        return self.attend(q, cache.memory[layer].flatten(1, 2), cache.bias, x)
 
 
 def _scaled_projection(attention: MultiHeadAttention, count: int) -> PrepackedLinear:
