@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.engines.cpu.cache import SlotCache
-from dragoman.engines.cpu.linear import PrepackedLinear, pad_rows
+from dragoman.engines.cpu.linear import Linear, pad_rows
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.layers import ACTIVATIONS, FeedForward, SublayerConnection
 
@@ -46,9 +46,9 @@ class _Connection:
 class PrepackedFeedForward:
     """A feed-forward sublayer."""
 
-    def __init__(self, layer: FeedForward, connection: SublayerConnection) -> None:
-        self.inner = PrepackedLinear(layer.inner.weight, layer.inner.bias)
-        self.outer = PrepackedLinear(layer.outer.weight, layer.outer.bias)
+    def __init__(self, layer: FeedForward, connection: SublayerConnection, linear: type[Linear]) -> None:
+        self.inner = linear(layer.inner.weight, layer.inner.bias)
+        self.outer = linear(layer.outer.weight, layer.outer.bias)
         self.activation, self.connection = layer.activation, _Connection(connection)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -67,10 +67,10 @@ class PrepackedFeedForward:
 class _Attention:
     """What both kinds of attention have in common. Sentences and heads are merged into one dimension for `bmm`."""
 
-    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection) -> None:
+    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection, linear: type[Linear]) -> None:
         self.heads, self.d_head = attention.heads, attention.qkv.in_features // attention.heads
         self.connection = _Connection(connection)
-        self.output = PrepackedLinear(attention.output.weight, attention.output.bias)
+        self.output = linear(attention.output.weight, attention.output.bias)
 
     def split(self, x: Tensor, sentences: int, length: int) -> Tensor:
         """(padded rows, n * d_model) -> (n, sentences, heads, length, d_head)."""
@@ -95,9 +95,9 @@ class _Attention:
 class PrepackedSelfAttention(_Attention):
     """A self-attention sublayer."""
 
-    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection) -> None:
-        super().__init__(attention, connection)
-        self.qkv = _scaled_projection(attention, 3)
+    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection, linear: type[Linear]) -> None:
+        super().__init__(attention, connection, linear)
+        self.qkv = _scaled_projection(attention, 3, linear)
 
     def step(self, x: Tensor, cache: SlotCache, layer: int, rotation: Tensor | None) -> Tensor:
         """One more position of every row, (padded rows, d_model) -> the same shape."""
@@ -121,11 +121,11 @@ class PrepackedSelfAttention(_Attention):
 class PrepackedMemoryAttention(_Attention):
     """A sublayer of attention to the encoder's output."""
 
-    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection) -> None:
-        super().__init__(attention, connection)
+    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection, linear: type[Linear]) -> None:
+        super().__init__(attention, connection, linear)
         d_model, bias = attention.qkv.in_features, attention.qkv.bias
-        self.queries = _scaled_projection(attention, 1)
-        self.keys_values = PrepackedLinear(attention.qkv.weight[d_model:], None if bias is None else bias[d_model:])
+        self.queries = _scaled_projection(attention, 1, linear)
+        self.keys_values = linear(attention.qkv.weight[d_model:], None if bias is None else bias[d_model:])
 
     def project_memory(self, memory: Tensor, sentences: int, length: int) -> Tensor:
         """Keys and values, (2, sentences, heads, length, d_head), of the memory, (padded rows, d_model)."""
@@ -137,13 +137,13 @@ class PrepackedMemoryAttention(_Attention):
         return self.attend(q, cache.memory[layer].flatten(1, 2), cache.bias, x)
 
 
-def _scaled_projection(attention: MultiHeadAttention, count: int) -> PrepackedLinear:
+def _scaled_projection(attention: MultiHeadAttention, count: int, linear: type[Linear]) -> Linear:
     """The projection to queries (count 1), or to queries, keys and values (3); queries are divided by sqrt(d_head)."""
     d_model = attention.qkv.in_features
     scale = torch.ones(count * d_model)
     scale[:d_model] = 1 / math.sqrt(d_model // attention.heads)
     weight, bias = attention.qkv.weight[: count * d_model], attention.qkv.bias
-    return PrepackedLinear(weight * scale[:, None], None if bias is None else bias[: count * d_model] * scale)
+    return linear(weight * scale[:, None], None if bias is None else bias[: count * d_model] * scale)
 
 
 def _rotate(qkv: Tensor, rotation: Tensor) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -25,6 +27,21 @@ def pad_rows(x: Tensor) -> Tensor:
     """(rows, size) -> (rounded_rows(rows), size)."""
     missing = rounded_rows(x.shape[0]) - x.shape[0]
     return F.pad(x, (0, 0, 0, missing)) if missing else x
+
+
+class Linear(Protocol):
+    """A linear map with weights in a layout for decoding."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        """A map with a weight (out, in) and a bias (out,) or None."""
+
+    def __call__(self, x: Tensor, activation: str = "none") -> Tensor:
+        """(rows, in) -> (rows, out), after the activation 'none' or 'relu'."""
+        ...
+
+    def plus(self, x: Tensor, residual: Tensor) -> Tensor:
+        """The linear map of x, (rows, in), plus the residual, (rows, out)."""
+        ...
 
 
 class PrepackedLinear:
