@@ -4,7 +4,8 @@ python benchmarks/decoding.py runs/quickstart
 python benchmarks/decoding.py runs/multi30k-de-en --corpus multi30k:test_2016_flickr --beams 1 5
 python benchmarks/decoding.py runs/multi30k-de-en --engines cpu "ctranslate2 float32" --repeats 7
 
-A repeat measures every engine once, in turn, so that changes in the speed of the machine affect all equally.
+"Equal" is the share of translations that are the same as those of the first engine. A repeat measures every engine
+once, in turn, so that changes in the speed of the machine affect all equally.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     sources, references = read_texts(Bundle.load(arguments.bundle), arguments.corpus, arguments.sentences)
-    print("engine                   beam  seconds (median)  sentences/s  of ctranslate2  single (ms)  BLEU")
+    print("engine                   beam  seconds (median)  sentences/s  of ctranslate2  single (ms)  BLEU  equal")
     with tempfile.TemporaryDirectory() as directory:
         for beam in arguments.beams:
             engines = build_engines(find_bundle(arguments.bundle), beam, Path(directory))
@@ -71,6 +72,7 @@ def build_engines(path: Path, beam: int, directory: Path) -> dict[str, Translate
     decoding = bundle.recipe.decoding.model_copy(update={"beam_size": beam, "n_best": 1})
     request = EngineRequest(bundle, decoding, path=path, token_scores=False)
     engines = {name: translate_with(request, name) for name in ("torch", "cpu")}
+    engines["cpu int8"] = translate_with(replace(request, compute_type="int8"), "cpu")
     for compute_type in COMPUTE_TYPES:
         engines[f"ctranslate2 {compute_type}"] = translate_with(
             replace(request, compute_type=compute_type), "ctranslate2"
@@ -150,10 +152,11 @@ def measure(
     for name in engines:
         median = statistics.median(seconds[name])
         milliseconds = 1000 * statistics.median(single[name]) / max(1, min(arguments.single, len(sources)))
+        equal = statistics.mean(map(str.__eq__, texts[name], next(iter(texts.values()))))
         bleu = corpus_scores(texts[name], list(references))["bleu"]
         print(
             f"{name:24} {beam:4}  {median:16.2f}  {len(sources) / median:11.1f}  {baseline / median:14.2f}  "
-            f"{milliseconds:11.1f}  {bleu:.2f}"
+            f"{milliseconds:11.1f}  {bleu:.2f}  {equal:.3f}"
         )
 
 

@@ -64,7 +64,7 @@ def test_requested_engine_without_support_is_rejected(bundle: Bundle) -> None:
     with pytest.raises(UserError, match=r"engine 'torhc': no such engine; choose from .*did you mean 'torch'"):
         choose(request_for(bundle), "torhc")
     with pytest.raises(UserError, match="no engine can translate with these settings:\n  ctranslate2 does not"):
-        choose(request_for(bundle, compute_type="int8", decoding={"min_length": 2}))
+        choose(request_for(bundle, compute_type="bfloat16", decoding={"min_length": 2}))
 
 
 def test_weights_have_half_precision_on_gpus_that_support_it(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:

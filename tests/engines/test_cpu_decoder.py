@@ -54,6 +54,16 @@ def test_sentences_may_be_copied_before_the_first_step() -> None:
 
 
 @torch.inference_mode()
+def test_the_last_sentences_may_take_the_places_of_others() -> None:
+    steps = Steps(tiny_model(positions="rotary"), padded_source(4, 6, 2, 5, 3), PrepackedDecoder)
+    steps.feed(random_ids(5))
+    steps.select([0, 4, 2], [0, 4, 2])
+    steps.feed(random_ids(3))
+    steps.select([2, 1], [2, 1])
+    steps.feed(random_ids(2))
+
+
+@torch.inference_mode()
 def test_many_rows_and_positions() -> None:
     steps = Steps(tiny_model(max_length=40), padded_source(*range(2, 15)), PrepackedDecoder)
     steps.select([sentence for sentence in range(13) for _ in range(11)], None)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dragoman.search.compaction import fill_gaps
 from dragoman.search.constraints import Constraints
 from dragoman.search.history import Continuations, History, read_together
 from dragoman.search.hypothesis import Decoder, Hypothesis, finished_hypothesis, length_penalty
@@ -144,15 +145,16 @@ class _BeamSearch:
             self.ended[sentence].hypotheses.append(hypothesis)
 
     def unfinished(self, beams: _Beams, candidates: Continuations) -> list[int]:
-        """Indices of the sentences whose search continues."""
+        """Indices of the sentences whose search continues, in the order that they will have."""
         length = beams.tokens.shape[2]
-        return [
+        continued = [
             index
             for index, (sentence, score) in enumerate(
                 zip(beams.sentences, candidates.scores[:, 0].tolist(), strict=True)
             )
             if length + 1 < self.constraints.limits[sentence] and not self._is_settled(sentence, score)
         ]
+        return fill_gaps(continued)
 
     def _is_settled(self, sentence: int, score: float) -> bool:
         """Whether no live hypothesis, the best of which has this score, can still be among the best."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from dragoman.search.compaction import fill_gaps
 from dragoman.search.constraints import Constraints
 from dragoman.search.hypothesis import Cache, Decoder, Hypothesis, finished_hypothesis
 from dragoman.search.log_probabilities import log_probabilities
@@ -59,6 +60,7 @@ def decode_single(
         unread = []
         unfinished = [row for row, sentence in enumerate(alive) if chosen[sentence][-1] != constraints.eos]
         if len(unfinished) < len(alive):
+            unfinished = fill_gaps(unfinished)
             alive = [alive[row] for row in unfinished]
             rows = to_device(torch.tensor(unfinished, dtype=torch.int64), tokens.device)
             tokens, history = tokens[rows], history[rows]

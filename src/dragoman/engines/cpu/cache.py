@@ -1,4 +1,4 @@
-"""A cache of keys and values in which reordering hypotheses copies no keys and values."""
+"""A cache of keys and values in which few of them move when hypotheses are reordered or sentences are finished."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ class SlotCache:
     determines which slots each hypothesis sees. Reordering hypotheses changes only this bias.
 
     Args:
-        sentences: Number of sentences; each starts with one hypothesis.
-        memory: Keys and values of the source for each layer, each (sentences * heads, source, d_head).
+        memory: Keys and values of the source, (layers, 2, sentences, heads, source, d_head); each sentence starts with
+            one hypothesis.
         bias: Added to the scores of the memory, (sentences * heads, 1, source): 0, or LOWEST for padding; or None.
     """
 
-    def __init__(self, sentences: int, memory: list[tuple[Tensor, Tensor]], bias: Tensor | None) -> None:
-        self.sentences, self.memory, self.bias = sentences, memory, bias
-        sentence_heads, _, d_head = memory[0][0].shape
-        self.heads = sentence_heads // sentences
+    def __init__(self, memory: Tensor, bias: Tensor | None) -> None:
+        self.memory, self.bias = memory, bias
+        _, _, self.sentences, self.heads, _, _ = memory.shape
         self.width = 1  # hypotheses of each sentence
         self.length = 0  # tokens of each hypothesis
         self.slots = 0  # of each sentence
-        self.own = torch.empty(len(memory), 2, sentence_heads, SPARE_SLOTS, d_head)
+        self.own = self._empty(SPARE_SLOTS)  # (layers, 2, sentences, heads, slots and spare ones, d_head)
         self.visible: Tensor | None = None  # (sentences, width, slots), 0 or LOWEST; None if all slots are visible
         self.own_bias: Tensor | None = None  # the same for every head, (sentences * heads, width, slots)
 
@@ -45,19 +44,17 @@ class SlotCache:
             self.visible = self.visible.flatten(0, 1)[rows].view(self.sentences, self.width, self.slots)
 
     def _select_sentences(self, sentences: Tensor) -> None:
+        self.memory, self.own = _select(self.memory, sentences, 2), _select(self.own, sentences, 2)
+        if self.bias is not None:
+            self.bias = _select(self.bias.view(self.sentences, self.heads, 1, -1), sentences, 0).flatten(0, 1)
         self.sentences = len(sentences)
-        heads = (sentences[:, None] * self.heads + torch.arange(self.heads)).flatten()  # (sentences * heads,)
-        self.memory = [(k.index_select(0, heads), v.index_select(0, heads)) for k, v in self.memory]
-        self.bias = None if self.bias is None else self.bias.index_select(0, heads)
-        kept, self.own = self.own, self._empty(self.slots + SPARE_SLOTS)
-        torch.index_select(kept[..., : self.slots, :], 2, heads, out=self.own[..., : self.slots, :])
 
     def advance(self) -> None:
         """Add a slot for the next token of each row; only that row sees it."""
         self.length, self.slots = self.length + 1, self.slots + self.width
-        if self.slots > self.own.shape[3]:
+        if self.slots > self.own.shape[4]:
             kept, self.own = self.own, self._empty(self.slots + SPARE_SLOTS * self.width)
-            self.own[..., : kept.shape[3], :] = kept
+            self.own[..., : kept.shape[4], :] = kept
         if self.width == 1 and self.visible is None:
             return
         size = self.sentences, self.width
@@ -66,13 +63,26 @@ class SlotCache:
         self.visible = torch.cat((earlier, itself), dim=2)
         self.own_bias = self.visible[:, None].expand(-1, self.heads, -1, -1).flatten(0, 1)
 
-    def extend(self, layer: int, new: Tensor) -> tuple[Tensor, Tensor]:
-        """Fill the newest slots of a layer, (2, sentences, heads, width, d_head); returns all its keys and values."""
+    def extend(self, layer: int, new: Tensor) -> Tensor:
+        """Fill the newest slots of a layer, (2, sentences, heads, width, d_head); returns all its keys and values.
+
+        These have the shape (2, sentences * heads, slots, d_head).
+        """
         own = self.own[layer]
-        own.view(2, self.sentences, self.heads, *own.shape[2:])[..., self.slots - self.width : self.slots, :] = new
-        k, v = own[:, :, : self.slots].unbind(0)
-        return k, v
+        own[..., self.slots - self.width : self.slots, :] = new
+        return own[..., : self.slots, :].flatten(1, 2)
 
     def _empty(self, slots: int) -> Tensor:
-        layers, _, _, _, d_head = self.own.shape
-        return self.own.new_empty(layers, 2, self.sentences * self.heads, slots, d_head)
+        layers, _, _, heads, _, d_head = self.memory.shape
+        return self.memory.new_empty(layers, 2, self.sentences, heads, slots, d_head)
+
+
+def _select(x: Tensor, sentences: Tensor, dim: int) -> Tensor:
+    """Some sentences of x, in this order. If the last ones fill the places of others, x changes and no others move."""
+    places = torch.arange(len(sentences))
+    moved = sentences != places
+    places, origins = places[moved], sentences[moved]
+    if len(origins) and int(origins.min()) < len(sentences):  # they are in another order, or some are repeated
+        return x.index_select(dim, sentences)
+    x.index_copy_(dim, places, x.index_select(dim, origins))
+    return x.narrow(dim, 0, len(sentences))

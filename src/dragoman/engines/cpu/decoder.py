@@ -10,31 +10,31 @@ from torch.nn import functional as F
 
 from dragoman.engines.cpu.cache import LOWEST, SlotCache
 from dragoman.engines.cpu.layers import PrepackedFeedForward, PrepackedMemoryAttention, PrepackedSelfAttention
-from dragoman.engines.cpu.linear import PrepackedLinear, pad_rows
+from dragoman.engines.cpu.linear import Linear, PrepackedLinear, pad_rows
 from dragoman.model.transformer import Transformer
 
 
 class PrepackedDecoder:
     """`start` and `step` of a model with its current weights; later changes to the model have no effect."""
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Transformer, linear: type[Linear] = PrepackedLinear) -> None:
         self.model = model
         self.encoder = [
             (
-                PrepackedSelfAttention(layer.attention, layer.attention_residual),
-                PrepackedFeedForward(layer.feed_forward, layer.feed_forward_residual),
+                PrepackedSelfAttention(layer.attention, layer.attention_residual, linear),
+                PrepackedFeedForward(layer.feed_forward, layer.feed_forward_residual, linear),
             )
             for layer in model.encoder_layers
         ]
         self.decoder = [
             (
-                PrepackedSelfAttention(layer.attention, layer.attention_residual),
-                PrepackedMemoryAttention(layer.memory_attention, layer.memory_attention_residual),
-                PrepackedFeedForward(layer.feed_forward, layer.feed_forward_residual),
+                PrepackedSelfAttention(layer.attention, layer.attention_residual, linear),
+                PrepackedMemoryAttention(layer.memory_attention, layer.memory_attention_residual, linear),
+                PrepackedFeedForward(layer.feed_forward, layer.feed_forward_residual, linear),
             )
             for layer in model.decoder_layers
         ]
-        self.output = PrepackedLinear(model.output.weight, model.output.bias)
+        self.output = linear(model.output.weight, model.output.bias)
         self.embedding = model.target_embedding.weight.detach()
         zeros = torch.zeros(1, model.settings.max_length, model.settings.d_model)
         positions = torch.arange(model.settings.max_length)
@@ -51,7 +51,7 @@ class PrepackedDecoder:
             x = feed_forward(attention.forward(x, (sentences, length), bias, rotation))
         memory = self.model.encoder_norm(x)
         keys_values = [attention.project_memory(memory, sentences, length) for _, attention, _ in self.decoder]
-        return SlotCache(sentences, keys_values, bias)
+        return SlotCache(torch.stack(keys_values), bias)
 
     def step(self, tokens: Tensor, cache: SlotCache) -> Tensor:
         """Feed one token to every row, (rows,); returns the logits of the next token, (rows, target vocabulary)."""

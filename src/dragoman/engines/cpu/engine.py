@@ -1,17 +1,20 @@
-"""The engine for float32 on CPUs with AVX-512, by oneDNN."""
+"""The engine for float32 and int8 on CPUs with AVX-512, by oneDNN."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import torch
 
 from dragoman.engines.cpu.decoder import PrepackedDecoder
-from dragoman.engines.protocol import EngineRequest, Ids
+from dragoman.engines.cpu.int8 import Int8Linear
+from dragoman.engines.cpu.linear import Linear, PrepackedLinear
+from dragoman.engines.protocol import ComputeType, EngineRequest, Ids
 from dragoman.engines.scoring import score_targets
 from dragoman.engines.step_engine import StepEngine
 from dragoman.kernels import accelerated
-from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+from dragoman.kernels.operators import HAS_INT8_MATMUL, HAS_ONEDNN_LINEAR
 
 SUPPORTED_POSITIONS = ("sinusoidal", "fairseq", "learned", "rotary")
 
@@ -22,7 +25,7 @@ def unsupported(request: EngineRequest) -> list[str]:
     reasons = {
         "CPUs without AVX-512, or builds of torch without oneDNN": not HAS_ONEDNN_LINEAR,
         f"the device {request.device}": request.device.type != "cpu",
-        f"--compute-type {request.weight_type}": request.weight_type != "float32",
+        f"--compute-type {request.weight_type}": request.weight_type not in ("float32", "int8"),
         "decoding.cache = false": not request.decoding.cache,
         f"model.implementation = {model.implementation!r}": model.implementation != "dragoman",
         f"model.positions = {model.positions!r}": model.positions not in SUPPORTED_POSITIONS,
@@ -40,4 +43,16 @@ def open_engine(request: EngineRequest) -> StepEngine:
     def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         return [each.log_probabilities for each in score_targets(model, bundle, sources, targets)]
 
-    return StepEngine("cpu", PrepackedDecoder(model), request, request.max_length, score)
+    decoder = PrepackedDecoder(model, _linear(request.weight_type))
+    return StepEngine("cpu", decoder, request, request.max_length, score)
+
+
+def _linear(weight_type: ComputeType) -> type[Linear]:
+    """The class of linear maps for a compute type; float32 in place of int8 that would be slow on this machine."""
+    if weight_type != "int8":
+        return PrepackedLinear
+    if not HAS_INT8_MATMUL:
+        reason = "this processor has no instructions for int8 (AVX-512 VNNI), or torch does not use them"
+        warnings.warn(f"the engine cpu computes in float32, because {reason}", stacklevel=2)
+        return PrepackedLinear
+    return Int8Linear

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.engines.cpu.cache import SlotCache
-from dragoman.engines.cpu.linear import PrepackedLinear, pad_rows
+from dragoman.engines.cpu.linear import Linear, pad_rows
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.layers import ACTIVATIONS, FeedForward, SublayerConnection
 
@@ -46,9 +46,9 @@ class _Connection:
 class PrepackedFeedForward:
     """A feed-forward sublayer."""
 
-    def __init__(self, layer: FeedForward, connection: SublayerConnection) -> None:
-        self.inner = PrepackedLinear(layer.inner.weight, layer.inner.bias)
-        self.outer = PrepackedLinear(layer.outer.weight, layer.outer.bias)
+    def __init__(self, layer: FeedForward, connection: SublayerConnection, linear: type[Linear]) -> None:
+        self.inner = linear(layer.inner.weight, layer.inner.bias)
+        self.outer = linear(layer.outer.weight, layer.outer.bias)
         self.activation, self.connection = layer.activation, _Connection(connection)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -67,21 +67,21 @@ class PrepackedFeedForward:
 class _Attention:
     """What both kinds of attention have in common. Sentences and heads are merged into one dimension for `bmm`."""
 
-    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection) -> None:
+    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection, linear: type[Linear]) -> None:
         self.heads, self.d_head = attention.heads, attention.qkv.in_features // attention.heads
         self.connection = _Connection(connection)
-        self.output = PrepackedLinear(attention.output.weight, attention.output.bias)
+        self.output = linear(attention.output.weight, attention.output.bias)
 
     def split(self, x: Tensor, sentences: int, length: int) -> Tensor:
         """(padded rows, n * d_model) -> (n, sentences, heads, length, d_head)."""
         return x[: sentences * length].view(sentences, length, -1, self.heads, self.d_head).permute(2, 0, 3, 1, 4)
 
-    def attend(self, q: Tensor, keys_values: tuple[Tensor, Tensor], bias: Tensor | None, x: Tensor) -> Tensor:
+    def attend(self, q: Tensor, keys_values: Tensor, bias: Tensor | None, x: Tensor) -> Tensor:
         """The sublayer's output, (padded rows, d_model).
 
         Args:
             q: Queries, (sentences, heads, target, d_head), divided by sqrt(d_head).
-            keys_values: Keys and values, each (sentences * heads, source, d_head).
+            keys_values: Keys and values, (2, sentences * heads, source, d_head).
             bias: Added to the scores, (sentences * heads, target or 1, source), or None.
             x: The sublayer's input, (padded rows, d_model).
         """
@@ -95,9 +95,9 @@ class _Attention:
 class PrepackedSelfAttention(_Attention):
     """A self-attention sublayer."""
 
-    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection) -> None:
-        super().__init__(attention, connection)
-        self.qkv = _scaled_projection(attention, 3)
+    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection, linear: type[Linear]) -> None:
+        super().__init__(attention, connection, linear)
+        self.qkv = _scaled_projection(attention, 3, linear)
 
     def step(self, x: Tensor, cache: SlotCache, layer: int, rotation: Tensor | None) -> Tensor:
         """One more position of every row, (padded rows, d_model) -> the same shape."""
@@ -107,8 +107,7 @@ class PrepackedSelfAttention(_Attention):
     def forward(self, x: Tensor, size: tuple[int, int], bias: Tensor | None, rotation: Tensor | None) -> Tensor:
         """All positions of (sentences, length), (padded rows, d_model) -> the same shape."""
         q, keys_values = self._project(x, size, rotation)
-        k, v = keys_values.flatten(1, 2)
-        return self.attend(q, (k, v), bias, x)
+        return self.attend(q, keys_values.flatten(1, 2), bias, x)
 
     def _project(self, x: Tensor, size: tuple[int, int], rotation: Tensor | None) -> tuple[Tensor, Tensor]:
         """Queries, (sentences, heads, length, d_head), and keys and values, (2, sentences, heads, length, d_head)."""
@@ -122,30 +121,29 @@ class PrepackedSelfAttention(_Attention):
 class PrepackedMemoryAttention(_Attention):
     """A sublayer of attention to the encoder's output."""
 
-    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection) -> None:
-        super().__init__(attention, connection)
+    def __init__(self, attention: MultiHeadAttention, connection: SublayerConnection, linear: type[Linear]) -> None:
+        super().__init__(attention, connection, linear)
         d_model, bias = attention.qkv.in_features, attention.qkv.bias
-        self.queries = _scaled_projection(attention, 1)
-        self.keys_values = PrepackedLinear(attention.qkv.weight[d_model:], None if bias is None else bias[d_model:])
+        self.queries = _scaled_projection(attention, 1, linear)
+        self.keys_values = linear(attention.qkv.weight[d_model:], None if bias is None else bias[d_model:])
 
-    def project_memory(self, memory: Tensor, sentences: int, length: int) -> tuple[Tensor, Tensor]:
-        """Keys and values, each (sentences * heads, length, d_head), of the memory, (padded rows, d_model)."""
-        k, v = self.split(self.keys_values(memory), sentences, length).flatten(1, 2)
-        return k, v
+    def project_memory(self, memory: Tensor, sentences: int, length: int) -> Tensor:
+        """Keys and values, (2, sentences, heads, length, d_head), of the memory, (padded rows, d_model)."""
+        return self.split(self.keys_values(memory), sentences, length)
 
     def step(self, x: Tensor, cache: SlotCache, layer: int) -> Tensor:
         """One more position of every row, (padded rows, d_model) -> the same shape."""
         (q,) = self.split(self.queries(self.connection.before(x)), cache.sentences, cache.width)
-        return self.attend(q, cache.memory[layer], cache.bias, x)
+        return self.attend(q, cache.memory[layer].flatten(1, 2), cache.bias, x)
 
 
-def _scaled_projection(attention: MultiHeadAttention, count: int) -> PrepackedLinear:
+def _scaled_projection(attention: MultiHeadAttention, count: int, linear: type[Linear]) -> Linear:
     """The projection to queries (count 1), or to queries, keys and values (3); queries are divided by sqrt(d_head)."""
     d_model = attention.qkv.in_features
     scale = torch.ones(count * d_model)
     scale[:d_model] = 1 / math.sqrt(d_model // attention.heads)
     weight, bias = attention.qkv.weight[: count * d_model], attention.qkv.bias
-    return PrepackedLinear(weight * scale[:, None], None if bias is None else bias[: count * d_model] * scale)
+    return linear(weight * scale[:, None], None if bias is None else bias[: count * d_model] * scale)
 
 
 def _rotate(qkv: Tensor, rotation: Tensor) -> None:

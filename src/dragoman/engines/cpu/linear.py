@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 TYPICAL_ROWS = 64
 """The number of rows for which oneDNN chooses the layout of weights."""
-
-MAX_TORCH_WEIGHT = 2**17
-"""With fewer weights than this, torch is faster than oneDNN for one row."""
 
 EXACT_ROWS = 8
 """Up to this many rows, the number of rows is not rounded up."""
@@ -30,24 +29,44 @@ def pad_rows(x: Tensor) -> Tensor:
     return F.pad(x, (0, 0, 0, missing)) if missing else x
 
 
-class PrepackedLinear:
-    """x weight^T + bias, for a weight (out, in) and a bias (out,) or None."""
+class Linear(Protocol):
+    """A linear map with weights in a layout for decoding."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self._weight, self._bias = weight.detach().contiguous(), None if bias is None else bias.detach()
-        self._prepacked = torch.ops.mkldnn._reorder_linear_weight(self._weight, TYPICAL_ROWS)
-        self._small = weight.numel() <= MAX_TORCH_WEIGHT
+        """A map with a weight (out, in) and a bias (out,) or None."""
 
     def __call__(self, x: Tensor, activation: str = "none") -> Tensor:
         """(rows, in) -> (rows, out), after the activation 'none' or 'relu'."""
-        if self._small and x.shape[0] == 1 and activation == "none":
-            return F.linear(x, self._weight, self._bias)
+        ...
+
+    def plus(self, x: Tensor, residual: Tensor) -> Tensor:
+        """The linear map of x, (rows, in), plus the residual, (rows, out)."""
+        ...
+
+
+class PrepackedLinear:
+    """x weight^T + bias, for a weight (out, in) and a bias (out,) or None.
+
+    For one row, torch is faster than oneDNN if the longer side of the weight is contiguous.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        weight, self._bias = weight.detach(), None if bias is None else bias.detach()
+        self._prepacked = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), TYPICAL_ROWS)
+        size_out, size_in = weight.shape
+        self._one_row = weight.t().contiguous().t() if size_out > size_in else weight.contiguous()
+
+    def __call__(self, x: Tensor, activation: str = "none") -> Tensor:
+        """(rows, in) -> (rows, out), after the activation 'none' or 'relu'."""
+        if x.shape[0] == 1:
+            one = F.linear(x, self._one_row, self._bias)
+            return one.relu_() if activation == "relu" else one
         product: Tensor = torch.ops.mkldnn._linear_pointwise(x, self._prepacked, self._bias, activation, [], "")
         return product
 
     def plus(self, x: Tensor, residual: Tensor) -> Tensor:
         """The linear map of x, (rows, in), plus the residual, (rows, out)."""
-        if self._small and x.shape[0] == 1:
-            return F.linear(x, self._weight, self._bias).add_(residual)
+        if x.shape[0] == 1:
+            return F.linear(x, self._one_row, self._bias).add_(residual)
         total: Tensor = torch.ops.mkldnn._linear_pointwise.binary(x, residual, self._prepacked, self._bias, "add")
         return total
