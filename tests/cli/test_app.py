@@ -21,6 +21,7 @@ COMMANDS = [
     ("train",),
     ("translate",),
     ("backtranslate",),
+    ("distill",),
     ("evaluate",),
     ("score",),
     ("info",),

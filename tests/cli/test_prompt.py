@@ -50,7 +50,7 @@ class Terminal:
                 self.press(key)
             except OSError:
                 break
-            if self._read_until(lambda: False, seconds=2):
+            if self._read_until(lambda: False, seconds=10):  # a second Ctrl-C would kill a process that ends
                 break
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1]), self.shown
 

@@ -52,16 +52,11 @@ def print_json(data: Any) -> None:
 def to_line(translation: Translation) -> str:
     """The translation and its alternatives on one line, separated by tabs."""
     texts = [translation.text, *(other.text for other in translation.alternatives)]
-    return "\t".join(map(_one_line, texts))
+    return "\t".join(" ".join(text.split()) for text in texts)
 
 
 def to_json(translation: Translation) -> str:
-    """Everything about a translation as JSON on one line, with the same text as `to_line`."""
-    alternatives = [replace(other, text=_one_line(other.text)) for other in translation.alternatives]
-    shown = replace(translation, text=_one_line(translation.text), alternatives=alternatives)
+    """Everything about a translation as JSON on one line; like `to_line` without spaces at the ends of texts."""
+    alternatives = [replace(other, text=other.text.strip()) for other in translation.alternatives]
+    shown = replace(translation, text=translation.text.strip(), alternatives=alternatives)
     return json.dumps(asdict(shown), ensure_ascii=False)
-
-
-def _one_line(text: str) -> str:
-    """The text with single spaces between words, and none at its ends."""
-    return " ".join(text.split())
