@@ -49,7 +49,7 @@ class Training(Settings):
         ge=1,
         le=100_000_000,
         description="Maximum number of source tokens and of target tokens in a batch, padding included. A batch that "
-        "becomes longer through BPE-dropout is computed in parts.",
+        "becomes more than half longer through BPE-dropout is computed in parts.",
     )
     optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or Adam with decoupled weight decay.")
     learning_rate: float = Field(

@@ -27,6 +27,9 @@ from dragoman.training.progress import Progress
 STEPS_AHEAD = 2
 """How many steps' batches are made in advance for a GPU. On a CPU, the thread would take time from the computation."""
 
+LONGER = 1.5
+"""How many times as long as planned a batch may become through BPE-dropout; small parts of batches are slower."""
+
 Group = tuple[Indices, int]
 """Indices of pairs of similar length, and the epoch in which they are used."""
 
@@ -147,7 +150,7 @@ class BatchStream:
     def _segmented(self, groups: Sequence[Group], step: int) -> list[Batch]:
         """The share of a batch with BPE-dropout, which makes sentences longer than planned.
 
-        All groups are cut into the same number of parts, each within the limit of a group: first come the first parts
+        All groups are cut into the same number of parts, each within the limit, `LONGER`: first come the first parts
         of all groups, then the second parts, and so on. Each process segments the whole batch, so that all of them
         have the same segmentations and the same number of parts.
         """
@@ -161,9 +164,9 @@ class BatchStream:
         return [self._take_rows(group, each) for each in rows for group in mine]
 
     def _parts_needed(self, group: Batch) -> int:
-        """Into how many parts a group must be cut so that each has at most the planned number of tokens."""
+        """Into how many parts a group must be cut so that each has at most `LONGER` times the planned tokens."""
         rows, width = len(group.source), max(group.source.shape[1], group.target_output.shape[1])
-        return math.ceil(rows / max(1, self._group_tokens // width))
+        return math.ceil(rows / max(1, int(LONGER * self._group_tokens) // width))
 
     def _collate_share(self, group: Group, step: int) -> Batch:
         """This process's sentences of a group."""
