@@ -138,7 +138,7 @@ def test_an_ensemble_teaches_and_original_pairs_are_mixed_in(
     assert train(recipe, tmp_path / "run")
     learned = Bundle.load(tmp_path / "run").recipe.data.weighted
     assert [each.weight for each in learned] == [0.5, 1.0]
-    assert "| ensemble float32 |" in (tmp_path / "run" / "bundle" / "README.md").read_text("utf-8")
+    assert "| ensemble " in (tmp_path / "run" / "bundle" / "README.md").read_text("utf-8")
 
 
 @pytest.mark.usefixtures("no_card")

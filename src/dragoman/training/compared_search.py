@@ -39,7 +39,7 @@ class ComparedSearch:
         cpu = torch.device("cpu")
         try:
             return cls(bundles, bundles.open(cpu, "int8", **search), "int8")
-        except UserError:  # no engine with int8 is installed, or none that translates with an ensemble
+        except UserError:  # no engine can translate in int8 here
             return cls(bundles, bundles.open(cpu, "float32", **search), "float32")
 
     def translate(self, sources: Sequence[str]) -> None:
