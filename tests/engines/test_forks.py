@@ -36,6 +36,32 @@ for function in (translate, delete):
 assert translator(texts) == expected
 """
 
+FORKS_AFTER_BATCHES = """
+import multiprocessing, torch
+from dragoman.engines.batching import run_batches, use_one_thread_after_fork
+
+torch.set_num_threads(3)
+left, right = torch.randn(40, 64), torch.randn(64, 300)
+
+def child():
+    use_one_thread_after_fork(-1)
+    left @ right
+
+for _ in range(60):
+    run_batches(lambda batch: left @ right, [[0], [1], [2]], torch.device("cpu"))
+    process = multiprocessing.get_context("fork").Process(target=child, daemon=True)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0, process.exitcode
+"""
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system has no fork")
+def test_no_thread_holds_a_lock_of_mkl_when_the_batches_are_done() -> None:
+    """Without waiting for the threads, about one child in seven never ends."""
+    finished = subprocess.run([sys.executable, "-c", FORKS_AFTER_BATCHES], capture_output=True, text=True)
+    assert (finished.returncode, finished.stderr) == (0, "")
+
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system has no fork")
 @pytest.mark.parametrize("engine", ["ctranslate2", "cpu", "torch"])

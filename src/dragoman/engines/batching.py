@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -55,9 +57,27 @@ def run_batches(search: Callable[[list[int]], T], batches: Sequence[list[int]], 
     workers = min(threads, len(batches), MOST_WORKERS)
     if device.type != "cpu" or workers < 2:
         return [search(batch) for batch in batches]
-    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads // workers,))
+    started: list[int] = []
+
+    def start() -> None:
+        started.append(threading.get_native_id())
+        torch.set_num_threads(threads // workers)
+
+    pool = ThreadPoolExecutor(workers, initializer=start)
     try:
         return list(pool.map(search, batches))
     finally:
         pool.shutdown(cancel_futures=True)
+        _wait_until_ended(started)
         torch.set_num_threads(threads)
+
+
+def _wait_until_ended(threads: Sequence[int]) -> None:
+    """Wait until the operating system has ended threads that Python regards as finished.
+
+    A thread that ends returns the memory of MKL under a lock. A process forked at that moment would wait for this lock
+    forever.
+    """
+    for thread in threads:
+        while os.path.exists(f"/proc/self/task/{thread}"):  # Linux only: Windows has no fork, macOS no MKL
+            time.sleep(0.0001)
