@@ -2,8 +2,9 @@
 
 The base model is trained on everyday sentences, news and debates. It is then trained on 1,000 or 5,000 pairs of
 LibreOffice's texts in a few minutes, with the settings that `dragoman init` chooses. `alone` is the same time and text
-with random weights; `together` are all texts, with random weights, in the time of both trainings. Scores are those of
-validation text, or with --split test of test text: LibreOffice's, and the first sentences of the old corpora.
+with random weights; `together` are all texts, with random weights, in the time of both trainings. `adapted` reads old
+text too, as `init` chooses it, and `new text only` does not. Scores are those of validation text, or with --split test
+of test text: LibreOffice's, and the first sentences of the old corpora.
 
 python benchmarks/adaptation.py --runs runs/adaptation
 python benchmarks/adaptation.py --runs runs/adaptation --variants base adapted --pairs 1000 --split test
@@ -12,6 +13,7 @@ python benchmarks/adaptation.py --runs runs/adaptation --variants base adapted -
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -23,7 +25,6 @@ from dragoman.corpus.pair import Pair
 from dragoman.corpus.writers import write_corpus
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.planning.plan import Texts, plan_recipe
-from dragoman.settings import CorpusReference, WeightedCorpus
 from dragoman.training.run import train
 
 LANGUAGES = ("de", "en")
@@ -37,13 +38,15 @@ class Variant:
     """A training: what it reads, whether it starts from the base model, and further settings.
 
     Attributes:
-        old: Whether it reads the old text.
-        starts: Whether it starts from the base model.
+        old: Whether it reads the old text as often as the new one.
+        starts: Whether it starts from the base model; then it reads some of the old text.
+        new_only: Whether it reads the new text only, although it starts from the base model.
         settings: Settings that differ from those that `init` chooses.
     """
 
     old: bool = False
     starts: bool = False
+    new_only: bool = False
     settings: tuple[str, ...] = ()
 
 
@@ -51,8 +54,8 @@ VARIANTS = {
     "base": Variant(old=True),
     "alone": Variant(),
     "adapted": Variant(starts=True),
-    "adapted with old text": Variant(old=True, starts=True),
-    "adapted with a pull": Variant(starts=True, settings=("training.pull_to_start=10",)),
+    "new text only": Variant(starts=True, new_only=True),
+    "new text only with a pull": Variant(starts=True, new_only=True, settings=("training.pull_to_start=10",)),
     "together": Variant(old=True),
 }
 
@@ -79,18 +82,18 @@ def main() -> None:
 
 
 def train_variant(variant: Variant, new: str | None, minutes: float, seed: int, base: Path, run: Path) -> None:
-    """Train with the settings of `init`; adaptation reads as much old as new text."""
-    texts: list[CorpusReference | WeightedCorpus] = [new] if new else []
+    """Train with the settings of `init`."""
+    texts = [new] if new else []
     if variant.old:
-        corpora = [f"{name}:train" for name in OLD]
-        total = sum(1 for corpus in corpora for _ in read(corpus))
-        weight = sum(1 for _ in read(new)) / total if new and variant.starts else 1.0
-        texts += [WeightedCorpus(corpus=corpus, weight=weight) for corpus in corpora]
+        texts += [f"{name}:train" for name in OLD]
     validation = [f"{NEW}:dev"] if new else [f"{name}:dev" for name in OLD]
     plan = plan_recipe(
         Texts(LANGUAGES, texts, validation), minutes, None, start_from=str(base) if variant.starts else None
     )
-    assert train(plan.recipe([f"training.seed={seed}", *variant.settings]), run)
+    settings = [f"training.seed={seed}", *variant.settings]
+    if variant.new_only:
+        settings.append(f"data.train={json.dumps(texts)}")
+    assert train(plan.recipe(settings), run)
 
 
 def write_subset(runs: Path, number: int) -> str | None:

@@ -51,12 +51,25 @@ def test_init_takes_text_and_model_of_the_bundle(
     assert new.training.learning_rate < other.training.learning_rate
     assert 0 < new.training.warmup_steps <= 100
     assert new.name == "de-en-adapted"
+    assert len(new.data.weighted) == 1, "the bundle was trained on the same text"
     outcome = command("info", adapted)
     assert outcome.code == 0, outcome.error
     run = tmp_path / "run"
     outcome = command("train", adapted, "--output", run, *FAST)
     assert outcome.code == 0, outcome.error
     assert "before and after training" in outcome.error
+
+
+def test_text_of_the_bundle_is_mixed_in(corpus: Path, finished_run: Path, tmp_path: Path, command: Command) -> None:
+    new, recipe = (str(corpus / "test.de"), str(corpus / "test.en")), tmp_path / "adapted.toml"
+    outcome = command("init", *new, "--output", recipe, "--start-from", finished_run)
+    assert outcome.code == 0, outcome.error
+    assert "its training text is mixed in, 0.5 pairs for each new one" in outcome.out
+    mine, old = load_recipe(recipe).data.weighted
+    assert old.corpus == load_recipe(finished_run / "recipe.toml").data.train[0]
+    assert (mine.weight, 0 < old.weight < 0.5) == (1.0, True)
+    outcome = command("train", recipe, "--output", tmp_path / "run", *FAST)
+    assert outcome.code == 0, outcome.error
 
 
 def test_train_on_files_can_be_resumed(

@@ -96,6 +96,17 @@ def test_a_weight_does_not_change_what_is_prepared(make_recipe_of: Any, corpus: 
     assert np.array_equal(plain.train.source.ids, half.train.source.ids)
 
 
+def test_validation_text_is_held_out_of_the_corpora_with_the_highest_weight(make_recipe_of: Any, corpus: Path) -> None:
+    files = [f"{corpus}/train.{{lang}}", f"{corpus}/test.{{lang}}"]
+    new = set((corpus / "test.de").read_text("utf-8").splitlines())
+    held_out = []
+    for weight in (0.5, 1.0):
+        recipe = make_recipe_of(weighted(files[0], weight), files[1], validation=[], validation_pairs=20)
+        held_out.append({pair.source for pair in prepare(recipe, None, None, no_log).validation})
+    assert held_out[0] <= new
+    assert not held_out[1] <= new
+
+
 def test_few_pairs_with_a_low_weight_leave_epochs_empty(make_recipe_of: Any, corpus: Path) -> None:
     recipe = make_recipe_of(weighted(f"{corpus}/test.{{lang}}", 0.01))
     stream = BatchStream(recipe, prepare(recipe, None, None, no_log), Progress())

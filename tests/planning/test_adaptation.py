@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dragoman.planning.adaptation import StartingPoint
+from dragoman.planning.old_text import OLD_SHARE, choose_old_text
 from dragoman.planning.plan import Texts, plan_with
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.recipe import build_recipe
@@ -69,3 +72,50 @@ def test_the_summary_counts_the_weights_of_the_bundle() -> None:
     assert "6.0 million parameters" in summary
     assert "starts from runs/old" in summary
     assert "converts text to lower case" in summary
+
+
+@pytest.fixture
+def old_files(tmp_path: Path) -> list[str]:
+    """Two corpora of 300 and 100 pairs."""
+    for name, number in (("one", 300), ("two", 100)):
+        for language in ("de", "en"):
+            (tmp_path / f"{name}.{language}").write_text(f"{name} in {language}\n" * number, "utf-8")
+    return [str(tmp_path / f"{name}.{{lang}}") for name in ("one", "two")]
+
+
+def start_with(train: list[Any], **data: Any) -> StartingPoint:
+    return start_of(data={"source_language": "de", "target_language": "en", "train": train, "max_tokens": 9} | data)
+
+
+@pytest.mark.parametrize("pairs", [10, 100, 100_000])
+def test_an_epoch_has_at_most_half_as_many_old_pairs_as_new_ones(old_files: list[str], pairs: int) -> None:
+    start = start_with([old_files[0], {"corpus": old_files[1], "weight": 3.0, "tagged": True}])
+    (one, two), share = choose_old_text(start, ("de", "en"), [], pairs, None, print)
+    assert share == pytest.approx((300 * one.weight + 100 * two.weight) / pairs)
+    assert share == pytest.approx(OLD_SHARE, 0.02) if pairs <= 400 else share < OLD_SHARE
+    assert two.weight == pytest.approx(3 * one.weight, 0.02)
+    assert max(one.weight, two.weight) <= OLD_SHARE, "held-out pairs are new ones"
+    assert (one.tagged, two.tagged) == (False, True)
+
+
+def test_old_text_is_left_out_where_it_is_new_or_missing(old_files: list[str], tmp_path: Path) -> None:
+    messages: list[str] = []
+
+    def choose(train: list[Any], new: list[str], **data: Any) -> list[str]:
+        old, share = choose_old_text(start_with(train, **data), ("de", "en"), new, 100, None, messages.append)
+        assert (share > 0) == bool(old)
+        return [str(each.corpus) for each in old]
+
+    assert choose(old_files, [old_files[1]]) == [old_files[0]]
+    assert choose(old_files, old_files) == []
+    assert not messages
+    assert choose([*old_files, str(tmp_path / "missing.{lang}")], []) == []
+    assert choose(old_files, [], target_language="fr") == []
+    assert [message.count("is not mixed in") for message in messages] == [1, 1]
+
+
+def test_old_text_makes_epochs_longer() -> None:
+    start, facts = start_of(), facts_of(1000)
+    alone, mixed = (plan_with(TEXTS, each, None, 5e11, None, start) for each in (facts, replace(facts, old_share=0.5)))
+    assert mixed.facts.target_tokens == pytest.approx(1.5 * alone.facts.target_tokens, 0.01)
+    assert "0.5 pairs for each new one" in mixed.summary(mixed.recipe())

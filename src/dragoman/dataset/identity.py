@@ -22,12 +22,15 @@ FORMAT = 1
 def split_identity(recipe: Recipe, fingerprint: list[Any]) -> dict[str, Any]:
     """What decides the split of the training corpora: their content, languages, filters and seed."""
     data = recipe.data
+    held_out = [data.validation_pairs, data.validation_block, recipe.training.seed]
+    if len({each.weight for each in data.weighted}) > 1:
+        held_out += [each.weight == data.held_out_weight for each in data.weighted]
     return {
         "format": FORMAT,
         "languages": [data.source_language, data.target_language],
         "corpora": fingerprint,
         "max_characters": data.max_characters,
-        "held_out": None if data.validation else [data.validation_pairs, data.validation_block, recipe.training.seed],
+        "held_out": None if data.validation else held_out,
     }
 
 

@@ -72,24 +72,31 @@ def split_pairs(pairs: Iterable[Pair], data: Data, seed: int, update: Update) ->
     Raises:
         UserError: No pair is left to train on.
     """
-    read = short = tagged = 0
+    read = short = tagged = candidates = 0
+    weight = data.held_out_weight
     for pair in Meter(update, "reading").track(pairs):
         read += 1
         if is_short(pair, data.max_characters):
             short += 1
             tagged += pair.tagged
+            candidates += _is_candidate(pair, weight)
     held_out: list[Pair] = []
     if not data.validation:
-        chosen = set(choose_held_out(short - tagged, data, seed))
+        chosen = set(choose_held_out(candidates, data, seed))
         found = Meter(update, "choosing validation pairs", short).track(TrainingPairs(pairs, data))
-        candidates = (pair for pair in found if not pair.tagged)  # validation is about text of people
-        held_out = [pair for index, pair in enumerate(candidates) if index in chosen]
+        numbered = enumerate(pair for pair in found if _is_candidate(pair, weight))
+        held_out = [pair for index, pair in numbered if index in chosen]
     training = TrainingPairs(pairs, data, held_out)
     if 0 < tagged == short and not data.validation:
         raise UserError("data.validation: name some text, because all training text is tagged")
     if next(iter(training), None) is None:
         raise UserError(f"data.train: {counted(read, 'pair')}, too few to train and validate on")
     return Split(read, short, held_out, training)
+
+
+def _is_candidate(pair: Pair, weight: float) -> bool:
+    """Whether the pair may be held out: validation is about text of people, and about what is to be learned most."""
+    return not pair.tagged and pair.weight == weight
 
 
 def is_short(pair: Pair, limit: int | None) -> bool:

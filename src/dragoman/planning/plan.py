@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman.corpus.pair import Languages
@@ -24,6 +24,7 @@ from dragoman.planning.choose import (
     vocabulary_size,
 )
 from dragoman.planning.expect import count_parameters, expect_training
+from dragoman.planning.old_text import choose_old_text
 from dragoman.planning.speed import operations_per_second, tokens_per_second
 from dragoman.planning.subwords import facts_with, measure_subwords
 from dragoman.planning.text_facts import TextFacts, collect_facts
@@ -119,7 +120,8 @@ class PlannedRecipe:
             *_advise(facts, expected.epochs),
         ]
         if self.start:
-            lines.insert(1, f"starts from {self.start.path}, with its vocabulary")
+            mixed = f"; its training text is mixed in, {facts.old_share:.2g} pairs for each new one"
+            lines.insert(1, f"starts from {self.start.path}, with its vocabulary{mixed if facts.old_share else ''}")
             if recipe.text.lowercase:
                 lines.insert(2, "it converts text to lower case, and so will the new translator")
         return "\n".join(lines)
@@ -174,6 +176,10 @@ def plan_recipe(
         facts = measure_subwords(facts, sample, texts.languages)
     else:
         facts = facts_with(facts, tokenizer, [pair.target for pair in sample])
+    if start is not None:
+        new = [each.corpus for each in texts.data().weighted]
+        old, share = choose_old_text(start, texts.languages, new, facts.pairs, data_directory, log)
+        texts, facts = replace(texts, train=[*texts.train, *old]), replace(facts, old_share=share)
     made = plan_with(texts, facts, minutes, operations_per_second(), cleaned, start)
     if start is not None:
         check_start_fits(made.recipe(), start.recipe, start.path)
@@ -239,10 +245,11 @@ def _plan_budget(facts: TextFacts, size: ModelSize, minutes: float | None, opera
 def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None, max_tokens: int) -> list[ChosenSetting]:
     source, target = texts.languages
     held_out = min(MAX_HELD_OUT, max(1, facts.pairs // 20))
+    mixed = ", and old text, so that the translator forgets less of it" if facts.old_share else ""
     choices = [
         ChosenSetting("data", "source_language", source, "Language codes."),
         ChosenSetting("data", "target_language", target, "The language to translate into."),
-        ChosenSetting("data", "train", list(texts.train), f"Training text: {facts.pairs:,} pairs."),
+        ChosenSetting("data", "train", list(texts.train), f"Training text: {facts.pairs:,} pairs{mixed}."),
         ChosenSetting("data", "validation", list(texts.validation), "Text to choose the best checkpoint with."),
         ChosenSetting("data", "test", list(texts.test), "Text to score the finished translator with."),
         ChosenSetting(

@@ -51,6 +51,7 @@ class TextFacts:
         target: The targets.
         characters_per_subword: Of the targets, on average; 4 is typical of European languages.
         similar_neighbors: Whether lines that follow each other have similar sources.
+        old_share: Pairs of old text in an epoch for each of these, if training starts from a bundle.
     """
 
     pairs: int
@@ -58,11 +59,12 @@ class TextFacts:
     target: SideFacts
     characters_per_subword: float = 4.0
     similar_neighbors: bool = False
+    old_share: float = 0.0
 
     @property
     def target_tokens(self) -> int:
-        """An estimate of the number of subwords on the target side."""
-        return round(self.target.characters / self.characters_per_subword) + self.pairs
+        """An estimate of the number of subwords on the target side in an epoch."""
+        return round((self.target.characters / self.characters_per_subword + self.pairs) * (1 + self.old_share))
 
     @property
     def same_script(self) -> bool:

@@ -106,7 +106,7 @@ class Data(Settings):
         ge=1,
         le=1_000_000,
         description="Number of pairs to hold out of the training corpora if validation is not given; at most a tenth "
-        "of all pairs are held out.",
+        "of all pairs are held out. They come from the corpora with the highest weight.",
     )
     validation_block: int = advanced(
         1,
@@ -127,6 +127,11 @@ class Data(Settings):
     def languages(self) -> tuple[str, str]:
         """Codes of the source and the target language."""
         return self.source_language, self.target_language
+
+    @property
+    def held_out_weight(self) -> float:
+        """The weight of the corpora that pairs are held out of: the highest one, of text by people."""
+        return max((each.weight for each in self.weighted if not each.tagged), default=1.0)
 
     @property
     def weighted(self) -> list[WeightedCorpus]:
