@@ -26,7 +26,7 @@ bench: .venv/extras
 	test -e runs/quickstart/bundle || $(MAKE) quickstart
 	@for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python "benchmarks/$$name.py" || exit 1; done
 
-# Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of three kinds.
+# Kills a run 200 times, at random moments and while it saves, and damages its files; kills commands of two kinds.
 crash-test: .venv/installed
 	$(BIN)/python -m pytest -s tests/training/test_crashes.py tests/training/test_killed_processes.py \
 	  --kills=200 --process-kills=20 --kill-seed=$$(date +%s)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-from random_bundles import VARIANTS, make_bundle, sentences
+from random_bundles import make_bundle, sentences
 
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
@@ -28,6 +28,16 @@ pytest.importorskip("onnxscript")
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "onnx_greedy.py"
 FILES = ("encoder.onnx", "decoder.onnx")
+
+VARIANTS = (
+    "pre-norm, tied",
+    "post-norm, two vocabularies",
+    "post-norm, final norm",
+    "learned positions, gelu",
+    "rotary, swiglu",
+    "torch's layers",
+)
+"""They have every kind of layer; the other variants of `random_bundles` differ in the text, or combine these kinds."""
 
 
 class Export(NamedTuple):

@@ -105,7 +105,7 @@ def stop_at_a_checkpoint(recipe: Path, run: Path) -> None:
 
 @pytest.mark.parametrize(
     ("shard", "accumulation", "run_processes"),
-    [("false", 1, run_torchrun), ("false", 2, run_forks), ("true", 1, run_forks), ("true", 2, run_forks)],
+    [("false", 1, run_torchrun), ("true", 2, run_forks)],
 )
 def test_two_processes_train_as_one(
     shard: str, accumulation: int, run_processes: Callable[..., str], make_recipe: RecipeMaker, tmp_path: Path

@@ -1,4 +1,4 @@
-"""Training commands that are killed at random moments: one process, two ranks, and a corpus that is stored on disk.
+"""Training commands that are killed at random moments: two ranks, and one process whose corpus is stored on disk.
 
 `test_crashes.py` kills more often, because its processes start in milliseconds; here the start is part of the test.
 """
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system has no /proc")
 
-COMMAND = (sys.executable, "-m", "dragoman", "train")
-TWO_RANKS = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", *COMMAND[2:])
+TWO_RANKS = (
+    *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"),
+    *("-m", "dragoman", "train"),
+)
 ON_DISK = (
     sys.executable,
     "-c",
@@ -43,8 +45,8 @@ ON_DISK = (
 """The command with lower limits, so that a small corpus is stored on disk in several shards."""
 
 SETTINGS = ("training.steps=40", "training.validations=4", "training.checkpoint_minutes=0.0001", "model.dropout=0.2")
-KINDS = {"moving average": COMMAND, "two ranks": TWO_RANKS, "a corpus on disk": ON_DISK}
-"""How each kind is started. `test_crashes.py` has no moving average."""
+KINDS = {"two ranks": TWO_RANKS, "moving average, corpus on disk": ON_DISK}
+"""How each kind is started. `test_crashes.py` has neither."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -55,9 +57,9 @@ def test_killed_commands_have_the_weights_of_an_uninterrupted_one(
         pytest.skip("torch has no gloo")
     kills, seed = request.config.getoption("--process-kills"), request.config.getoption("--kill-seed")
     generator, command = random.Random(f"{seed} {kind}"), KINDS[kind]
-    settings = [*SETTINGS, *(["training.ema_decay=0.9"] if kind == "moving average" else [])]
-    if kind == "a corpus on disk":
-        settings.append(f"data.train=['{_write_large_corpus(tmp_path)}']")
+    settings = [*SETTINGS]
+    if command is ON_DISK:
+        settings += ["training.ema_decay=0.9", f"data.train=['{_write_large_corpus(tmp_path)}']"]
     recipe = tmp_path / "recipe.toml"
     save_recipe(make_recipe(*settings), recipe)
     start = time.monotonic()

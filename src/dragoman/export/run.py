@@ -52,14 +52,15 @@ def export(
         raise UserError(f"{directory}: is a file, not a directory")
     if os.path.isdir(directory) and not (directory / PARITY_FILE).is_file() and any(directory.iterdir()):
         raise UserError(f"{directory}: already exists and is not an earlier export; choose another directory")
-    if compute_type != "float32":  # quantization hides small errors, so the float32 model is checked first
-        with TemporaryDirectory() as temporary:
-            exporter.write(bundle, Path(temporary), "float32")
-            exact = exporter.load(plain, Path(temporary), "float32")
-            measure_parity(name, plain, exact, Sample()).require()
     place = follow_links(directory)
     remove_leftovers(place.parent, place.name)
     with atomic_directory(directory) as unfinished:
+        if compute_type != "float32":  # quantization hides small errors, so the float32 model is checked first
+            log(f"checking {name} in float32 …")
+            with TemporaryDirectory() as temporary:
+                exporter.write(bundle, Path(temporary), "float32")
+                exact = exporter.load(plain, Path(temporary), "float32")
+                measure_parity(name, plain, exact, Sample()).require()
         log(f"writing the model for {name} …")
         exporter.write(bundle, unfinished, compute_type)
         log("comparing it with the bundle …")
