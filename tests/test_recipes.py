@@ -28,8 +28,8 @@ PUBLISHED = {
 }
 """Source and target vocabulary size, and number of parameters if known, of the systems that recipes reproduce."""
 
-PAIRS = 600
-"""Sentence pairs of a short run."""
+PAIRS, TESTED = 600, 40
+"""Sentence pairs of a short run, and how many of them it is scored on."""
 
 SMALLER = (
     "model.d_model=32",
@@ -50,8 +50,11 @@ def short_recipe(name: str, data_directory: Path, directory: Path, *overrides: s
     """A built-in recipe with a small model, few steps and the first pairs of its validation corpora."""
     recipe = load_recipe(Path(name))
     pairs = read_pairs(recipe.data.validation, recipe.data, data_directory)[:PAIRS]
-    (directory / "pairs.tsv").write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in pairs), "utf-8")
-    corpora = [f'data.{split}=["{directory}/pairs.tsv"]' for split in ("train", "validation", "test")]
+    corpora = []
+    for split, count in (("train", PAIRS), ("validation", TESTED), ("test", TESTED)):
+        lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs[:count])
+        (directory / f"{split}.tsv").write_text(lines, "utf-8")
+        corpora.append(f'data.{split}=["{directory}/{split}.tsv"]')
     vocabulary = ["text.vocabulary_size=500"] if recipe.text.tokenizer in ("bpe", "unigram") else []
     return load_recipe(Path(name), [*SMALLER, *corpora, *vocabulary, *overrides])
 
