@@ -16,9 +16,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import dragoman
-from dragoman.bundle import Bundle, find_bundle
+from dragoman.bundle import Bundle
 from dragoman.engines.choose import ENGINES
 from dragoman.errors import UserError
+from dragoman.evaluation.scoring import find_bundle, score
 from dragoman.model.build import build_model
 from dragoman.settings import Text
 from dragoman.system.files import sha256
@@ -345,3 +346,5 @@ def test_weights_that_overflow_are_reported(engine: str, beam_size: int, bundle:
     translator = dragoman.load(bundle, engine=engine, beam_size=beam_size)
     with pytest.raises(UserError, match=r"bundle\.json: the probabilities of translations are not finite"):
         translator("Ein Hund läuft.")
+    with pytest.raises(UserError, match=r"bundle\.json: the probabilities of translations are not finite"):
+        list(score(translator, [("Ein Hund läuft.", "A dog is running.")]))

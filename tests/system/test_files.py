@@ -71,16 +71,21 @@ def test_writing_replaces_the_old_content(write: Callable[[Path, str], None], tm
         assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
+@WRITERS
 @pytest.mark.parametrize("exists", [True, False])
-def test_the_target_of_a_link_is_replaced(exists: bool, tmp_path: Path) -> None:
+def test_the_target_of_a_link_is_replaced(exists: bool, write: Callable[[Path, str], None], tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to("there/x")
     if exists:
-        write_directory(tmp_path / "there" / "x", "old")
-    write_directory(tmp_path / "link", "new")
+        write(tmp_path / "there" / "x", "old")
+    write(tmp_path / "link", "new")
     assert (tmp_path / "link").is_symlink()
     assert content(tmp_path / "there" / "x") == "new"
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["link", "one", "there", "two", "x"]
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.name not in ("one", "two")) == [
+        "link",
+        "there",
+        "x",
+    ]
 
 
 def test_a_link_to_a_missing_place_is_reported(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ class TextSearch:
             ids = [sources[index].with_context for index in indices]
             forced = [prefixes[index] for index in indices] if any(prefixes) else None
             for index, hypotheses in zip(indices, self.engine.translate(ids, forced, trace, copies), strict=True):
-                found[index] = self._require_probabilities(hypotheses)
+                found[index] = self.require_probabilities(hypotheses)
 
         translate(nonempty)
         if faulty := [index for index in nonempty if not self._has_faultless(sources[index], found[index])]:
@@ -130,8 +130,12 @@ class TextSearch:
             translate(faulty, [self._copies(sources[index]) for index in faulty])
         return [self._rank(source, hypotheses) for source, hypotheses in zip(sources, found, strict=True)]
 
-    def _require_probabilities(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-        """The hypotheses; a search in which all probabilities are NaN finds none, or one with the score NaN."""
+    def require_probabilities(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """The hypotheses; a search in which all probabilities are NaN finds none, or one with the score NaN.
+
+        Raises:
+            UserError: There is none, or its score is NaN.
+        """
         if not hypotheses or any(math.isnan(each.score) for each in hypotheses):
             raise UserError(
                 f"{self.bundle.origin}: the probabilities of translations are not finite, because the weights are too "

@@ -23,6 +23,9 @@ def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[
     Args:
         translator: The model, its engine and settings.
         pairs: Sources and their targets, any number; a few thousand are read at a time.
+
+    Raises:
+        UserError: The model computes probabilities that are not finite.
     """
     search = TextSearch(translator.bundle, translator.engine, translator.decoding)
     limit, pairs, given = translator.source_limit, iter(pairs), len(language_ids(translator.bundle.target))
@@ -33,5 +36,5 @@ def score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[
         for (_, text), source, target, values in zip(window, sources, targets, scores, strict=True):
             values = [0.0] * given + values[given:]  # as in a search
             hypothesis = finished_hypothesis(target[:limit], values, translator.decoding.length_penalty)
-            scored = search.translation(source, [hypothesis])
+            scored = search.translation(source, search.require_probabilities([hypothesis]))
             yield replace(scored, text=text, truncated=source.truncated or len(target) > limit)

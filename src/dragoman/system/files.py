@@ -105,21 +105,23 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
     """Yield an open temporary file; if the block succeeds, it is renamed to `path` and replaces what was there.
 
     Text is written as UTF-8. A device or a pipe, such as /dev/stdout, is written to directly instead of being replaced.
+    If `path` is a symbolic link, what it points to is replaced.
 
     Raises:
         UserError: The disk is full or `path` is not writable; what was there is unchanged.
     """
     special = os.path.exists(path) and not os.path.isfile(path)
-    temporary = path if special else path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    place = path if special else follow_links(path)
+    temporary = path if special else place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
         with temporary.open(mode, encoding="utf-8" if mode == "w" else None) as file:
             yield file
         if not special:
             _flush(temporary)
-            temporary.rename(path)
-            _flush(path.parent)
+            temporary.rename(place)
+            _flush(place.parent)
     except OSError as error:
-        raise UserError(f"{path}: could not be saved: {_describe(error, path)}") from error
+        raise UserError(f"{path}: could not be saved: {_describe(error, place)}") from error
     finally:
         if not special:
             with suppress(OSError):  # the file does not exist (renamed, or never created)
