@@ -16,10 +16,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import dragoman
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, find_bundle
 from dragoman.engines.choose import ENGINES
 from dragoman.errors import UserError
-from dragoman.evaluation.scoring import find_bundle, score
+from dragoman.evaluation.scoring import score
 from dragoman.model.build import build_model
 from dragoman.settings import Text
 from dragoman.system.files import sha256
