@@ -45,6 +45,17 @@ def test_every_format_is_read(suffix: str, tmp_path: Path) -> None:
         assert TranslationMemory.read(str(path), ("en", "de")).find("Two dogs.") == "Zwei Hunde."
 
 
+def test_several_corpora_are_one_memory(tmp_path: Path) -> None:
+    paths = [str(tmp_path / f"{number}.tsv") for number in range(2)]
+    for path, pair in zip(paths, PAIRS, strict=False):
+        write_corpus([pair], path, ("de", "en"))
+    memory = TranslationMemory.read(paths, ("de", "en"))
+    assert [memory.find(pair.source) for pair in PAIRS[:2]] == [pair.target.strip() for pair in PAIRS[:2]]
+    (tmp_path / "empty.tsv").write_text("")
+    with pytest.raises(UserError, match=r"empty\.tsv"):
+        TranslationMemory.read([*paths, str(tmp_path / "empty.tsv")], ("de", "en"))
+
+
 def test_files_that_are_no_memory_are_refused(tmp_path: Path) -> None:
     empty, broken, blank = (tmp_path / name for name in ("empty.tsv", "broken.tmx", "blank.tsv"))
     empty.write_text("")

@@ -85,11 +85,11 @@ def translate(
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
     memory: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="CORPUS",
             help="Translation memory, such as memory.tmx: known translations are returned, and those of similar texts "
-            "help models that were trained with training.augmentation.fuzzy_matches.",
+            "help models that were trained with training.augmentation.fuzzy_matches. Can be repeated.",
         ),
     ] = None,
     shard: Annotated[
@@ -198,13 +198,13 @@ def _read_glossary(path: Path | None) -> Glossary | None:
     return Glossary.parse(read_lines(path), str(path)) if path else None
 
 
-def _read_memory(reference: str | None, translator: Translator) -> TranslationMemory | None:
-    """The translation memory in a corpus, if there is one, in the direction of a translator.
+def _read_memory(corpora: list[str] | None, translator: Translator) -> TranslationMemory | None:
+    """The translation memory in some corpora, if there are any, in the direction of a translator.
 
     Raises:
-        UserError: The memory is missing, empty or damaged, or lacks a language.
+        UserError: A corpus is missing, empty or damaged, or lacks a language.
     """
     from dragoman.corpus.memory import TranslationMemory
 
     data = translator.bundle.recipe.data
-    return TranslationMemory.read(reference, (data.source_language, data.target_language)) if reference else None
+    return TranslationMemory.read(corpora, (data.source_language, data.target_language)) if corpora else None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.references import describe_reference
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
+
+NO_PAIR = "the translation memory has no pair with text on both sides"
 
 
 class TranslationMemory:
@@ -38,22 +41,17 @@ class TranslationMemory:
                 if counts[source, target] >= counts[source, self._targets.get(source, "")]:
                     self._targets[source] = target
         if not self._targets:
-            raise UserError("the translation memory has no pair with text on both sides")
+            raise UserError(NO_PAIR)
 
     @classmethod
-    def read(cls, reference: CorpusReference, languages: Languages) -> TranslationMemory:
-        """The memory in a corpus of any format.
+    def read(cls, corpora: CorpusReference | Sequence[CorpusReference], languages: Languages) -> TranslationMemory:
+        """The memory in a corpus of any format, or in several.
 
         Raises:
-            UserError: It is missing, empty or damaged, or lacks a language.
+            UserError: One is missing, empty or damaged, or lacks a language.
         """
-        source, target = languages
-        pairs = read_corpus(reference, source_language=source, target_language=target)
-        try:
-            return cls(pairs)
-        except UserError as error:
-            name = describe_reference(reference)
-            raise UserError(str(error) if name in str(error) else f"{name}: {error}") from None
+        references = [corpora] if isinstance(corpora, CorpusReference) else corpora
+        return cls(chain.from_iterable(_read(reference, languages) for reference in references))
 
     def __len__(self) -> int:
         return len(self._targets)
@@ -66,3 +64,14 @@ class TranslationMemory:
     def find(self, text: str) -> str | None:
         """The translation of a segment; None if the memory does not contain it."""
         return self._targets.get(text.strip())
+
+
+def _read(reference: CorpusReference, languages: Languages) -> Iterator[Pair]:
+    """The pairs of a corpus, one of which must have text on both sides."""
+    source, target = languages
+    found = False
+    for pair in read_corpus(reference, source_language=source, target_language=target):
+        found = found or pair.complete
+        yield pair
+    if not found:
+        raise UserError(f"{describe_reference(reference)}: {NO_PAIR}")
