@@ -51,7 +51,7 @@ PLACES = {
     "data fetch": ["ODD"],
     "data show": ["ODD", "multi30k --data-dir ODD"],
     "export": [
-        *("ODD out --to ctranslate2", "RUN ODD --to onnx --compute-type int8", "RUN out --to ODD"),
+        *("ODD out --to ctranslate2", "RUN ODD --to ctranslate2 --compute-type int8", "RUN out --to ODD"),
         *("RUN out --to ctranslate2 --source ODD", "RUN out --to ctranslate2 --source SOURCE --reference ODD"),
         "RUN ODD --to ctranslate2",
     ],
