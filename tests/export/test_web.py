@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,21 @@ def test_the_page_works_without_a_server_after_the_first_visit(browser: Any, sit
     opened.goto(address)
     assert type_text(opened, TEXT) == expected != ""
     context.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"), [("de_AT", "Austrian German"), ("hin_Deva", "Hindi (Devanagari)"), ("x", "x")]
+)
+def test_every_code_of_a_language_is_accepted(code: str, shown: str, browser: Any, site: Path) -> None:
+    with serve_directory(site) as address:
+        context = browser.new_context(service_workers="block")
+        config = json.loads((site / "config.json").read_text("utf-8")) | {"source": code}
+        context.route("**/config.json", lambda route: route.fulfill(json=config))
+        opened = context.new_page()
+        opened.goto(address)
+        opened.locator("#from").filter(has_text=re.compile(f"^{re.escape(shown)}$")).wait_for()
+        assert type_text(opened, "Ein Hund läuft.")
+        context.close()
 
 
 def test_what_is_typed_while_the_model_is_loading_is_translated(browser: Any, site: Path) -> None:
