@@ -141,3 +141,12 @@ def test_only_abbreviations_and_ordinal_numbers_do_not_end_a_sentence(
         argument = {"text": space.join(sentences), "language": language}
         found = run_module(page, "sentences.js", body, argument)
         assert [part["sentence"] for part in found] == sentences
+
+
+def test_bullets_and_parts_without_words_are_not_translated(page: Any) -> None:
+    text = "- Ein Hund läuft. 😀\n* * *\n1. Hund\n  ## > Am 2. Mai."
+    body = "return module.splitText(argument.text, 'de', () => false);"
+    found = run_module(page, "sentences.js", body, {"text": text})
+    assert "".join(part["before"] + part["sentence"] + part["after"] for part in found) == text
+    sentences = [part["sentence"] for part in found if part["sentence"]]
+    assert sentences == ["Ein Hund läuft.", "1.", "Hund", "Am 2. Mai."]
