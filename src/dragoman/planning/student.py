@@ -16,7 +16,7 @@ from dragoman.planning.subwords import facts_with
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.recipe import build_recipe, load_recipe
 from dragoman.settings import Distillation, Model, Recipe
-from dragoman.synthesis.bundle_ensemble import vocabulary_size
+from dragoman.synthesis.bundle_ensemble import largest_vocabulary
 
 SizeName = Literal["base", "small", "tiny"]
 
@@ -95,7 +95,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     facts, sample = collect_facts([each.corpus for each in data.weighted], data.languages, data_directory)
     bundle = choose_direction(Bundle.load(path), *data.languages)
     facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
-    subwords = min(vocabulary_size(bundle), STUDENT_SIZES[plan.size].subwords)
+    subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
     document = _choose_sections(plan, teacher, facts, subwords) | {
         "name": f"{teacher.name[:190]}-{plan.size}",
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),

@@ -70,12 +70,15 @@ class BundleEnsemble:
     def tokenizers_for(self, text: Text) -> tuple[Tokenizer, Tokenizer] | None:
         """Those of source and target, if a translator with this section `text` can have them."""
         first = self.bundles[0]
-        changes = {"vocabulary_size": vocabulary_size(first), "bpe_dropout": text.bpe_dropout}  # dropout is for training
+        changes = {
+            "vocabulary_size": largest_vocabulary(first),
+            "bpe_dropout": text.bpe_dropout,
+        }  # dropout is for training
         own = first.recipe.text.model_copy(update=changes)
         return (first.source, first.target) if own == text and not languages_of(first) else None
 
 
-def vocabulary_size(bundle: Bundle) -> int:
+def largest_vocabulary(bundle: Bundle) -> int:
     """The setting `text.vocabulary_size` that fits a bundle; imported vocabularies can be larger than their setting."""
     sizes = (len(side.vocabulary) for side in (bundle.source, bundle.target))
     return max(bundle.recipe.text.vocabulary_size, *sizes)

@@ -22,8 +22,8 @@ from dragoman.training.stage_recipes import Direction
 from dragoman.training.stage_text import SIDES, file_pair
 
 PASSES = 16
-"""Passes over training text that may not fit into the time, each of which takes another sixteenth of its pairs. Text is
-often sorted or joined, so what is left out should not be its end."""
+"""Passes over training text that may not fit into the time, each of which takes another sixteenth of the pairs. Text is
+often sorted, or several corpora are joined, so the last lines should not be those that are left out."""
 
 
 @dataclass(frozen=True)
