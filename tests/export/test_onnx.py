@@ -118,7 +118,7 @@ def test_weights_are_stored_once(variant: str, exported: Exported) -> None:
 
 
 def test_int8_is_smaller_and_nearly_as_exact(exported: Exported, tmp_path: Path) -> None:
-    """Some weights remain float32: those of norms, biases and positions."""
+    """Norms and biases remain float32."""
     bundle, directory, exact = exported("pre-norm, tied")
     parity = export(bundle, "onnx", tmp_path / "out", "int8", Sample(sentences()))
     assert exact.largest_difference < parity.largest_difference < 0.3

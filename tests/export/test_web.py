@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -118,12 +120,47 @@ def test_the_page_works_without_a_server_after_the_first_visit(browser: Any, sit
     context.close()
 
 
+@pytest.mark.parametrize(
+    ("code", "shown"), [("de_AT", "Austrian German"), ("hin_Deva", "Hindi (Devanagari)"), ("x", "x")]
+)
+def test_every_code_of_a_language_is_accepted(code: str, shown: str, browser: Any, site: Path) -> None:
+    with serve_directory(site) as address:
+        context = browser.new_context(service_workers="block")
+        config = json.loads((site / "config.json").read_text("utf-8")) | {"source": code}
+        context.route("**/config.json", lambda route: route.fulfill(json=config))
+        opened = context.new_page()
+        opened.goto(address)
+        opened.locator("#from").filter(has_text=re.compile(f"^{re.escape(shown)}$")).wait_for()
+        assert type_text(opened, "Ein Hund läuft.")
+        context.close()
+
+
 def test_what_is_typed_while_the_model_is_loading_is_translated(browser: Any, site: Path) -> None:
     with serve_directory(site) as address:
         opened = browser.new_page()
         opened.goto(address, wait_until="commit")
         opened.locator("#source").wait_for()
         assert type_text(opened, "Ein Hund läuft.")
+        opened.close()
+
+
+def test_all_sentences_of_a_long_text_are_remembered(browser: Any, site: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(site, tmp_path / "site")
+    worker = (copy / "worker.js").read_text("utf-8")
+    (copy / "worker.js").write_text(worker.replace("REMEMBERED = 2000", "REMEMBERED = 1"), "utf-8")
+    with serve_directory(copy) as address:
+        opened = browser.new_page()
+        opened.goto(address)
+        opened.locator("#offline").wait_for()
+        opened.evaluate("""() => {
+          window.shown = [];
+          const observer = new MutationObserver(() => shown.push(document.querySelector("#output").textContent));
+          observer.observe(document.querySelector("#output"), { childList: true });
+        }""")
+        for text, sentences in ((TEXT, 3), (f"{TEXT} Ein Hund läuft.", 1)):
+            type_text(opened, text)
+            assert opened.evaluate("shown[0]").count("…") == sentences, "those that are new"
+            opened.evaluate("shown = []")
         opened.close()
 
 

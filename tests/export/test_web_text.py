@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 from random_bundles import make_bundle
 from strange_texts import strange_texts
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
 from web_pages import run_module, serve_directory
 
 import dragoman.export.web
@@ -58,6 +61,18 @@ def test_tokens_and_texts_are_those_of_python(name: str, page: Any) -> None:
     found = run_module(page, "tokenizer.js", body, {"data": ours.to_json(), "texts": TEXTS})
     for text, ids, theirs in zip(TEXTS, ours.encode_masked(TEXTS), found, strict=True):
         assert theirs == [ids, ours.decode_masked(ids) if ours.masking else ours.decode(ids)], repr(text)
+
+
+def test_an_unknown_character_is_no_subword(page: Any) -> None:
+    """In a vocabulary with the German word null, the unknown value of JavaScript must not be merged."""
+    tokens = ["<unk>", "e", "n", "u", "l", "nu", "ll", "null", "nulle"]
+    merges = [("n", "u"), ("l", "l"), ("nu", "ll"), ("null", "e")]
+    vocabulary = {token: index for index, token in enumerate(tokens)}
+    ours = Tokenizer(BPE(vocabulary, merges, unk_token="<unk>"))
+    body = "return argument.words.map(module.makeBpe(argument.model, 0));"
+    words = ["\u0416e", "nulle", "nul\u0416\u0416le"]
+    argument = {"model": json.loads(ours.to_str())["model"], "words": words}
+    assert run_module(page, "bpe.js", body, argument) == [ours.encode(word).ids for word in words]
 
 
 @pytest.mark.parametrize("knows_characters", [False, True])
@@ -109,3 +124,29 @@ def test_sentences_are_parts_of_the_text_and_not_too_long(page: Any) -> None:
         assert all(len(part["sentence"]) <= 30 for part in parts)
     expected = ["Ein Hund, der läuft.", "Er bellt!", "Dr. Weiß liest z. B. Bücher;", "sie lacht."]
     assert [part["sentence"] for part in found[-1] if part["sentence"]] == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("de", ["Es ist fünf Uhr.", "Ich sah Tom.", "Ja.", "Nr. Fünf, vgl. Abb. Drei.", "Am 5. Mai kam J. K. Weiß."]),
+        ("en", ["I saw Tom in May.", "He is 12.", "The U.S. Army and Mrs. Lee met Dr. Ray.", "No."]),
+    ],
+)
+def test_only_abbreviations_and_ordinal_numbers_do_not_end_a_sentence(
+    language: str, sentences: list[str], page: Any
+) -> None:
+    body = "return module.splitText(argument.text, argument.language, () => false);"
+    for space in (" ", "\n"):
+        argument = {"text": space.join(sentences), "language": language}
+        found = run_module(page, "sentences.js", body, argument)
+        assert [part["sentence"] for part in found] == sentences
+
+
+def test_bullets_and_parts_without_words_are_not_translated(page: Any) -> None:
+    text = "- Ein Hund läuft. 😀\n* * *\n1. Hund\n  ## > Am 2. Mai."
+    body = "return module.splitText(argument.text, 'de', () => false);"
+    found = run_module(page, "sentences.js", body, {"text": text})
+    assert "".join(part["before"] + part["sentence"] + part["after"] for part in found) == text
+    sentences = [part["sentence"] for part in found if part["sentence"]]
+    assert sentences == ["Ein Hund läuft.", "1.", "Hund", "Am 2. Mai."]

@@ -13,6 +13,7 @@ from dragoman.model.transformer import parameter_counts
 from dragoman.planning.student import STUDENT_SIZES, SizeName, StudentPlan, plan_student
 from dragoman.recipe import save_recipe
 from dragoman.settings import Distillation, Model
+from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.run_paths import NoBundleError
 
 BYTES_PER_SUBWORD = 50  # in tokenizers and vocabularies; 45 with the Multi30k recipe
@@ -58,6 +59,21 @@ def test_a_large_vocabulary_is_not_kept(finished_run: Path, tmp_path: Path) -> N
     for size, expected in sizes:
         student = plan_student(plan(tmp_path / "large", size), [], None)
         assert student.text == text.model_copy(update={"vocabulary_size": expected, "bpe_dropout": 0.0})
+
+
+def test_an_imported_vocabulary_that_is_larger_than_its_setting_is_not_kept_either(
+    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle, teacher = Bundle.load(finished_run), tmp_path / "imported"
+    number = len(bundle.source.vocabulary)
+    text = bundle.recipe.text.model_copy(update={"vocabulary_size": number - 50})
+    replace(bundle, recipe=bundle.recipe.model_copy(update={"text": text})).save(teacher)
+    tokenizers = BundleEnsemble.load([str(teacher)], ("de", "en")).tokenizers_for
+    for largest, is_kept in ((number, True), (number - 10, False), (number - 50, False)):
+        monkeypatch.setitem(STUDENT_SIZES, "tiny", replace(STUDENT_SIZES["tiny"], subwords=largest))
+        student = plan_student(plan(teacher), [], None)
+        assert student.text.vocabulary_size == largest
+        assert (tokenizers(student.text) is not None) == is_kept
 
 
 @pytest.mark.parametrize("tie", ["all", "target"])

@@ -133,3 +133,11 @@ def test_a_source_is_masked_alike_everywhere() -> None:
     text = "Er sagt \u2018das\u2019 & geht"
     mask = MASKING.mask(text)
     assert mask.apply(text) == mask.text
+
+
+def test_lone_surrogates_are_no_known_characters() -> None:
+    """The normalization of the library refuses them."""
+    counts = CharacterCounts()
+    counts.add(TRAINING_TEXT[0])
+    text = "Das ist \ud800 viel"
+    assert Masking(known=counts.known(lambda each: each.encode().decode())).mask(text).text == text

@@ -17,10 +17,12 @@ from dragoman.engines.choose import ENGINES
 from dragoman.errors import UserError
 from dragoman.export.run import export
 from dragoman.recipe import build_recipe
+from dragoman.settings import FilePair, WeightedCorpus
 from dragoman.synthesis import block
 from dragoman.system.files import sha256
 from dragoman.training.directory import saved_tokenizers
 from dragoman.training.run import train
+from dragoman.training.stage_pairs import PASSES, synthetic_corpora
 from dragoman.training.stage_recipes import check_weights
 
 if TYPE_CHECKING:
@@ -152,6 +154,21 @@ def test_monolingual_text_is_translated_except_what_is_held_out(
     sources, targets = texts(tmp_path / "run", "synthetic/distillation-mono")
     assert sources == lines
     assert all(targets)
+
+
+@pytest.mark.parametrize(("budget", "step"), [("training.minutes=1", PASSES), ("training.epochs=1", 1)])
+def test_text_that_may_not_fit_into_the_time_is_read_in_passes(
+    budget: str, step: int, make_student: MakeStudent, tmp_path: Path
+) -> None:
+    """What does not fit is not the end of the text."""
+    recipe = make_student(budget)
+    (pattern,) = recipe.data.train
+    files = FilePair(source=str(pattern).format(lang="de"), target=str(pattern).format(lang="en"))
+    data = recipe.data.model_copy(update={"train": (WeightedCorpus(corpus=files),)})
+    (corpus,) = synthetic_corpora(recipe, data, tmp_path, [])
+    lines, found = read_texts(Path(files.source), Path(files.target))[0], [pair.source for pair in corpus.read()]
+    assert sorted(found) == sorted(lines)
+    assert found[:3] == lines[::step][:3]
 
 
 @pytest.mark.usefixtures("no_card")

@@ -29,7 +29,11 @@ HAS_ONEDNN_LINEAR = (
 torch computes float32 matrix products with MKL, which does not use AVX-512 on AMD processors and is half as fast there.
 """
 
-HAS_INT8_MATMUL = torch.cpu._is_vnni_supported() and has_operator(torch.ops.aten, "_int_mm")
+HAS_INT8_MATMUL = (
+    has_operator(torch.cpu, "_is_vnni_supported")
+    and torch.cpu._is_vnni_supported()
+    and has_operator(torch.ops.aten, "_int_mm")
+)
 """Whether torch multiplies int8 matrices, by instructions of this processor that do so (VNNI)."""
 
 HAS_SOFTMAX_BACKWARD = has_operator(torch.ops.aten, "_softmax_backward_data")

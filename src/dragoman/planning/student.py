@@ -16,6 +16,7 @@ from dragoman.planning.subwords import facts_with
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.recipe import build_recipe, load_recipe
 from dragoman.settings import Distillation, Model, Recipe
+from dragoman.synthesis.bundle_ensemble import largest_vocabulary
 
 SizeName = Literal["base", "small", "tiny"]
 
@@ -94,7 +95,8 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     facts, sample = collect_facts([each.corpus for each in data.weighted], data.languages, data_directory)
     bundle = choose_direction(Bundle.load(path), *data.languages)
     facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
-    document = _choose_sections(plan, teacher, facts) | {
+    subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
+    document = _choose_sections(plan, teacher, facts, subwords) | {
         "name": f"{teacher.name[:190]}-{plan.size}",
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
         "teachers": {"translation_share": TRANSLATION_SHARE},
@@ -102,11 +104,9 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     return build_recipe(document, overrides, origin=f"{plan.size} student of {path}")
 
 
-def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts) -> dict[str, Any]:
+def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts, subwords: int) -> dict[str, Any]:
     """The sections that all recipes have, as plain data."""
-    size = STUDENT_SIZES[plan.size]
-    subwords = min(teacher.text.vocabulary_size, size.subwords)
-    shape = Model(**size.model, tie="all" if teacher.text.joint else "target")
+    shape = Model(**STUDENT_SIZES[plan.size].model, tie="all" if teacher.text.joint else "target")
     speed = tokens_per_second(count_parameters(shape, subwords), operations_per_second())
     budget = PlannedBudget(plan.minutes, speed)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL

@@ -70,8 +70,18 @@ class BundleEnsemble:
     def tokenizers_for(self, text: Text) -> tuple[Tokenizer, Tokenizer] | None:
         """Those of source and target, if a translator with this section `text` can have them."""
         first = self.bundles[0]
-        own = first.recipe.text.model_copy(update={"bpe_dropout": text.bpe_dropout})  # which only training has
+        changes = {
+            "vocabulary_size": largest_vocabulary(first),
+            "bpe_dropout": text.bpe_dropout,
+        }  # dropout is for training
+        own = first.recipe.text.model_copy(update=changes)
         return (first.source, first.target) if own == text and not languages_of(first) else None
+
+
+def largest_vocabulary(bundle: Bundle) -> int:
+    """The setting `text.vocabulary_size` that fits a bundle; imported vocabularies can be larger than their setting."""
+    sizes = (len(side.vocabulary) for side in (bundle.source, bundle.target))
+    return max(bundle.recipe.text.vocabulary_size, *sizes)
 
 
 def _load_in_direction(path: str, languages: Languages) -> Bundle:

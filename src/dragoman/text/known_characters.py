@@ -11,7 +11,7 @@ from functools import cached_property
 
 import regex
 
-from dragoman.text.normalization import METASPACE, WITHOUT_SPACES
+from dragoman.text.normalization import METASPACE, WITHOUT_SPACES, replace_surrogates
 from dragoman.text.placeholders import Span, match_between
 
 MIN_COUNT = 20
@@ -74,9 +74,8 @@ class KnownCharacters:
         return spelling if spelling in self._all else character
 
     def _is_known(self, character: str) -> bool:
-        return (
-            character in self._all or character.lower() in self._all or self._all.issuperset(self.normalize(character))
-        )
+        forms = character, character.lower()
+        return not self._all.isdisjoint(forms) or self._all.issuperset(self.normalize(replace_surrogates(character)))
 
     def _classify_text(self, text: str) -> str:
         """The class of each character, see `_classify`; combining characters belong to the letter before them."""

@@ -15,6 +15,7 @@ from dragoman.engines.ctranslate2.convert import conversion_directory
 from dragoman.engines.protocol import ComputeType
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import corpus_scores
+from dragoman.kernels.operators import HAS_INT8_MATMUL
 from dragoman.search.description import describe_decoding
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
@@ -38,9 +39,11 @@ class ComparedSearch:
         """Open bundles on the CPU, with int8 if possible; `search` changes settings of the search."""
         cpu = torch.device("cpu")
         try:
-            return cls(bundles, bundles.open(cpu, "int8", **search), "int8")
+            translator = bundles.open(cpu, "int8", **search)
         except UserError:  # no engine can translate in int8 here
             return cls(bundles, bundles.open(cpu, "float32", **search), "float32")
+        is_int8 = HAS_INT8_MATMUL or _is_converted(translator)  # the engine cpu may compute in float32 instead
+        return cls(bundles, translator, "int8" if is_int8 else "float32")
 
     def translate(self, sources: Sequence[str]) -> None:
         """Translate texts, and measure the time."""
@@ -51,14 +54,20 @@ class ComparedSearch:
     def columns(self, references: Sequence[str]) -> list[str]:
         """The values of `COLUMNS`."""
         scores = corpus_scores(self.texts, references)
+        stored = self.compute_type if _is_converted(self.translator) else "float32"
         return [
             describe_decoding(self.translator.decoding),
             f"{self.translator.engine.name} {self.compute_type}",
             f"{scores['bleu']:.2f}",
             f"{scores['chrf']:.2f}",
             f"{len(references) / statistics.median(self.seconds):,.0f}",
-            f"{sum(sizes_on_disk(path).get(self.compute_type, 0.0) for path in self.bundles.paths):.1f}",
+            f"{sum(sizes_on_disk(path)[stored] for path in self.bundles.paths):.1f}",
         ]
+
+
+def _is_converted(translator: Translator) -> bool:
+    """Whether the engine reads another file than the bundle."""
+    return translator.engine.name == "ctranslate2"
 
 
 def sizes_on_disk(bundle: Path) -> dict[str, float]:

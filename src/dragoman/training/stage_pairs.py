@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -20,6 +20,10 @@ from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.training.stage_recipes import Direction
 from dragoman.training.stage_text import SIDES, file_pair
+
+PASSES = 16
+"""Passes over training text that may not fit into the time, each of which takes another sixteenth of the pairs. Text is
+often sorted, or several corpora are joined, so the last lines should not be those that are left out."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Seq
         directory: Where the corpora are written.
         held_out: The pairs to validate and test on; lines that contain one of their targets are not used.
     """
-    back, weight = recipe.backtranslation, recipe.diversification.weight
+    back, weight, passes = recipe.backtranslation, recipe.diversification.weight, _passes(recipe)
     corpora = []
     if back.mono:
         read = partial(_read_mono, back.mono, held_out, SIDES[1])
@@ -93,7 +97,7 @@ def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Seq
         corpora.append(SyntheticCorpus(path, read, "backward", back.method, back.weight, back.tagged, chrf))
     for number, corpus in enumerate(data.weighted):
         for teacher in get_args(Direction) if weight and not corpus.tagged else ():
-            path, read = directory / f"diversification-{teacher}-{number}", partial(_read_pairs, corpus.corpus)
+            path, read = directory / f"diversification-{teacher}-{number}", partial(_read_pairs, corpus.corpus, passes)
             corpora.append(SyntheticCorpus(path, read, teacher, "beam", weight * corpus.weight))
     return [*corpora, *_distilled_corpora(recipe, data, directory, held_out)]
 
@@ -106,7 +110,7 @@ def _distilled_corpora(
         return
     for number, corpus in enumerate(data.weighted):
         if not corpus.tagged:
-            path, read = directory / f"distillation-{number}", partial(_read_pairs, corpus.corpus)
+            path, read = directory / f"distillation-{number}", partial(_read_pairs, corpus.corpus, _passes(recipe))
             yield SyntheticCorpus(path, read, "finished", "beam", corpus.weight)
     if mono := recipe.distillation.mono:
         read = partial(_read_mono, mono, held_out, SIDES[0])
@@ -141,5 +145,11 @@ def _read_mono(files: Sequence[str], held_out: Sequence[Pair], side: str) -> Ite
     return without(held_out, (Pair(line, "") if side == "source" else Pair("", line) for line in lines))
 
 
-def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:
-    return read_corpus(reference, source_language=SIDES[0], target_language=SIDES[1])
+def _passes(recipe: Recipe) -> int:
+    return 1 if recipe.training.minutes is None else PASSES
+
+
+def _read_pairs(reference: CorpusReference, passes: int) -> Iterator[Pair]:
+    for first in range(passes):
+        pairs = read_corpus(reference, source_language=SIDES[0], target_language=SIDES[1])
+        yield from islice(pairs, first, None, passes)

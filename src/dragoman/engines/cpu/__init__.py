@@ -1,1 +1,1 @@
-"""The engine for float32 on CPUs with oneDNN."""
+"""The engine for float32 and int8 on CPUs with oneDNN."""

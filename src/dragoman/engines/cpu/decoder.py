@@ -1,4 +1,4 @@
-"""A Transformer that translates on a CPU in float32 with prepacked weights, up to twice as fast as the model itself."""
+"""A Transformer that translates on a CPU with prepacked weights, up to twice as fast as the model itself."""
 
 from __future__ import annotations
 

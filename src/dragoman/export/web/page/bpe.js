@@ -11,7 +11,7 @@ export function makeBpe({ vocab, merges, byte_fallback: usesBytes }, unk) {
 
   function start(character) {
     if (ids.has(character)) return [character];
-    return (usesBytes && bytesOf(character, ids)) || [null];
+    return (usesBytes && bytesOf(character, ids)) || [""]; // no merge contains the empty piece
   }
 
   return (word) => {

@@ -38,6 +38,7 @@ const receive = {
   translation({ id, text, notes: found, isDone }) {
     if (id !== last) return;
     output.textContent = text;
+    error.textContent = "";
     output.ariaBusy = String(!isDone);
     if (isDone) notes.replaceChildren(...found.map(note));
   },
@@ -73,12 +74,23 @@ function clearText() {
   source.focus();
 }
 
-function showLanguages() {
+/** The code of a language as browsers know it, such as de-AT for de_AT; "und" if they cannot read it. */
+function tagOf(code) {
+  try {
+    return Intl.getCanonicalLocales(code.replaceAll("_", "-"))[0];
+  } catch {
+    return "und";
+  }
+}
+
+function showLanguages(config) {
+  languages = { source: tagOf(config.source), target: tagOf(config.target) };
   const names = new Intl.DisplayNames("en", { type: "language" });
-  for (const [field, label, code] of [[source, "from", languages.source], [output, "to", languages.target]]) {
-    element[label].textContent = names.of(code);
-    field.lang = code;
-    field.dir = RIGHT_TO_LEFT.test(code) ? "rtl" : "ltr";
+  for (const [field, label, side] of [[source, "from", "source"], [output, "to", "target"]]) {
+    const tag = languages[side];
+    element[label].textContent = tag === "und" ? config[side] : names.of(tag);
+    field.lang = tag;
+    field.dir = RIGHT_TO_LEFT.test(tag) ? "rtl" : "ltr";
   }
   Object.assign(backdrop, { lang: source.lang, dir: source.dir });
 }
@@ -95,8 +107,7 @@ document.addEventListener("keydown", (event) => {
 
 worker.addEventListener("message", ({ data }) => receive[data.kind](data));
 worker.addEventListener("error", ({ message }) => receive.failed({ message }));
-languages = await fetchJson("config.json");
-showLanguages();
+showLanguages(await fetchJson("config.json"));
 source.addEventListener("input", edited);
 copy.addEventListener("click", copyTranslation);
 clear.addEventListener("click", clearText);

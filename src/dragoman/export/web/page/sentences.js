@@ -1,19 +1,28 @@
 // Splits a text into sentences that the model can translate one by one.
 
-const ABBREVIATION = /(?:^|[\p{White_Space}(])(?:\p{L}|\p{Lu}\p{Ll}{1,2})\.\p{White_Space}*$/u; // z. B., Dr., Nr.
+// What the browser takes for the end of a sentence: single letters as in "z. B.", and words before a name or a number.
+const ABBREVIATION =
+  /(?<!\p{L})(?:\p{L}|abb|abs|bd|bzw|ca|dr|evtl|fr|hr|inkl|jr|mlle|mme|mrs?|ms|mt|nr|prof|sra?|str?|tel|vgl|vs|zzgl)\.\p{Zs}*$/iu;
+const ORDINAL = /\p{L}.*(?<![\p{L}\d.,])\d{1,2}\.\p{Zs}*$/u; // "der 2. Weltkrieg", but not the number of a list
+const ORDINAL_POINTS = /^(bs|cs|da|de|et|fi|hr|hu|is|lv|no|nb|pl|sk|sl|sr|tr)\b/; // languages that write them
+const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
+const PARTS = /^(\s*(?:(?:[-*+•‣◦▪–—·>]|#{1,6})\s+(?=\S))*)(.*?)(\s*)$/su; // bullets, sentence, white space
 const PLACES = [/[,;:–—]\p{White_Space}+/gu, /\p{White_Space}+/gu, /(?=.)/gsu]; // where long sentences are divided
 
-/** The sentences of a text, with the white space before and after each.
+/** The sentences of a text, with the white space and bullets before each and the white space after it. Where a part has
+ *  no letter and no digit, as emoji, its sentence is empty, so that it is not translated.
  *  @param language the code of the language
  *  @param isTooLong whether a sentence must be divided */
 export function splitText(text, language, isTooLong) {
+  const continues = (part) => ABBREVIATION.test(part) || (ORDINAL_POINTS.test(language) && ORDINAL.test(part));
   const segments = [];
   for (const { segment } of new Intl.Segmenter(language, { granularity: "sentence" }).segment(text)) {
-    if (segments.length && ABBREVIATION.test(segments.at(-1))) segments.push(segments.pop() + segment);
+    if (segments.length && continues(segments.at(-1))) segments.push(segments.pop() + segment);
     else segments.push(segment);
   }
   return segments.flatMap((segment) => divide(segment, isTooLong)).map((segment) => {
-    const [, before, sentence, after] = segment.match(/^(\s*)(.*?)(\s*)$/s);
+    if (!LETTER_OR_DIGIT.test(segment)) return { before: segment, sentence: "", after: "" };
+    const [, before, sentence, after] = segment.match(PARTS);
     return { before, sentence, after };
   });
 }

@@ -19,7 +19,8 @@ async function translate({ id, text, language }) {
   latest = id;
   const translator = await loading;
   const parts = splitText(text, language, translator.isTooLong);
-  const unknown = [...new Set(parts.map(({ sentence }) => sentence))].filter((sentence) => !remembered.has(sentence));
+  const sentences = new Set(parts.map(({ sentence }) => sentence).filter(Boolean));
+  const unknown = [...sentences].filter((sentence) => !remembered.has(sentence));
   report(id, parts, !unknown.length);
   let missing = unknown.length;
   for await (const results of translator.translate(unknown)) {
@@ -29,13 +30,15 @@ async function translate({ id, text, language }) {
     if (latest !== id) return;
     report(id, parts, !missing);
   }
-  for (const sentence of remembered.keys()) if (remembered.size > REMEMBERED) remembered.delete(sentence);
+  for (const sentence of remembered.keys()) {
+    if (remembered.size > REMEMBERED && !sentences.has(sentence)) remembered.delete(sentence);
+  }
 }
 
 /** Send the page the translation of all sentences that are translated. */
 function report(id, parts, isDone) {
-  const found = parts.map(({ before, sentence, after }) => ({ before, after, ...remembered.get(sentence) }));
-  const text = found.map(({ before, translation = "…", after }) => before + translation + after).join("");
+  const translated = (sentence) => remembered.get(sentence)?.translation ?? (sentence && "…");
+  const text = parts.map(({ before, sentence, after }) => before + translated(sentence) + after).join("");
   const notes = parts.flatMap(({ sentence }) => remembered.get(sentence)?.problems.map((each) => [sentence, each]) ?? []);
   postMessage({ kind: "translation", id, text, notes, isDone });
 }

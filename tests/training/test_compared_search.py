@@ -1,0 +1,43 @@
+"""Rows of the card of a student: the data type that an engine computes with, and the size of what it reads."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dragoman.engines.choose import ENGINES
+from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
+from dragoman.synthesis.bundle_ensemble import BundleEnsemble
+from dragoman.training.compared_search import ComparedSearch
+
+pytest.importorskip("ctranslate2")
+
+
+def row(run: Path, copies: int = 1) -> list[str]:
+    """Engine, and megabytes on disk, of a bundle or of an ensemble of copies."""
+    search = ComparedSearch.open(BundleEnsemble.load([str(run)] * copies, ("de", "en")))
+    search.translate(["Ein Hund."])
+    engine, *_, size = search.columns(["A dog."])[1:]
+    return [engine, size]
+
+
+def test_an_ensemble_reads_the_files_of_all_its_bundles(finished_run: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(finished_run / "bundle", bundle, ignore=shutil.ignore_patterns("ctranslate2-*"))
+    size = sum(file.stat().st_size for file in bundle.iterdir() if file.name != "README.md") / 1e6
+    assert row(bundle, 2)[1] == f"{2 * size:.1f}" != "0.0"
+
+
+@pytest.mark.skipif(not HAS_ONEDNN_LINEAR, reason="the engine cpu needs AVX-512")
+def test_the_data_type_is_the_one_that_the_engine_computes_with(
+    finished_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("engines.cpu.engine", "training.compared_search"):
+        monkeypatch.setattr(f"dragoman.{module}.HAS_INT8_MATMUL", False)
+    assert row(finished_run)[0] == "ctranslate2 int8"
+    monkeypatch.delitem(ENGINES, "ctranslate2")
+    monkeypatch.delitem(ENGINES, "torch")
+    with pytest.warns(UserWarning, match="computes in float32"):
+        assert row(finished_run)[0] == "cpu float32"
