@@ -130,6 +130,18 @@ def test_int8_is_smaller_and_nearly_as_exact(exported: Exported, tmp_path: Path)
         assert (tmp_path / "out" / name).stat().st_size < 0.6 * (directory / name).stat().st_size
 
 
+def test_a_model_is_converted_again_if_its_weights_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dragoman.export.onnx import convert
+
+    monkeypatch.setattr(convert, "_convert_both", lambda model: {"encoder": onnx.ModelProto()})
+    model = make_bundle().model
+    first = convert.convert_to_onnx(model)
+    assert convert.convert_to_onnx(model) is first
+    with torch.no_grad():
+        next(model.parameters()).mul_(2)
+    assert convert.convert_to_onnx(model) is not first
+
+
 def test_a_weight_in_int8_differs_by_half_a_step(exported: Exported) -> None:
     from dragoman.export.onnx.int8 import quantize_matrices
 
@@ -160,8 +172,8 @@ def test_files_are_readable_by_onnxruntime_1_20_and_contain_no_paths(exported: E
 
 def test_rows_of_a_batch_do_not_mix(exported: Exported) -> None:
     """The hypotheses of a sentence can be rows of a batch: they differ only in the tokens that were fed."""
-    bundle = exported("pre-norm, rotary").bundle
-    encoder, decoder = exported("pre-norm, rotary").sessions()
+    bundle = exported("rotary, swiglu").bundle
+    encoder, decoder = exported("rotary, swiglu").sessions()
     names = ["memory_keys", "memory_values", "memory_mask"]
     source = np.array([[7, 8, 9, 3], [9, 3, 1, 1]])
     memory = dict(zip(names, encoder.run(names, {"source": source}), strict=True))
@@ -191,7 +203,7 @@ def test_sources_can_be_as_long_as_the_model_allows(exported: Exported) -> None:
 
 
 def test_the_example_decodes_without_dragoman(exported: Exported) -> None:
-    bundle, directory, _ = exported("pre-norm, rotary")
+    bundle, directory, _ = exported("rotary, swiglu")
     text = sentences()[0]
     finished = subprocess.run([sys.executable, str(EXAMPLE), str(directory), text], capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr

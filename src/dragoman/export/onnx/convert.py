@@ -6,6 +6,8 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
+from weakref import WeakKeyDictionary
 
 import onnx
 import onnxscript.optimizer
@@ -30,9 +32,28 @@ Inputs = Mapping[str, tuple[Tensor, dict[int, Dim]]]
 """By name: an example, and which of its dimensions vary."""
 
 
-def convert_to_onnx(model: Transformer) -> dict[str, onnx.ModelProto]:
-    """The graphs of the encoder and of one decoder step, by name; see `Encoder` and `DecoderStep`."""
+Graphs = dict[str, onnx.ModelProto]
+
+_CONVERTED: WeakKeyDictionary[Transformer, tuple[str, Graphs]] = WeakKeyDictionary()
+"""The graphs of models with a digest of their weights: an export in int8 is checked in float32 first."""
+
+
+def convert_to_onnx(model: Transformer) -> Graphs:
+    """The graphs of the encoder and of one decoder step, by name; see `Encoder` and `DecoderStep`.
+
+    Converting takes seconds, so the graphs of a model are kept as long as the model. They must not be changed.
+    """
     assert not model.training, "dropout would become part of the graphs"
+    weights = sha256()
+    for tensor in model.state_dict().values():
+        weights.update(tensor.cpu().contiguous().numpy())
+    digest = weights.hexdigest()
+    if _CONVERTED.get(model, ("", {}))[0] != digest:
+        _CONVERTED[model] = digest, _convert_both(model)
+    return _CONVERTED[model][1]
+
+
+def _convert_both(model: Transformer) -> Graphs:
     batch, source, time = 2, 5, 3  # of the examples
     settings = model.settings
     layers, heads, d_head = settings.decoder_layers, settings.heads, settings.d_model // settings.heads
