@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -116,6 +119,43 @@ def test_the_page_works_without_a_server_after_the_first_visit(browser: Any, sit
     opened.goto(address)
     assert type_text(opened, TEXT) == expected != ""
     context.close()
+
+
+def test_a_visit_while_the_page_is_copied_to_the_server_does_not_break_it(
+    browser: Any, site: Path, tmp_path: Path
+) -> None:
+    served, update = Path(shutil.copytree(site, tmp_path / "site")), tmp_path / "update"
+    update.mkdir()
+    exporter.write(random_bundle(), update, "int8")
+    context = browser.new_context()
+    opened = context.new_page()
+    with serve_directory(served) as address:
+        opened.goto(address)
+        opened.locator("#offline").wait_for()
+        shutil.copytree(update, served, dirs_exist_ok=True)
+        complete = (served / "encoder.onnx.gz").read_bytes()
+        (served / "encoder.onnx.gz").write_bytes(complete[: len(complete) // 2])
+        assert update_worker(opened) == "redundant"  # the browser discarded it
+        (served / "encoder.onnx.gz").write_bytes(complete)
+        os.utime(served / "encoder.onnx.gz", (time.time() + 2,) * 2)  # the server compares times in seconds
+        assert update_worker(opened) == "activated"
+    opened.reload()
+    assert type_text(opened, TEXT)
+    context.close()
+
+
+def update_worker(page: Any) -> str:
+    """Fetch the service worker again, and return in what state it ends."""
+    program = """async () => {
+      const registration = await (await navigator.serviceWorker.ready).update(), worker = registration.installing;
+      return new Promise((resolve) => {
+        const ends = () => ["activated", "redundant"].includes(worker.state) && resolve(worker.state);
+        worker.addEventListener("statechange", ends);
+        ends();
+      });
+    }"""
+    state: str = page.evaluate(program)
+    return state
 
 
 def test_what_is_typed_while_the_model_is_loading_is_translated(browser: Any, site: Path) -> None:

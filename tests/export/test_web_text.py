@@ -109,3 +109,16 @@ def test_sentences_are_parts_of_the_text_and_not_too_long(page: Any) -> None:
         assert all(len(part["sentence"]) <= 30 for part in parts)
     expected = ["Ein Hund, der läuft.", "Er bellt!", "Dr. Weiß liest z. B. Bücher;", "sie lacht."]
     assert [part["sentence"] for part in found[-1] if part["sentence"]] == expected
+
+
+@pytest.mark.parametrize("text", [f"a{' ' * 100_000}b", "A. " * 20_000], ids=["white space", "initials"])
+def test_odd_texts_are_split_in_linear_time(text: str, page: Any) -> None:
+    body = """
+      const started = performance.now();
+      const parts = module.splitText(argument, "de", () => false);
+      const milliseconds = performance.now() - started;
+      return [parts.map(({ before, sentence, after }) => before + sentence + after).join(""), milliseconds];
+    """
+    found, milliseconds = run_module(page, "sentences.js", body, text)
+    assert found == text
+    assert milliseconds < 2000

@@ -12,11 +12,15 @@ from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 
 def test_a_stop_passes_code_that_handles_every_error_of_a_library() -> None:
     flag = StopFlag()
-    with pytest.raises(StopRequested), stop_on_signals(flag, print), flag.interruptible():
+
+    def read() -> None:
         try:
             os.kill(os.getpid(), signal.SIGINT)
         except Exception as error:
             raise AssertionError("the library failed") from error
+
+    with stop_on_signals(flag, print), flag.interruptible(), pytest.raises(StopRequested):
+        read()
 
 
 def test_a_signal_while_a_line_is_written() -> None:

@@ -8,13 +8,15 @@ const PLACES = [/[,;:–—]\p{White_Space}+/gu, /\p{White_Space}+/gu, /(?=.)/gs
  *  @param isTooLong whether a sentence must be divided */
 export function splitText(text, language, isTooLong) {
   const segments = [];
+  let isAbbreviated = false;
   for (const { segment } of new Intl.Segmenter(language, { granularity: "sentence" }).segment(text)) {
-    if (segments.length && ABBREVIATION.test(segments.at(-1))) segments.push(segments.pop() + segment);
+    if (isAbbreviated) segments.push(segments.pop() + segment);
     else segments.push(segment);
+    isAbbreviated = ABBREVIATION.test(segment);
   }
   return segments.flatMap((segment) => divide(segment, isTooLong)).map((segment) => {
-    const [, before, sentence, after] = segment.match(/^(\s*)(.*?)(\s*)$/s);
-    return { before, sentence, after };
+    const sentence = segment.trim(), start = segment.length - segment.trimStart().length;
+    return { before: segment.slice(0, start), sentence, after: segment.slice(start + sentence.length) };
   });
 }
 
