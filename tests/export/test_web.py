@@ -167,13 +167,51 @@ def test_what_is_typed_while_the_model_is_loading_is_translated(browser: Any, si
         opened.close()
 
 
-def test_a_file_that_is_missing_is_reported(browser: Any, site: Path) -> None:
+def test_only_new_sentences_of_a_long_text_are_translated(browser: Any, site: Path, tmp_path: Path) -> None:
+    served = Path(shutil.copytree(site, tmp_path / "site"))
+    worker = (served / "worker.js").read_text("utf-8")
+    (served / "worker.js").write_text(worker.replace("REMEMBERED = 2000", "REMEMBERED = 2"), "utf-8")
+    observe = """output => {
+      window.shown = [];
+      new MutationObserver(() => shown.push(output.textContent)).observe(output, { childList: true });
+    }"""
+    with serve_directory(served) as address:
+        opened = browser.new_page()
+        opened.goto(address)
+        type_text(opened, "Ein Hund.\nEine Frau.\nEin Kind.\nEin Mann.\nEin Ball.")
+        opened.locator("#output").evaluate(observe)
+        type_text(opened, "Ein Hund.\nEine Frau.\nEin Kind.\nEin Mann.\nEin Ball.\nEin Park.")
+        assert opened.evaluate("() => shown[0]").count("…") == 1
+        opened.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("decoder.onnx.gz", "decoder.onnx.gz cannot be loaded (error 404)."),
+        ("sentences.js", "A file of this page cannot be loaded."),
+    ],
+)
+def test_a_file_that_is_missing_is_reported(name: str, message: str, browser: Any, site: Path) -> None:
     with serve_directory(site) as address:
         context = browser.new_context()
-        context.route("**/decoder.onnx.gz", lambda route: route.fulfill(status=404))
+        context.route(f"**/{name}", lambda route: route.fulfill(status=404))
         opened = context.new_page()
         opened.goto(address)
-        opened.locator("#error").filter(has_text="decoder.onnx.gz cannot be loaded (error 404)").wait_for()
+        opened.locator("#error:not(:empty)").wait_for()
+        assert opened.locator("#error").text_content() == message
+        context.close()
+
+
+def test_a_damaged_file_is_reported(browser: Any, site: Path) -> None:
+    with serve_directory(site) as address:
+        context = browser.new_context()
+        half = (site / "encoder.onnx.gz").read_bytes()[:1000]
+        context.route("**/encoder.onnx.gz", lambda route: route.fulfill(body=half))
+        opened = context.new_page()
+        opened.goto(address)
+        opened.locator("#error:not(:empty)").wait_for()
+        assert opened.locator("#error").text_content() == "encoder.onnx.gz is damaged."
         context.close()
 
 

@@ -94,7 +94,8 @@ document.addEventListener("keydown", (event) => {
 });
 
 worker.addEventListener("message", ({ data }) => receive[data.kind](data));
-worker.addEventListener("error", ({ message }) => receive.failed({ message }));
+const UNKNOWN = "A file of this page cannot be loaded."; // browsers do not tell which one
+worker.addEventListener("error", ({ message = UNKNOWN }) => receive.failed({ message }));
 languages = await fetchJson("config.json");
 showLanguages();
 source.addEventListener("input", edited);
