@@ -51,6 +51,10 @@ def test_a_student_is_trained_translates_and_is_resumed(
         (["{run}", "--mono", "{tmp}/mono.de"], "no such file"),
         (["{run}", "--resume"], "there is no run to resume"),
         (["{run}", "--round-trip", "{run}", "--mono", "{corpus}/test.de"], "translates from de to en, not from en to"),
+        (["{run}", "--round-trip", "{run}"], "--round-trip: only chooses translations of --mono"),
+        (["{run}", "--set", "distillation.teachers=[]"], "name the teachers as arguments"),
+        (["{run}", "--mono", "{run}/bundle/model.safetensors"], "not valid UTF-8"),
+        (["{run}", "--mono", "/dev/null"], "must be a file"),
     ],
 )
 def test_errors_leave_no_directory(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -135,6 +137,43 @@ def test_every_code_of_a_language_is_accepted(code: str, shown: str, browser: An
         context.close()
 
 
+def test_a_visit_while_the_page_is_copied_to_the_server_does_not_break_it(
+    browser: Any, site: Path, tmp_path: Path
+) -> None:
+    served, update = Path(shutil.copytree(site, tmp_path / "site")), tmp_path / "update"
+    update.mkdir()
+    exporter.write(random_bundle(), update, "int8")
+    context = browser.new_context()
+    opened = context.new_page()
+    with serve_directory(served) as address:
+        opened.goto(address)
+        opened.locator("#offline").wait_for()
+        shutil.copytree(update, served, dirs_exist_ok=True)
+        complete = (served / "encoder.onnx.gz").read_bytes()
+        (served / "encoder.onnx.gz").write_bytes(complete[: len(complete) // 2])
+        assert update_worker(opened) == "redundant"  # the browser discarded it
+        (served / "encoder.onnx.gz").write_bytes(complete)
+        os.utime(served / "encoder.onnx.gz", (time.time() + 2,) * 2)  # the server compares times in seconds
+        assert update_worker(opened) == "activated"
+    opened.reload()
+    assert type_text(opened, TEXT)
+    context.close()
+
+
+def update_worker(page: Any) -> str:
+    """Fetch the service worker again, and return in what state it ends."""
+    program = """async () => {
+      const registration = await (await navigator.serviceWorker.ready).update(), worker = registration.installing;
+      return new Promise((resolve) => {
+        const ends = () => ["activated", "redundant"].includes(worker.state) && resolve(worker.state);
+        worker.addEventListener("statechange", ends);
+        ends();
+      });
+    }"""
+    state: str = page.evaluate(program)
+    return state
+
+
 def test_what_is_typed_while_the_model_is_loading_is_translated(browser: Any, site: Path) -> None:
     with serve_directory(site) as address:
         opened = browser.new_page()
@@ -144,33 +183,51 @@ def test_what_is_typed_while_the_model_is_loading_is_translated(browser: Any, si
         opened.close()
 
 
-def test_all_sentences_of_a_long_text_are_remembered(browser: Any, site: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(site, tmp_path / "site")
-    worker = (copy / "worker.js").read_text("utf-8")
-    (copy / "worker.js").write_text(worker.replace("REMEMBERED = 2000", "REMEMBERED = 1"), "utf-8")
-    with serve_directory(copy) as address:
+def test_only_new_sentences_of_a_long_text_are_translated(browser: Any, site: Path, tmp_path: Path) -> None:
+    served = Path(shutil.copytree(site, tmp_path / "site"))
+    worker = (served / "worker.js").read_text("utf-8")
+    (served / "worker.js").write_text(worker.replace("REMEMBERED = 2000", "REMEMBERED = 2"), "utf-8")
+    observe = """output => {
+      window.shown = [];
+      new MutationObserver(() => shown.push(output.textContent)).observe(output, { childList: true });
+    }"""
+    with serve_directory(served) as address:
         opened = browser.new_page()
         opened.goto(address)
-        opened.locator("#offline").wait_for()
-        opened.evaluate("""() => {
-          window.shown = [];
-          const observer = new MutationObserver(() => shown.push(document.querySelector("#output").textContent));
-          observer.observe(document.querySelector("#output"), { childList: true });
-        }""")
-        for text, sentences in ((TEXT, 3), (f"{TEXT} Ein Hund läuft.", 1)):
-            type_text(opened, text)
-            assert opened.evaluate("shown[0]").count("…") == sentences, "those that are new"
-            opened.evaluate("shown = []")
+        type_text(opened, "Ein Hund.\nEine Frau.\nEin Kind.\nEin Mann.\nEin Ball.")
+        opened.locator("#output").evaluate(observe)
+        type_text(opened, "Ein Hund.\nEine Frau.\nEin Kind.\nEin Mann.\nEin Ball.\nEin Park.")
+        assert opened.evaluate("() => shown[0]").count("…") == 1
         opened.close()
 
 
-def test_a_file_that_is_missing_is_reported(browser: Any, site: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("decoder.onnx.gz", "decoder.onnx.gz cannot be loaded (error 404)."),
+        ("sentences.js", "A file of this page cannot be loaded."),
+    ],
+)
+def test_a_file_that_is_missing_is_reported(name: str, message: str, browser: Any, site: Path) -> None:
     with serve_directory(site) as address:
         context = browser.new_context()
-        context.route("**/decoder.onnx.gz", lambda route: route.fulfill(status=404))
+        context.route(f"**/{name}", lambda route: route.fulfill(status=404))
         opened = context.new_page()
         opened.goto(address)
-        opened.locator("#error").filter(has_text="decoder.onnx.gz cannot be loaded (error 404)").wait_for()
+        opened.locator("#error:not(:empty)").wait_for()
+        assert opened.locator("#error").text_content() == message
+        context.close()
+
+
+def test_a_damaged_file_is_reported(browser: Any, site: Path) -> None:
+    with serve_directory(site) as address:
+        context = browser.new_context()
+        half = (site / "encoder.onnx.gz").read_bytes()[:1000]
+        context.route("**/encoder.onnx.gz", lambda route: route.fulfill(body=half))
+        opened = context.new_page()
+        opened.goto(address)
+        opened.locator("#error:not(:empty)").wait_for()
+        assert opened.locator("#error").text_content() == "encoder.onnx.gz is damaged."
         context.close()
 
 

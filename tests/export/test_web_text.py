@@ -150,3 +150,20 @@ def test_bullets_and_parts_without_words_are_not_translated(page: Any) -> None:
     assert "".join(part["before"] + part["sentence"] + part["after"] for part in found) == text
     sentences = [part["sentence"] for part in found if part["sentence"]]
     assert sentences == ["Ein Hund läuft.", "1.", "Hund", "Am 2. Mai."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"a{' ' * 100_000}b", "A. " * 20_000, "a " * 50_000, "5. " * 20_000],
+    ids=["white space", "initials", "no end", "numbers"],
+)
+def test_odd_texts_are_split_in_linear_time(text: str, page: Any) -> None:
+    body = """
+      const started = performance.now();
+      const parts = module.splitText(argument, "de", () => false);
+      const milliseconds = performance.now() - started;
+      return [parts.map(({ before, sentence, after }) => before + sentence + after).join(""), milliseconds];
+    """
+    found, milliseconds = run_module(page, "sentences.js", body, text)
+    assert found == text
+    assert milliseconds < 2000

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,6 +114,18 @@ def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path) -> N
     assert "MB in float16" in card
     for row in table[2:]:
         assert f"BLEU {row[3]}, chrF {row[4]}" in report
+
+
+def test_the_comparison_is_interrupted_and_repeated(
+    make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1")
+    with monkeypatch.context() as patch:
+        interrupt = lambda *arguments: os.kill(os.getpid(), signal.SIGINT)  # noqa: E731
+        patch.setattr("dragoman.training.run.write_student_card", interrupt)
+        assert not train(recipe, run)
+    assert train(recipe, run, resume=True)
+    assert "Compared with its teacher" in (run / "bundle" / "README.md").read_text("utf-8")
 
 
 @pytest.mark.usefixtures("no_card")

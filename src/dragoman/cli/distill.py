@@ -53,11 +53,15 @@ def distill(
     from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run import train
 
+    if round_trip and not mono:
+        raise UserError("--round-trip: only chooses translations of --mono, which is missing")
     keep_freed_memory()
     avoid_cudnn_attention()
     run = output or RUNS / f"{recipe_of_run(teachers[0]).name}-{size}"
     distillation = Distillation(teachers=tuple(teachers), mono=tuple(mono or ()), round_trip=round_trip)
     recipe = _find_recipe(run, StudentPlan(size, minutes, distillation), overrides or [], resume, data_dir)
+    if recipe.distillation.teachers != distillation.teachers:
+        raise UserError("--set distillation.teachers: name the teachers as arguments")
     if not train(recipe, run, resume=resume, data_directory=data_dir):
         raise typer.Exit(130)
 

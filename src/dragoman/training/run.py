@@ -53,6 +53,8 @@ from dragoman.training.stop import StopRequested, stop_on_signals
 from dragoman.training.student_card import write_student_card
 from dragoman.training.trainer import Trainer
 
+REPORT_FILE = "report.html"
+
 Resume = bool | Literal["auto"]
 """Whether to continue a run: yes, no, or if the run directory contains one."""
 
@@ -164,13 +166,17 @@ class _Run:
         return self.recipe.model_copy(update={"data": data})
 
     def _is_finished(self) -> bool:
-        """Whether nothing is left to do: a run killed between its bundle and its report finishes once more."""
+        """Whether nothing is left to do: a run stopped between its bundle and its report finishes once more."""
         bundle = self.output / "bundle"
         restore_replaced(bundle)
-        has_report = (self.output / "report.html").exists() or not checkpoint_steps(self.output)
-        if finished := has_report and (bundle / "bundle.json").exists():
+        has_report = (self.output / REPORT_FILE).exists() or not checkpoint_steps(self.output)
+        if finished := has_report and self._has_bundle:
             self.line.log(f"{self.output}: this run is finished; its bundle is {bundle}")
         return finished
+
+    @property
+    def _has_bundle(self) -> bool:
+        return (self.output / "bundle" / "bundle.json").exists()
 
     def _train(self, data: Dataset, tests: dict[str, list[Pair]], device: torch.device, started: bool) -> bool:
         torch.manual_seed(self.recipe.training.seed + self.ranks.rank)
@@ -182,7 +188,7 @@ class _Run:
                 self._check_start(trainer)
             with stop_on_signals(trainer.stop, trainer.log.message):
                 finished = trainer.train() and self._finish(trainer, tests)
-        if self.ranks.first:
+        if self.ranks.first and (finished or not self._has_bundle):
             self._write_report(trainer)
         if not finished:
             step = trainer.state.progress.step
@@ -195,6 +201,7 @@ class _Run:
         try:
             with trainer.stop.interruptible():
                 if model:
+                    (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop; see `_is_finished`
                     finish(trainer, model, tests, self.start_scores)
                     if self.written.distillation.teachers:
                         validation = trainer.data.validation
@@ -245,7 +252,7 @@ class _Run:
         data, progress = trainer.data, trainer.state.progress
         counts, steps = parameter_counts(trainer.state.model), counted(progress.step, "step")
         by_size = sorted(counts.items(), key=lambda item: -item[1])
-        finished_run = trainer.run if (trainer.run / "bundle" / "bundle.json").exists() else None
+        finished_run = trainer.run if self._has_bundle else None
         facts = [
             *((f"Parameters, {part.replace('_', ' ')}", f"{number:,}") for part, number in by_size),
             ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
@@ -258,7 +265,7 @@ class _Run:
             ("Machine", f"{trainer.state.device}, {torch.get_num_threads()} threads, {platform.machine()}"),
             ("Versions", f"Python {platform.python_version()}, torch {torch.__version__}"),
         ]
-        path = trainer.run / "report.html"
+        path = trainer.run / REPORT_FILE
         metrics = read_metrics(trainer.run / "metrics.jsonl")
         left_out = self.cleaned.left_out / (self.cleaned.kept + self.cleaned.left_out) if self.cleaned else 0.0
         about_text = judge_text(len(data.train), left_out)

@@ -15,7 +15,9 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.checks import existing_file
+from dragoman.corpus.lines import read_lines
 from dragoman.dataset.pairs import read_pairs
+from dragoman.errors import UserError
 from dragoman.settings import Data, Recipe
 from dragoman.synthesis.block import BlockMaker
 from dragoman.synthesis.candidate_maker import open_candidate_maker
@@ -71,7 +73,7 @@ class Stages:
         check_weights(self.recipe)
         with self.ranks.first_before_others():
             for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
-                existing_file(path)
+                _check_mono(existing_file(path))
             data = collect_text(self.recipe, self.data_directory, self.run / "text", self.line)
         facts, teachers = cleaning_of(self.run / "text"), needed_teachers(self.recipe)
         for number, direction in enumerate(teachers, start=1):
@@ -138,6 +140,14 @@ class Stages:
     @property
     def _device(self) -> torch.device:
         return self.ranks.device(self.recipe.training.device)
+
+
+def _check_mono(path: Path) -> None:
+    """Raise errors of monolingual text before teachers spend hours on other text."""
+    if not path.is_file():
+        raise UserError(f"{path}: monolingual text must be a file, because it is read several times")
+    if not sum(1 for line in read_lines(path) if line.strip()):
+        raise UserError(f"{path}: contains no text")
 
 
 def _languages(recipe: Recipe) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
-class StopRequested(Exception):  # noqa: N818 - not an error
-    """A step or a validation was abandoned because the run must stop; the run continues by repeating it."""
+class StopRequested(BaseException):
+    """A step or a validation was abandoned because the run must stop; the run continues by repeating it.
+
+    As a `KeyboardInterrupt`, it passes code that handles all errors of a library.
+    """
 
 
 class StopFlag:
@@ -54,7 +57,8 @@ def stop_on_signals(flag: StopFlag, log: Callable[[str], None]) -> Iterator[None
         if flag.requested:
             raise KeyboardInterrupt
         flag.requested = True
-        log("stopping at the next batch and saving a checkpoint; press Ctrl-C again to stop immediately")
+        with suppress(RuntimeError):  # the signal arrived while a line was written, which is not possible twice
+            log("stopping at the next batch and saving a checkpoint; press Ctrl-C again to stop immediately")
         flag.interrupt()
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from base64 import b64encode
 from pathlib import Path
 
 from dragoman.bundle import Bundle
@@ -66,7 +67,8 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     _render(directory, "index.html", title=title, policy=POLICY, megabytes=_megabytes(directory))
     files = sorted(path.name for path in directory.iterdir())
     version = hashlib.sha256(b"".join((directory / name).read_bytes() for name in files)).hexdigest()[:16]
-    _render(directory, "service-worker.js", version=version, files=["./", *files])
+    checksums = {name: _checksums(directory / name) for name in files}
+    _render(directory, "service-worker.js", version=version, checksums={"./": checksums["index.html"], **checksums})
     settings = list_other_settings(bundle.recipe.decoding, DECODING_SETTINGS)
     values = {"name": bundle.recipe.name, "settings": settings, "policy": POLICY, "runtime": VERSION}
     write_readme(directory, README, values)
@@ -92,6 +94,13 @@ def _manifest(title: str) -> dict[str, object]:
     """What a browser needs to install the page."""
     icon = {"src": "icon.svg", "sizes": "any", "type": "image/svg+xml"}
     return {"name": title, "short_name": "dragoman", "start_url": "./", "display": "standalone", "icons": [icon]}
+
+
+def _checksums(path: Path) -> str:
+    """What the browser compares a file with; some servers decompress .gz files."""
+    content = path.read_bytes()
+    contents = [content, gzip.decompress(content)] if path.suffix == ".gz" else [content]
+    return " ".join(f"sha256-{b64encode(hashlib.sha256(each).digest()).decode()}" for each in contents)
 
 
 def _megabytes(directory: Path) -> int:

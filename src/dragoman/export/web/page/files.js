@@ -5,7 +5,11 @@ export async function fetchBinary(name) {
   const bytes = new Uint8Array(await (await fetchFile(name)).arrayBuffer());
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  try {
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  } catch {
+    throw new Error(`${name} is damaged.`);
+  }
 }
 
 /** The data of a JSON file. */

@@ -106,7 +106,8 @@ document.addEventListener("keydown", (event) => {
 });
 
 worker.addEventListener("message", ({ data }) => receive[data.kind](data));
-worker.addEventListener("error", ({ message }) => receive.failed({ message }));
+const UNKNOWN = "A file of this page cannot be loaded."; // browsers do not tell which one
+worker.addEventListener("error", ({ message = UNKNOWN }) => receive.failed({ message }));
 showLanguages(await fetchJson("config.json"));
 source.addEventListener("input", edited);
 copy.addEventListener("click", copyTranslation);

@@ -3,10 +3,10 @@
 // What the browser takes for the end of a sentence: single letters as in "z. B.", and words before a name or a number.
 const ABBREVIATION =
   /(?<!\p{L})(?:\p{L}|abb|abs|bd|bzw|ca|dr|evtl|fr|hr|inkl|jr|mlle|mme|mrs?|ms|mt|nr|prof|sra?|str?|tel|vgl|vs|zzgl)\.\p{Zs}*$/iu;
-const ORDINAL = /\p{L}.*(?<![\p{L}\d.,])\d{1,2}\.\p{Zs}*$/u; // "der 2. Weltkrieg", but not the number of a list
+const ORDINAL = /(?<![\p{L}\d.,])\d{1,2}\.\p{Zs}*$/u; // "der 2. Weltkrieg"
 const ORDINAL_POINTS = /^(bs|cs|da|de|et|fi|hr|hu|is|lv|no|nb|pl|sk|sl|sr|tr)\b/; // languages that write them
-const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
-const PARTS = /^(\s*(?:(?:[-*+•‣◦▪–—·>]|#{1,6})\s+(?=\S))*)(.*?)(\s*)$/su; // bullets, sentence, white space
+const LETTER = /\p{L}/u, LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
+const BULLETS = /^\s*(?:(?:[-*+•‣◦▪–—·>]|#{1,6})\s+(?=\S))*/u;
 const PLACES = [/[,;:–—]\p{White_Space}+/gu, /\p{White_Space}+/gu, /(?=.)/gsu]; // where long sentences are divided
 
 /** The sentences of a text, with the white space and bullets before each and the white space after it. Where a part has
@@ -14,17 +14,25 @@ const PLACES = [/[,;:–—]\p{White_Space}+/gu, /\p{White_Space}+/gu, /(?=.)/gs
  *  @param language the code of the language
  *  @param isTooLong whether a sentence must be divided */
 export function splitText(text, language, isTooLong) {
-  const continues = (part) => ABBREVIATION.test(part) || (ORDINAL_POINTS.test(language) && ORDINAL.test(part));
+  const continues = (part) => ABBREVIATION.test(part) || (ORDINAL_POINTS.test(language) && endsWithOrdinal(part));
   const segments = [];
+  let isContinued = false;
   for (const { segment } of new Intl.Segmenter(language, { granularity: "sentence" }).segment(text)) {
-    if (segments.length && continues(segments.at(-1))) segments.push(segments.pop() + segment);
+    if (isContinued) segments.push(segments.pop() + segment);
     else segments.push(segment);
+    isContinued = continues(segment);
   }
   return segments.flatMap((segment) => divide(segment, isTooLong)).map((segment) => {
     if (!LETTER_OR_DIGIT.test(segment)) return { before: segment, sentence: "", after: "" };
-    const [, before, sentence, after] = segment.match(PARTS);
-    return { before, sentence, after };
+    const [before] = segment.match(BULLETS), sentence = segment.slice(before.length).trimEnd();
+    return { before, sentence, after: segment.slice(before.length + sentence.length) };
   });
+}
+
+/** Whether a text ends with a number such as the one in "der 2. Weltkrieg"; at the start of a line, it numbers a list. */
+function endsWithOrdinal(text) {
+  const number = text.search(ORDINAL);
+  return LETTER.test(text.slice(text.lastIndexOf("\n", number) + 1, Math.max(0, number)));
 }
 
 /** A text in parts that are not too long, divided as near to the middle as possible. */

@@ -3,7 +3,7 @@
 import { splitText } from "./sentences.js";
 import { loadTranslator } from "./translator.js";
 
-const REMEMBERED = 2000; // sentences, so that only changed ones are translated while the user types
+const REMEMBERED = 2000; // sentences besides those of the text, so that only new ones are translated while the user types
 const remembered = new Map();
 const loading = loadTranslator();
 let latest = 0;
@@ -30,9 +30,8 @@ async function translate({ id, text, language }) {
     if (latest !== id) return;
     report(id, parts, !missing);
   }
-  for (const sentence of remembered.keys()) {
-    if (remembered.size > REMEMBERED && !sentences.has(sentence)) remembered.delete(sentence);
-  }
+  const others = [...remembered.keys()].filter((sentence) => !sentences.has(sentence));
+  for (const sentence of others.slice(0, Math.max(0, others.length - REMEMBERED))) remembered.delete(sentence);
 }
 
 /** Send the page the translation of all sentences that are translated. */
