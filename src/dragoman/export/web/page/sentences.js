@@ -4,6 +4,7 @@
 const ABBREVIATION =
   /(?<!\p{L})(?:\p{L}|abb|abs|bd|bzw|ca|dr|evtl|fr|hr|inkl|jr|mlle|mme|mrs?|ms|mt|nr|prof|sra?|str?|tel|vgl|vs|zzgl)\.\p{Zs}*$/iu;
 const ORDINAL = /\p{L}.*(?<![\p{L}\d.,])\d{1,2}\.\p{Zs}*$/u; // "der 2. Weltkrieg", but not the number of a list
+const NO_SPACE = /[!-~]$/; // "?" in an address: after such a mark, only white space ends a sentence
 const ORDINAL_POINTS = /^(bs|cs|da|de|et|fi|hr|hu|is|lv|no|nb|pl|sk|sl|sr|tr)\b/; // languages that write them
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 const PARTS = /^(\s*(?:(?:[-*+•‣◦▪–—·>]|#{1,6})\s+(?=\S))*)(.*?)(\s*)$/su; // bullets, sentence, white space
@@ -14,7 +15,8 @@ const PLACES = [/[,;:–—]\p{White_Space}+/gu, /\p{White_Space}+/gu, /(?=.)/gs
  *  @param language the code of the language
  *  @param isTooLong whether a sentence must be divided */
 export function splitText(text, language, isTooLong) {
-  const continues = (part) => ABBREVIATION.test(part) || (ORDINAL_POINTS.test(language) && ORDINAL.test(part));
+  const isOrdinal = (part) => ORDINAL_POINTS.test(language) && ORDINAL.test(part);
+  const continues = (part) => NO_SPACE.test(part) || ABBREVIATION.test(part) || isOrdinal(part);
   const segments = [];
   for (const { segment } of new Intl.Segmenter(language, { granularity: "sentence" }).segment(text)) {
     if (segments.length && continues(segments.at(-1))) segments.push(segments.pop() + segment);
