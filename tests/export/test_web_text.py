@@ -143,6 +143,13 @@ def test_only_abbreviations_and_ordinal_numbers_do_not_end_a_sentence(
         assert [part["sentence"] for part in found] == sentences
 
 
+def test_no_sentence_ends_within_an_address(page: Any) -> None:
+    sentences = ["See https://example.org/a?b=1 or /?q=x!yes.", 'Use "Open..."!', "今日は。", "Bye."]
+    body = "return module.splitText(argument.text, 'en', () => false);"
+    text = f"{sentences[0]} {sentences[1]} {sentences[2]}{sentences[3]}"
+    assert [part["sentence"] for part in run_module(page, "sentences.js", body, {"text": text})] == sentences
+
+
 def test_bullets_and_parts_without_words_are_not_translated(page: Any) -> None:
     text = "- Ein Hund läuft. 😀\n* * *\n1. Hund\n  ## > Am 2. Mai."
     body = "return module.splitText(argument.text, 'de', () => false);"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.bundle import Bundle
+from dragoman.errors import UserError
 from dragoman.model.build import build_model
 from dragoman.model.transformer import parameter_counts
 from dragoman.planning.student import STUDENT_SIZES, SizeName, StudentPlan, plan_student
@@ -88,3 +89,12 @@ def test_a_tiny_student_has_at_most_eight_megabytes_in_int8(tie: str) -> None:
 def test_a_teacher_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(NoBundleError, match="nothing"):
         plan_student(plan(tmp_path / "nothing"), [], None)
+
+
+def test_bundles_are_checked_before_the_text_is_read(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.planning.student.collect_facts", lambda *arguments: pytest.fail("reads text"))
+    same_direction = Distillation(teachers=(str(finished_run),), mono=("mono.de",), round_trip=str(finished_run))
+    with pytest.raises(UserError, match="not from en to de"):
+        plan_student(StudentPlan("tiny", 30.0, same_direction), [], None)
+    with pytest.raises(NoBundleError, match="nothing"):
+        plan_student(StudentPlan("tiny", 30.0, Distillation(teachers=(str(finished_run), "nothing"))), [], None)

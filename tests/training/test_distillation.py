@@ -106,7 +106,7 @@ def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path) -> N
     table = [line.strip("| ").split(" | ") for line in card.splitlines() if line.startswith("|")]
     assert [row[:2] for row in table[2:]] == [
         ["Teacher", "beam 3, length penalty 1, max_length 40"],
-        ["Teacher, greedy", "greedy, max_length 40"],
+        ["Teacher", "greedy, max_length 40"],
         ["This translator", "greedy, max_length 40"],
     ]
     assert "times as fast as greedy search of the teacher" in card

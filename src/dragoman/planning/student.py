@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.bundle import Bundle
-from dragoman.engines.direction import choose_direction
+from dragoman.corpus.pair import Languages
 from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, PlannedBudget, choose_dropout, choose_training
 from dragoman.planning.expect import count_parameters
 from dragoman.planning.speed import operations_per_second, tokens_per_second
@@ -16,7 +16,7 @@ from dragoman.planning.subwords import facts_with
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.recipe import build_recipe, load_recipe
 from dragoman.settings import Distillation, Model, Recipe
-from dragoman.synthesis.bundle_ensemble import largest_vocabulary
+from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
 
 SizeName = Literal["base", "small", "tiny"]
 
@@ -86,14 +86,14 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         data_directory: Mirror of the dataset catalog.
 
     Raises:
-        UserError: There is no teacher, or its training text is gone, or a setting is invalid.
+        UserError: A bundle is missing or does not fit, or the training text is gone, or a setting is invalid.
     """
     path = plan.distillation.teachers[0]
     of_data = [each for each in overrides if each.startswith("data.")]
     teacher = build_recipe(recipe_of_run(path).to_dict(), of_data, origin=path)
     data = teacher.data
+    bundle = _open_teachers(plan.distillation, data.languages)  # before the text is read, which takes long
     facts, sample = collect_facts([each.corpus for each in data.weighted], data.languages, data_directory)
-    bundle = choose_direction(Bundle.load(path), *data.languages)
     facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
     subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
     document = _choose_sections(plan, teacher, facts, subwords) | {
@@ -102,6 +102,13 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         "teachers": {"translation_share": TRANSLATION_SHARE},
     }
     return build_recipe(document, overrides, origin=f"{plan.size} student of {path}")
+
+
+def _open_teachers(settings: Distillation, languages: Languages) -> Bundle:
+    """The first teacher; raises UserError if the bundles do not fit together."""
+    if settings.round_trip is not None:
+        BundleEnsemble.load([settings.round_trip], languages[::-1])
+    return BundleEnsemble.load(settings.teachers, languages).bundles[0]
 
 
 def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts, subwords: int) -> dict[str, Any]:

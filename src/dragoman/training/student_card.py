@@ -80,16 +80,13 @@ def compare_with_teachers(
         pairs: Sources with references.
     """
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    compared = {
-        "Teacher": ComparedSearch.open(teachers),
-        "Teacher, greedy": ComparedSearch.open(teachers, beam_size=1, n_best=1),
-        "This translator": ComparedSearch.open(student),
-    }
+    teacher, greedy = ComparedSearch.open(teachers), ComparedSearch.open(teachers, beam_size=1, n_best=1)
+    new = ComparedSearch.open(student)
+    compared = (teacher, greedy, new)
     for _ in range(REPEATS + 1):
-        for each in compared.values():
+        for each in compared:
             each.translate(sources)
-    teacher, greedy, new = compared.values()
-    for each in compared.values():
+    for each in compared:
         del each.seconds[0]  # the first call is slower
     ratio = statistics.median(greedy.seconds) / statistics.median(new.seconds)
     sizes = ", ".join(f"{size:.1f} MB in {kind}" for kind, size in sizes_on_disk(student.paths[0]).items())
@@ -100,4 +97,6 @@ def compare_with_teachers(
         f"A is the teacher, and B this translator. {verdict}",
         f"BLEU: {corpus_scores(new.texts, references)['bleu_signature']}",
     ]
-    return StudentCard([[name, *each.columns(references)] for name, each in compared.items()], sentences)
+    names = ("Teacher", "Teacher", "This translator")
+    rows = [[name, *each.columns(references)] for name, each in zip(names, compared, strict=True)]
+    return StudentCard(rows, sentences)

@@ -4,6 +4,7 @@
 const ABBREVIATION =
   /(?<!\p{L})(?:\p{L}|abb|abs|bd|bzw|ca|dr|evtl|fr|hr|inkl|jr|mlle|mme|mrs?|ms|mt|nr|prof|sra?|str?|tel|vgl|vs|zzgl)\.\p{Zs}*$/iu;
 const ORDINAL = /(?<![\p{L}\d.,])\d{1,2}\.\p{Zs}*$/u; // "der 2. Weltkrieg"
+const NO_SPACE = /[!-~]$/; // "?" in an address: after such a mark, only white space ends a sentence
 const ORDINAL_POINTS = /^(bs|cs|da|de|et|fi|hr|hu|is|lv|no|nb|pl|sk|sl|sr|tr)\b/; // languages that write them
 const LETTER = /\p{L}/u, LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 const BULLETS = /^\s*(?:(?:[-*+•‣◦▪–—·>]|#{1,6})\s+(?=\S))*/u;
@@ -14,7 +15,8 @@ const PLACES = [/[,;:–—]\p{White_Space}+/gu, /\p{White_Space}+/gu, /(?=.)/gs
  *  @param language the code of the language
  *  @param isTooLong whether a sentence must be divided */
 export function splitText(text, language, isTooLong) {
-  const continues = (part) => ABBREVIATION.test(part) || (ORDINAL_POINTS.test(language) && endsWithOrdinal(part));
+  const isOrdinal = (part) => ORDINAL_POINTS.test(language) && endsWithOrdinal(part);
+  const continues = (part) => NO_SPACE.test(part) || ABBREVIATION.test(part) || isOrdinal(part);
   const segments = [];
   let isContinued = false;
   for (const { segment } of new Intl.Segmenter(language, { granularity: "sentence" }).segment(text)) {
