@@ -98,3 +98,24 @@ def test_bundles_are_checked_before_the_text_is_read(finished_run: Path, monkeyp
         plan_student(StudentPlan("tiny", 30.0, same_direction), [], None)
     with pytest.raises(NoBundleError, match="nothing"):
         plan_student(StudentPlan("tiny", 30.0, Distillation(teachers=(str(finished_run), "nothing"))), [], None)
+
+
+def test_a_student_that_is_not_smaller_than_its_teacher_is_announced(finished_run: Path) -> None:
+    messages: list[str] = []
+    plan_student(plan(finished_run), [], None, messages.append)
+    assert len(messages) == 1
+    assert "so it is not smaller" in messages[0]
+    assert "no size is smaller" in messages[0]
+    shape = Bundle.load(finished_run).recipe.model
+    names = ("d_model", "heads", "d_ff", "encoder_layers", "decoder_layers")
+    smaller = [f"model.{name}={getattr(shape, name)}" for name in names]
+    plan_student(plan(finished_run), [*smaller, "model.decoder_layers=1", "model.d_ff=8"], None, messages.append)
+    assert len(messages) == 1
+
+
+def test_training_text_that_was_moved_is_named(finished_run: Path, tmp_path: Path) -> None:
+    bundle = Bundle.load(finished_run)
+    data = bundle.recipe.data.model_copy(update={"train": (str(tmp_path / "moved.{lang}"),)})
+    replace(bundle, recipe=bundle.recipe.model_copy(update={"data": data})).save(tmp_path / "teacher")
+    with pytest.raises(UserError, match=r"moved\.de: no such file.*if it was moved, name it with --set data\.train"):
+        plan_student(plan(tmp_path / "teacher"), [], None)

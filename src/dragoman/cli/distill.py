@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dragoman.cli.options import DataDirectory, Overrides
+from dragoman.cli.output import print_to_stderr
 from dragoman.cli.training_texts import MinutesOption
 from dragoman.errors import UserError
 from dragoman.system.run_paths import RUNS
@@ -74,7 +75,7 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
 
     check_directory(run, resume)  # before the text is read
     if not resume:
-        return plan_student(plan, overrides, data_dir)
+        return plan_student(plan, overrides, data_dir, print_to_stderr)
     recipe = load_recipe(run / "recipe.toml", overrides)
     set_keys = {each.partition("=")[0].strip() for each in overrides}
     shape = {key: value for key, value in STUDENT_SIZES[plan.size].model.items() if f"model.{key}" not in set_keys}

@@ -61,7 +61,7 @@ def check_tokenizers(bundle: Bundle, others: Sequence[Bundle]) -> None:
             )
         sides = ((bundle.source, other.source), (bundle.target, other.target))
         if any(ours is not theirs and ours.to_json() != theirs.to_json() for ours, theirs in sides):
-            names = f"{bundle.recipe.name} and {other.recipe.name}"
+            names = f"{bundle.origin} and {other.origin}"
             raise UserError(f"{names} have different tokenizers, so they cannot form an ensemble")
 
 

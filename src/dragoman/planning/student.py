@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Languages
+from dragoman.errors import UserError
+from dragoman.model.transformer import parameter_counts
 from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, PlannedBudget, choose_dropout, choose_training
 from dragoman.planning.expect import count_parameters
 from dragoman.planning.speed import operations_per_second, tokens_per_second
@@ -17,6 +19,7 @@ from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.recipe import build_recipe, load_recipe
 from dragoman.settings import Distillation, Model, Recipe
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
+from dragoman.system.progress import Log, no_log
 
 SizeName = Literal["base", "small", "tiny"]
 
@@ -77,13 +80,14 @@ def recipe_of_run(path: str) -> Recipe:
     return load_recipe(recipe) if recipe.is_file() else Bundle.load(path).recipe
 
 
-def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Path | None) -> Recipe:
+def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Path | None, log: Log = no_log) -> Recipe:
     """Read the training text of the first teacher, and choose a recipe for the student.
 
     Args:
         plan: What it is planned for.
         overrides: ``SECTION.KEY=VALUE`` each; those of the section data change the text that is read.
         data_directory: Mirror of the dataset catalog.
+        log: Receives a message if the student is as large as the teacher.
 
     Raises:
         UserError: A bundle is missing or does not fit, or the training text is gone, or a setting is invalid.
@@ -93,7 +97,11 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     teacher = build_recipe(recipe_of_run(path).to_dict(), of_data, origin=path)
     data = teacher.data
     bundle = _open_teachers(plan.distillation, data.languages)  # before the text is read, which takes long
-    facts, sample = collect_facts([each.corpus for each in data.weighted], data.languages, data_directory)
+    try:
+        facts, sample = collect_facts([each.corpus for each in data.weighted], data.languages, data_directory)
+    except UserError as error:
+        hint = "" if of_data else f"; it is training text of {path}; if it was moved, name it with --set data.train=…"
+        raise UserError(f"{error}{hint}") from error
     facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
     subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
     document = _choose_sections(plan, teacher, facts, subwords) | {
@@ -101,7 +109,14 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
         "teachers": {"translation_share": TRANSLATION_SHARE},
     }
-    return build_recipe(document, overrides, origin=f"{plan.size} student of {path}")
+    recipe = build_recipe(document, overrides, origin=f"{plan.size} student of {path}")
+    weights, of_teacher = count_parameters(recipe.model, subwords), parameter_counts(bundle.model)["total"]
+    if weights >= of_teacher:
+        log(
+            f"the student has {weights:,} weights and {path} has {of_teacher:,}, so it is not smaller, and hardly "
+            f"faster; {'choose a smaller --size' if plan.size != 'tiny' else 'no size is smaller'}"
+        )
+    return recipe
 
 
 def _open_teachers(settings: Distillation, languages: Languages) -> Bundle:

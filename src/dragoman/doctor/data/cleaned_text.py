@@ -75,7 +75,11 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
         problem = f"most of the training text has problems; {cleaned}; {cleaned.listing} lists them"
         raise UserError(f"{problem}; correct the text, or train on all of it with --keep-all or data.clean = false")
     if cleaned.errors:
-        raise UserError("\n".join([*cleaned.errors, "correct the text, or train on all of it with --keep-all"]))
+        raise UserError(
+            "\n".join(
+                [*cleaned.errors, "correct the text, or train on all of it with --keep-all or data.clean = false"]
+            )
+        )
     train: tuple[FilePair | WeightedCorpus, ...] = (cleaned.files,)
     if any(each.weight != 1 or each.tagged for each in data.weighted):
         train = tuple(_divide(cleaned, data, BuildCache(cache_directory() / "prepared", log)))
@@ -117,7 +121,7 @@ def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> Clean
         UserError: A corpus cannot be read, contains errors that training refuses, or comes from a pipe.
     """
     train, held_out = (_open_pairs(corpora, references) for references in (corpora.train, corpora.held_out))
-    train.check_files("text that is cleaned is read several times (--keep-all keeps all of it)")
+    train.check_files("text that is cleaned is read several times (--keep-all or data.clean = false keeps all of it)")
     identity = {
         "format": FORMAT,
         "version": __version__,
