@@ -26,6 +26,7 @@ from dragoman.system.progress import Log
 
 EMPTY = "empty-side"
 FORMAT = 3  # increase it if a change finds other problems in the same text, or stores other facts
+REMEDY = "correct the text, or train on all of it with --keep-all or data.clean = false"
 MIN_KEPT = 0.5  # of the pairs; if fewer are left, the text as a whole is wrong
 
 
@@ -73,13 +74,9 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
     cleaned = clean_corpora(corpora_of_recipe(data, data_directory), log)
     if cleaned.kept < MIN_KEPT * (cleaned.kept + cleaned.left_out):
         problem = f"most of the training text has problems; {cleaned}; {cleaned.listing} lists them"
-        raise UserError(f"{problem}; correct the text, or train on all of it with --keep-all or data.clean = false")
+        raise UserError(f"{problem}; {REMEDY}")
     if cleaned.errors:
-        raise UserError(
-            "\n".join(
-                [*cleaned.errors, "correct the text, or train on all of it with --keep-all or data.clean = false"]
-            )
-        )
+        raise UserError("\n".join([*cleaned.errors, REMEDY]))
     train: tuple[FilePair | WeightedCorpus, ...] = (cleaned.files,)
     if any(each.weight != 1 or each.tagged for each in data.weighted):
         train = tuple(_divide(cleaned, data, BuildCache(cache_directory() / "prepared", log)))
