@@ -51,6 +51,18 @@ def test_a_meter_reports_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> 
     ]
 
 
+def test_the_time_left_is_at_most_that_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports: list[tuple[float, str]] = []
+    now = 50.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    meter = Meter(lambda share, text: reports.append((share, text)), "counting", total=8_000, limit=40)
+    now += 10
+    meter.advance(1_000)
+    now += 10
+    meter.advance(6_000)
+    assert [(share, text.rpartition(", ")[2]) for share, text in reports] == [(0.25, "0:30 left"), (0.875, "0:02 left")]
+
+
 def test_tracked_pairs_are_unchanged() -> None:
     reports: list[str] = []
     meter = Meter(lambda share, text: reports.append(text), "counting")

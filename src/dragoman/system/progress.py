@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -48,10 +49,11 @@ class Meter:
         update: Receives the reports.
         work: What is being done, such as "encoding".
         total: Number of pairs, if known; an estimate is enough.
+        limit: Seconds after which the work ends, also if it is not complete.
     """
 
-    def __init__(self, update: Update, work: str, total: int | None = None) -> None:
-        self._update, self._work, self._total = update, work, total
+    def __init__(self, update: Update, work: str, total: int | None = None, limit: float | None = None) -> None:
+        self._update, self._work, self._total, self._limit = update, work, total, limit or math.inf
         self._done = self._skipped = 0
         self._started = time.monotonic()
 
@@ -59,12 +61,14 @@ class Meter:
         """Count pairs as processed; those that were skipped do not count for the rate."""
         self._done += pairs
         self._skipped += pairs if skipped else 0
-        rate = (self._done - self._skipped) / max(1e-9, time.monotonic() - self._started)
+        elapsed = time.monotonic() - self._started
+        rate = (self._done - self._skipped) / max(1e-9, elapsed)
         text = f"{self._work}: {self._done:,}{f' of {self._total:,}' if self._total else ''} pairs"
         if rate:
             text += f", {rate:,.0f} pairs/s"
-            text += f", {format_seconds(max(0, self._total - self._done) / rate)} left" if self._total else ""
-        self._update(min(1.0, self._done / self._total) if self._total else 0.0, text)
+            left = min(((self._total or 0) - self._done) / rate, self._limit - elapsed)
+            text += f", {format_seconds(max(0, left))} left" if self._total else ""
+        self._update(min(1.0, max(self._done / self._total, elapsed / self._limit)) if self._total else 0.0, text)
 
     def track(self, pairs: Iterable[_Item]) -> Iterator[_Item]:
         """Yield the same pairs, counting them every `TRACKED_PAIRS` pairs."""

@@ -65,7 +65,7 @@ class SyntheticCorpus:
 
     def make(self, maker: BlockMaker, line: ProgressLine, limit: float | None) -> Synthesized:
         """Make the corpus, or continue to make it, for at most `limit` seconds in total."""
-        meter = Meter(line.update, self.name, sum(1 for _ in self.read()))
+        meter = Meter(line.update, self.name, sum(1 for _ in self.read()), limit)
         for side in SIDES:  # of a process that was killed between the last two files
             Path(f"{self.path}.{side}").unlink(missing_ok=True)
         made = write_synthetic(self.read(), maker, f"{self.path}.{{lang}}", SIDES, meter, limit)
