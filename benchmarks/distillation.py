@@ -29,8 +29,8 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "mixed": ("distillation.original_weight=1",),
     "no-dropout": ("model.dropout=0",),
     "dropout-0.1": ("model.dropout=0.1",),
-    "deeper": ("model.encoder_layers=6",),
-    "shallower": ("model.encoder_layers=3",),
+    "deeper": ("model.encoder_layers=4",),
+    "shallower": ("model.encoder_layers=2",),
 }
 
 
