@@ -101,7 +101,8 @@ def write_subset(runs: Path, number: int) -> str | None:
     if not number:
         return None
     pairs, files = list(read(f"{NEW}:train")), str(runs / f"new-{number}.{{lang}}")
-    write_corpus((pairs[index * len(pairs) // number] for index in range(number)), files, LANGUAGES)
+    if not Path(files.format(lang=LANGUAGES[0])).exists():  # of another variant
+        write_corpus((pairs[index * len(pairs) // number] for index in range(number)), files, LANGUAGES)
     return files
 
 
