@@ -96,15 +96,19 @@ def test_a_weight_does_not_change_what_is_prepared(make_recipe_of: Any, corpus: 
     assert np.array_equal(plain.train.source.ids, half.train.source.ids)
 
 
-def test_validation_text_is_held_out_of_the_corpora_with_the_highest_weight(make_recipe_of: Any, corpus: Path) -> None:
-    files = [f"{corpus}/train.{{lang}}", f"{corpus}/test.{{lang}}"]
+@pytest.mark.parametrize(
+    ("weights", "is_new"), [((0.5, 1), True), ((1, 1), False), ((1, 5), False), ((0.1, 0.5), False)]
+)
+def test_no_validation_text_is_held_out_of_corpora_that_are_only_mixed_in(
+    weights: tuple[float, float], is_new: bool, make_recipe_of: Any, corpus: Path
+) -> None:
     new = set((corpus / "test.de").read_text("utf-8").splitlines())
-    held_out = []
-    for weight in (0.5, 1.0):
-        recipe = make_recipe_of(weighted(files[0], weight), files[1], validation=[], validation_pairs=20)
-        held_out.append({pair.source for pair in prepare(recipe, None, None, no_log).validation})
-    assert held_out[0] <= new
-    assert not held_out[1] <= new
+    corpora = (
+        weighted(f"{corpus}/{name}.{{lang}}", weight) for name, weight in zip(("train", "test"), weights, strict=True)
+    )
+    recipe = make_recipe_of(*corpora, validation=[], validation_pairs=20)
+    held_out = {pair.source for pair in prepare(recipe, None, None, no_log).validation}
+    assert (held_out <= new) == is_new
 
 
 def test_few_pairs_with_a_low_weight_leave_epochs_empty(make_recipe_of: Any, corpus: Path) -> None:

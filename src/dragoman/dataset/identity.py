@@ -23,8 +23,9 @@ def split_identity(recipe: Recipe, fingerprint: list[Any]) -> dict[str, Any]:
     """What decides the split of the training corpora: their content, languages, filters and seed."""
     data = recipe.data
     held_out = [data.validation_pairs, data.validation_block, recipe.training.seed]
-    if len({each.weight for each in data.weighted}) > 1:
-        held_out += [each.weight == data.held_out_weight for each in data.weighted]
+    candidates = [each.weight >= data.least_held_out_weight for each in data.weighted]
+    if not all(candidates):
+        held_out += candidates
     return {
         "format": FORMAT,
         "languages": [data.source_language, data.target_language],

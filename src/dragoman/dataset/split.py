@@ -72,13 +72,12 @@ def split_pairs(pairs: Iterable[Pair], data: Data, seed: int, update: Update) ->
     Raises:
         UserError: No pair is left to train on.
     """
-    read = short = tagged = candidates = 0
-    weight = data.held_out_weight
+    read = short = candidates = 0
+    weight = data.least_held_out_weight
     for pair in Meter(update, "reading").track(pairs):
         read += 1
         if is_short(pair, data.max_characters):
             short += 1
-            tagged += pair.tagged
             candidates += _is_candidate(pair, weight)
     held_out: list[Pair] = []
     if not data.validation:
@@ -87,16 +86,16 @@ def split_pairs(pairs: Iterable[Pair], data: Data, seed: int, update: Update) ->
         numbered = enumerate(pair for pair in found if _is_candidate(pair, weight))
         held_out = [pair for index, pair in numbered if index in chosen]
     training = TrainingPairs(pairs, data, held_out)
-    if 0 < tagged == short and not data.validation:
-        raise UserError("data.validation: name some text, because all training text is tagged")
+    if short and not candidates and not data.validation:
+        raise UserError("data.validation: name some text, because all that could be held out is tagged or too long")
     if next(iter(training), None) is None:
         raise UserError(f"data.train: {counted(read, 'pair')}, too few to train and validate on")
     return Split(read, short, held_out, training)
 
 
-def _is_candidate(pair: Pair, weight: float) -> bool:
-    """Whether the pair may be held out: validation is about text of people, and about what is to be learned most."""
-    return not pair.tagged and pair.weight == weight
+def _is_candidate(pair: Pair, least_weight: float) -> bool:
+    """Whether the pair may be held out: validation is about text of people that is not only mixed in."""
+    return not pair.tagged and pair.weight >= least_weight
 
 
 def is_short(pair: Pair, limit: int | None) -> bool:

@@ -14,8 +14,8 @@ from dragoman.settings.data import LEAST_WEIGHT
 from dragoman.system.progress import Log
 
 OLD_SHARE = 0.5
-"""Pairs of old text in an epoch for each new one: with as many, a model of captions lost 1 point of chrF on captions
-while it learned texts of software, and 25 points without; it learned the new text equally well."""
+"""Pairs of old text in an epoch for each new one. With as many, two models lost 1 and 2.2 points of chrF on old text,
+and 25 and 7.3 without; they learned the new text equally well."""
 
 MOST_PAIRS = 1_000_000
 """More old text than this takes long to prepare."""
@@ -61,10 +61,9 @@ def choose_old_text(
         return [], 0.0
     highest = max(old.weight for old, _ in found)
     scale = OLD_SHARE * min(1.0, pairs * highest / sum(old.weight * count for old, count in found)) / highest
-    mixed = [
-        old.model_copy(update={"weight": max(LEAST_WEIGHT, float(f"{scale * old.weight:.3g}"))}) for old, _ in found
-    ]
-    return mixed, sum(new.weight * count for new, (_, count) in zip(mixed, found, strict=True)) / pairs
+    weights = (max(LEAST_WEIGHT, float(f"{scale * old.weight:.3g}")) for old, _ in found)
+    mixed = [old.model_copy(update={"weight": weight}) for (old, _), weight in zip(found, weights, strict=True)]
+    return mixed, sum(each.weight * count for each, (_, count) in zip(mixed, found, strict=True)) / pairs
 
 
 def _find(references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None) -> list[Corpus]:

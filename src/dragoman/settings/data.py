@@ -106,7 +106,7 @@ class Data(Settings):
         ge=1,
         le=1_000_000,
         description="Number of pairs to hold out of the training corpora if validation is not given; at most a tenth "
-        "of all pairs are held out. They come from the corpora with the highest weight.",
+        "of all pairs are held out. None are from corpora with a weight below 1, unless all have such a weight.",
     )
     validation_block: int = advanced(
         1,
@@ -129,9 +129,9 @@ class Data(Settings):
         return self.source_language, self.target_language
 
     @property
-    def held_out_weight(self) -> float:
-        """The weight of the corpora that pairs are held out of: the highest one, of text by people."""
-        return max((each.weight for each in self.weighted if not each.tagged), default=1.0)
+    def least_held_out_weight(self) -> float:
+        """The least weight of corpora that pairs are held out of: 1 if any corpus of text by people has it, else 0."""
+        return float(any(each.weight >= 1 for each in self.weighted if not each.tagged))
 
     @property
     def weighted(self) -> list[WeightedCorpus]:

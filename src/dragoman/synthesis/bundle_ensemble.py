@@ -73,7 +73,7 @@ class BundleEnsemble:
         changes = {
             "vocabulary_size": largest_vocabulary(first),
             "bpe_dropout": text.bpe_dropout,
-        }  # dropout is for training
+        }  # only training has it
         own = first.recipe.text.model_copy(update=changes)
         return (first.source, first.target) if own == text and not languages_of(first) else None
 

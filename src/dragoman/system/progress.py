@@ -64,11 +64,12 @@ class Meter:
         elapsed = time.monotonic() - self._started
         rate = (self._done - self._skipped) / max(1e-9, elapsed)
         text = f"{self._work}: {self._done:,}{f' of {self._total:,}' if self._total else ''} pairs"
-        if rate:
-            text += f", {rate:,.0f} pairs/s"
-            left = min(((self._total or 0) - self._done) / rate, self._limit - elapsed)
-            text += f", {format_seconds(max(0, left))} left" if self._total else ""
-        self._update(min(1.0, max(self._done / self._total, elapsed / self._limit)) if self._total else 0.0, text)
+        text += f", {rate:,.0f} pairs/s" if rate else ""
+        if rate and self._total:
+            left = min((self._total - self._done) / rate, self._limit - elapsed)
+            text += f", {format_seconds(max(0, left))} left"
+        share = max(self._done / self._total, elapsed / self._limit) if self._total else 0.0
+        self._update(min(1.0, share), text)
 
     def track(self, pairs: Iterable[_Item]) -> Iterator[_Item]:
         """Yield the same pairs, counting them every `TRACKED_PAIRS` pairs."""
