@@ -133,7 +133,7 @@ class Translator:
 
     def is_too_long(self, text: str) -> bool:
         """Whether a text has more than `source_limit` tokens, so that only its beginning would be translated."""
-        return self.text_search.encode([text])[0].truncated
+        return self.text_search.count_tokens(text) > self.engine.max_length
 
     def stream(
         self, texts: Iterable[str], prefixes: Iterable[str] | None = None, window: int = WINDOW

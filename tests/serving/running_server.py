@@ -105,7 +105,7 @@ class Servers:
         directory = self._state / str(len(self._running))
         chosen = Serving(**{"state_directory": str(directory), **settings})
         fakes = {pair: FakeTranslator(pair.partition("-")[2]) for pair in pairs}
-        models = [ServedModel(pair.partition("-")[0], fake.target, fake.translate) for pair, fake in fakes.items()]
+        models = [ServedModel(pair[:2], fake.target, fake.translate, len) for pair, fake in fakes.items()]
         service = Service(chosen, ModelTable(models), Scheduler(chosen, workers))
         server = StoppableServer(ServerConfig(build_app(service), chosen, "127.0.0.1", 0), service)
         thread = threading.Thread(target=server.run, daemon=True)

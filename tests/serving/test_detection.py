@@ -26,7 +26,7 @@ def model(source: str, target: str, **profiles: str) -> ServedModel:
     stored = profiles or {language: write_profile(count_ngrams(TEXTS[language])) for language in (source, target)}
     described = described.model_copy(update={"profiles": stored})
     bundle: Any = SimpleNamespace(table=lambda name, kind: described)
-    return ServedModel(source, target, lambda segments: [], bundle)
+    return ServedModel(source, target, lambda segments: [], len, bundle)
 
 
 @pytest.mark.parametrize("line", ["", "x", "x 0", "x y"], ids=["empty", "odd", "zero", "no number"])

@@ -94,7 +94,7 @@ ERRORS: list[tuple[dict[str, Any], int, str]] = [
 
 @pytest.fixture(scope="module")
 def small_server(start_server: StartServer) -> Running:
-    return start_server(characters=100, queue_characters=100, list_length=5)
+    return start_server(characters=100, queue_tokens=100, list_length=5)
 
 
 @pytest.mark.parametrize(("request_body", "status", "message"), ERRORS, ids=[message for *_, message in ERRORS])

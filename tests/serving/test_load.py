@@ -30,7 +30,7 @@ def test_200_simultaneous_requests_get_their_own_answers(start_server: StartServ
 
 
 def test_overload_gives_only_correct_answers_or_503(start_server: StartServer) -> None:
-    server = start_server(characters=300, queue_characters=300, workers=1)
+    server = start_server(characters=300, queue_tokens=300, workers=1)
     server.fakes["de-en"].seconds = 0.05
     texts = [f"Satz Nummer {number}" for number in range(200)]
     replies = asyncio.run(ask_all(server.url, texts))

@@ -105,4 +105,4 @@ def test_metrics_count_requests_and_characters(server: Running) -> None:
     server.translate("Gezählt.")
     assert count(name) == requests + 1
     assert count("dragoman_characters_total") == characters + len("Gezählt.")
-    assert count("dragoman_waiting_characters") == 0
+    assert count("dragoman_waiting_tokens") == 0

@@ -155,7 +155,9 @@ def test_the_command_and_the_server_say_the_same(
     terms.write_text("file\tAkte\nstreet\tWeg\nshop\tLaden\n", encoding="utf-8")
     out = command("translate", run, source, "--glossary", terms, "--set", "decoding.beam_size=1", "--json").out
     server, bundle = start_server(), texts.translator.bundle
-    table = ModelTable([ServedModel("en", "de", texts.translate_segments, bundle)])
+    table = ModelTable(
+        [ServedModel("en", "de", texts.translate_segments, texts.translator.text_search.count_tokens, bundle)]
+    )
     server.service.use_models(table, LanguageDetector.of(table))
     client, headers = f"{server.url}/v2", {"Authorization": "DeepL-Auth-Key k"}
     body = {

@@ -108,7 +108,9 @@ def test_segments_have_a_confidence_and_replies_the_lowest(start_server: StartSe
     bundle = replace(Bundle.load(finished_run / "bundle"), confidence=confidence.model_dump())
     translator = Translator(bundle, bundle.recipe.decoding)
     texts = TextTranslator(translator)
-    model = ServedModel("de", "en", texts.translate_segments, bundle, words=WordTranslator(texts))
+    model = ServedModel(
+        "de", "en", texts.translate_segments, translator.text_search.count_tokens, bundle, words=WordTranslator(texts)
+    )
     running = start_server(characters=500)
     table = ModelTable([model])
     running.service.use_models(table, LanguageDetector.of(table))
@@ -174,14 +176,15 @@ def test_beginnings_count_as_characters_of_the_request(real_server: Running) -> 
 
 
 def test_long_sentences_are_divided_into_segments(start_server: StartServer, finished_run: Path) -> None:
-    running = start_server(batch_characters=50)
+    running = start_server(batch_tokens=50)
     models = load_models([finished_run], ModelOptions())
     running.service.use_models(models, LanguageDetector.of(models))
     text = "Ein Hund läuft " * 20
     segments = ask(running, "page/translate", q=text)["segments"]
     sources = [text[slice(*segment["source"])] for segment in segments]
     assert "".join(" ".join(sources).split()) == "".join(text.split())
-    assert max(map(len, sources)) <= 50
+    (model,) = models.models
+    assert max(map(model.count_tokens, sources)) <= 50
     for path in ("alternatives", "inspect"):
         request = {"q": text, "source": "de", "target": "en"}
         assert httpx.post(f"{running.url}/page/{path}", json=request).status_code == 400

@@ -22,22 +22,22 @@ def served(source: str, target: str, confidence: float | None = None) -> ServedM
         return [replace(each, confidence=confidence) for each in fake.translate(segments)]
 
     fake = FakeTranslator(target)
-    return ServedModel(source, target, translate)
+    return ServedModel(source, target, translate, len)
 
 
 def test_a_full_queue_does_not_refuse_the_second_half_of_a_request() -> None:
     async def check() -> None:
-        scheduler = Scheduler(Serving(characters=41, queue_characters=41, batch_characters=40), 1)
+        scheduler = Scheduler(Serving(queue_tokens=41, batch_tokens=40), 1)
         scheduler.start()
         first, second, other = FakeTranslator("en"), FakeTranslator("es"), FakeTranslator("fr")
         first.gate.clear()
         other.gate.clear()
-        route = ServedModel("de", "en", first.translate), ServedModel("en", "es", second.translate)
+        route = ServedModel("de", "en", first.translate, len), ServedModel("en", "es", second.translate, len)
         request = asyncio.create_task(translate_texts(scheduler, route, ["Hund"], open_plain_text, Client("a")))
         while not first.batches:
             await asyncio.sleep(0.001)
         texts = [Segment("y" * 40), Segment("z" * 40)]
-        others = asyncio.create_task(scheduler.translate(other.translate, texts, "b", Priority.INTERACTIVE))
+        others = asyncio.create_task(scheduler.translate(other.translate, len, texts, "b", Priority.INTERACTIVE))
         await asyncio.sleep(0)
         first.gate.set()
         while not other.batches or (scheduler.waiting[Priority.INTERACTIVE] <= 40 and not request.done()):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from running_server import FakeTranslator
 
+from dragoman.documents.divided_segments import CountTokens
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.serving.errors import RequestError
 from dragoman.serving.fair_queue import FairQueue, Job, Priority
@@ -35,7 +36,7 @@ class Queue:
     def ask(
         self, *texts: str, client: str = "a", priority: Priority = Priority.INTERACTIVE
     ) -> asyncio.Task[list[TranslatedSegment]]:
-        work = self.scheduler.translate(self.fake.translate, segments(*texts), client, priority)
+        work = self.scheduler.translate(self.fake.translate, len, segments(*texts), client, priority)
         return asyncio.create_task(work)
 
     async def occupy_workers(self) -> None:
@@ -77,7 +78,7 @@ def test_results_are_in_order_and_batches_are_shared_by_requests(fake: FakeTrans
 
 def test_clients_take_turns(fake: FakeTranslator) -> None:
     async def check() -> None:
-        queue = Queue(fake, batch_characters=4)
+        queue = Queue(fake, batch_tokens=4)
         await queue.occupy_workers()
         long = queue.ask(*(f"a{number:03}" for number in range(50)), client="a")
         short = queue.ask("b000", client="b")
@@ -91,7 +92,7 @@ def test_clients_take_turns(fake: FakeTranslator) -> None:
 
 def test_interactive_requests_are_served_before_documents(fake: FakeTranslator) -> None:
     async def check() -> None:
-        queue = Queue(fake, batch_characters=4)
+        queue = Queue(fake, batch_tokens=4)
         await queue.occupy_workers()
         document = queue.ask("d000", "d001", priority=Priority.DOCUMENT)
         interactive = queue.ask("i000", "d001")
@@ -139,7 +140,7 @@ def test_sentences_of_clients_that_leave_are_not_translated(fake: FakeTranslator
 
 def test_a_full_queue_refuses_requests_with_a_time_to_wait(fake: FakeTranslator) -> None:
     async def check() -> None:
-        queue = Queue(fake, characters=10, queue_characters=10)
+        queue = Queue(fake, queue_tokens=10)
         await queue.occupy_workers()
         waiting = queue.ask("123456")
         await asyncio.sleep(0)
@@ -159,7 +160,7 @@ def test_requests_that_would_wait_too_long_are_refused(fake: FakeTranslator) -> 
     """The speed of the last batches shows how long. Others need not wait for all texts of a client."""
 
     async def work() -> None:
-        queue = Queue(fake, batch_characters=100, queue_seconds=2.0)
+        queue = Queue(fake, batch_tokens=100, queue_seconds=2.0)
         fake.seconds = 0.01
         queue.open()
         await queue.ask("a" * 100)
@@ -174,7 +175,7 @@ def test_requests_that_would_wait_too_long_are_refused(fake: FakeTranslator) -> 
         queue.open()
         assert len(await asyncio.gather(*waiting)) == 20
         refused = [one for one in await asyncio.gather(*more, return_exceptions=True) if isinstance(one, RequestError)]
-        assert len(refused) == 10, "they would wait for the batch in progress and for more than 2,000 characters"
+        assert len(refused) == 10, "they would wait for the batch in progress and for more than 2,000 tokens"
         assert all(each.status == 503 and int(each.headers["Retry-After"]) >= 1 for each in refused)
         assert texts_of(await other) == [f"en[{'b' * 100}]"]
         assert texts_of(await queue.ask("c")) == ["en[c]"]
@@ -187,33 +188,33 @@ def test_clients_are_estimated_to_wait_for_their_share() -> None:
     for client, lengths in {"a": (60, 40), "b": (10,), "c": ()}.items():
         for number, length in enumerate(lengths):
             translate = FakeTranslator(client).translate
-            job = Job(translate, Segment(f"{number:0{length}}"), Priority.INTERACTIVE, {object(): [0]})
+            job = Job(translate, Segment(f"{number:0{length}}"), length, Priority.INTERACTIVE, {object(): [0]})
             queue.add(client, job)
-    assert queue.characters_before("a", 5) == 100 + 10, "its own texts, and those of others"
-    assert queue.characters_before("b", 65) == 75 + 10, "the share of the other that is not larger"
-    assert queue.characters_before("c", 5) == 60 + 10, "a turn is at least one job"
-    assert queue.characters_before("c", 1000) == 110
+    assert queue.tokens_before("a", 5) == 100 + 10, "its own texts, and those of others"
+    assert queue.tokens_before("b", 65) == 75 + 10, "the share of the other that is not larger"
+    assert queue.tokens_before("c", 5) == 60 + 10, "a turn is at least one job"
+    assert queue.tokens_before("c", 1000) == 110
 
 
 def test_the_estimated_wait_is_that_of_the_order_of_translation() -> None:
     queue = FairQueue(Priority.INTERACTIVE)
     translate = FakeTranslator("en").translate
     for number in range(100):
-        queue.add(f"c{number}", Job(translate, Segment(f"{number:0600}"), Priority.INTERACTIVE, {"anyone": [0]}))
-    estimate = queue.characters_before("new", 50)
-    job = Job(translate, Segment("x" * 50), Priority.INTERACTIVE, {"anyone": [0]})
+        queue.add(f"c{number}", Job(translate, Segment(f"{number:0600}"), 600, Priority.INTERACTIVE, {"anyone": [0]}))
+    estimate = queue.tokens_before("new", 50)
+    job = Job(translate, Segment("x" * 50), 50, Priority.INTERACTIVE, {"anyone": [0]})
     queue.add("new", job)
     before = 0
     while job not in (batch := queue.take(1200)):
-        before += sum(each.length for each in batch)
+        before += sum(each.tokens for each in batch)
     assert before <= estimate <= 60_000
 
 
-def test_the_count_of_waiting_characters_is_that_of_the_jobs(fake: FakeTranslator) -> None:
+def test_the_count_of_waiting_tokens_is_that_of_the_jobs(fake: FakeTranslator) -> None:
     """The check of a request looks at clients, not at all their jobs."""
 
     async def check() -> None:
-        queue = Queue(fake, batch_characters=20)
+        queue = Queue(fake, batch_tokens=20)
         await queue.occupy_workers()
         files = queue.ask("both", "d1", client="d", priority=Priority.DOCUMENT)
         leaving, staying = queue.ask("l1", "both", client="l"), queue.ask("both", "s1", client="s")
@@ -223,7 +224,7 @@ def test_the_count_of_waiting_characters_is_that_of_the_jobs(fake: FakeTranslato
         leaving.cancel()
         await asyncio.gather(leaving, return_exceptions=True)
         assert (interactive._waiting, document._waiting) == ({"l": 4, "s": 2}, {"d": 2})
-        assert interactive.characters_before("new", 100) == 6
+        assert interactive.tokens_before("new", 100) == 6
         queue.open()
         await asyncio.gather(files, staying)
         assert (interactive._waiting, document._waiting) == ({}, {})
@@ -264,19 +265,19 @@ def test_idle_workers_share_a_long_list(fake: FakeTranslator) -> None:
         queue = Queue(fake, workers=2)
         while queue.scheduler._idle < 2:
             await asyncio.sleep(0.001)
-        task = queue.ask(*(f"text {number:03}" for number in range(40)))
+        task = queue.ask(*(f"text {number:03}" for number in range(30)))
         while len(fake.batches) < 2:
             await asyncio.sleep(0.001)
         queue.open()
-        assert texts_of(await task) == [f"en[text {number:03}]" for number in range(40)]
-        assert sorted(map(len, fake.batches)) == [20, 20]
+        assert texts_of(await task) == [f"en[text {number:03}]" for number in range(30)]
+        assert sorted(map(len, fake.batches)) == [15, 15]
 
     run(check())
 
 
 def test_a_worker_leaves_a_share_of_a_long_list_to_those_that_are_busy(fake: FakeTranslator) -> None:
     async def check() -> None:
-        queue = Queue(fake, workers=2)
+        queue = Queue(fake, workers=2, batch_tokens=2000)
         await queue.occupy_workers()
         task = queue.ask(*(f"text {number:03}" for number in range(240)))
         await asyncio.sleep(0)
@@ -289,7 +290,7 @@ def test_a_worker_leaves_a_share_of_a_long_list_to_those_that_are_busy(fake: Fak
 
 def test_a_free_worker_takes_a_share_of_what_several_clients_wait_for(fake: FakeTranslator) -> None:
     async def check() -> None:
-        queue = Queue(fake, workers=2)
+        queue = Queue(fake, workers=2, batch_tokens=2000)
         await queue.occupy_workers()
         tasks = [queue.ask(f"{number:0200}", client=f"c{number}") for number in range(8)]
         await asyncio.sleep(0)
@@ -304,19 +305,36 @@ def test_batches_have_one_translator_and_similar_lengths() -> None:
     one, other = FakeTranslator("en"), FakeTranslator("es")
     queue = FairQueue(Priority.INTERACTIVE)
     for length in (10, 100, 11, 12, 90):
-        queue.add("a", Job(one.translate, Segment("x" * length), Priority.INTERACTIVE, {"anyone": [0]}))
-    queue.add("b", Job(other.translate, Segment("y" * 10), Priority.INTERACTIVE, {"anyone": [0]}))
+        queue.add("a", Job(one.translate, Segment("x" * length), length, Priority.INTERACTIVE, {"anyone": [0]}))
+    queue.add("b", Job(other.translate, Segment("y" * 10), 10, Priority.INTERACTIVE, {"anyone": [0]}))
     batches = []
     while batch := queue.take(200):
         assert len({job.translate for job in batch}) == 1
-        assert max(job.length for job in batch) * len(batch) <= 200
-        batches.append(sorted(job.length for job in batch))
+        assert max(job.tokens for job in batch) * len(batch) <= 200
+        batches.append(sorted(job.tokens for job in batch))
     assert batches == [[10, 11, 12], [10], [90, 100]]
+
+
+def test_batches_are_limited_by_tokens(fake: FakeTranslator) -> None:
+    """Characters that a model does not know are several tokens each."""
+
+    async def translate(count_tokens: CountTokens) -> list[list[str]]:
+        fake.batches.clear()
+        scheduler = Scheduler(Serving(batch_tokens=100), 1)
+        scheduler.start()
+        texts = segments(*(f"{number:010}" for number in range(40)))
+        found = await scheduler.translate(fake.translate, count_tokens, texts, "a", Priority.INTERACTIVE)
+        assert texts_of(found) == [f"en[{each.text}]" for each in texts]
+        return fake.batches
+
+    fake.gate.set()
+    assert max(map(len, asyncio.run(translate(len)))) == 10
+    assert max(map(len, asyncio.run(translate(lambda text: 5 * len(text))))) == 2
 
 
 def test_a_long_segment_is_divided_so_that_others_wait_for_a_part_only(fake: FakeTranslator) -> None:
     async def check() -> None:
-        queue = Queue(fake, batch_characters=20)
+        queue = Queue(fake, batch_tokens=20)
         await queue.occupy_workers()
         long = " ".join(f"w{number:02}" for number in range(100))
         first, second = queue.ask(long, "b1"), queue.ask("b2", client="b")
@@ -337,7 +355,7 @@ def test_a_long_segment_is_divided_so_that_others_wait_for_a_part_only(fake: Fak
 @pytest.mark.parametrize("text", ["ä" * 5000, "e" + "\u0301" * 5000, "a@b." * 1000, "1" * 5000])
 def test_any_segment_can_be_divided(fake: FakeTranslator, text: str) -> None:
     async def check() -> None:
-        queue = Queue(fake, batch_characters=200)
+        queue = Queue(fake, batch_tokens=200)
         queue.open()
         (joined,) = texts_of(await queue.ask(text))
         assert joined.replace("en[", "").replace("]", "") == text

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_segments
 from dragoman.documents.segment import Segment, TranslatedSegment
 
+CountTokens = Callable[[str], int]
+"""The number of tokens of a text, at least 1."""
+
 
 class DividedSegments:
-    """Segments as parts of at most so many characters.
+    """Segments as parts of at most so many tokens.
 
     What a model would translate at once stays together if it is not longer, because a text is always divided at the
     same places.
 
     Args:
         segments: The segments.
-        most: Maximum number of characters of a part.
+        count_tokens: How long a text is.
+        most: Maximum number of tokens of a part, unless it is a single character.
+
+    Attributes:
+        parts: The parts of all segments, in order.
+        sizes: The number of tokens of each part.
     """
 
-    def __init__(self, segments: Sequence[Segment], most: int) -> None:
+    def __init__(self, segments: Sequence[Segment], count_tokens: CountTokens, most: int) -> None:
+        count = cache(count_tokens)
         self._segments = segments
-        self._spans = [divide(segment.text, lambda part: len(part) <= most) for segment in segments]
+        self._spans = [divide(segment.text, lambda part: count(part) <= most) for segment in segments]
         self.parts = [
             replace(segment, text=segment.text[start:end])
             for segment, spans in zip(segments, self._spans, strict=True)
             for start, end in spans
         ]
+        self.sizes = [count(part.text) for part in self.parts]
 
     def join(self, translations: Sequence[TranslatedSegment]) -> list[TranslatedSegment]:
         """The translation of each segment, given those of the parts."""

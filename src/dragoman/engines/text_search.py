@@ -68,6 +68,12 @@ class TextSearch:
             for mask, ids, match in zip(masks, encoded, found, strict=True)
         ]
 
+    def count_tokens(self, text: str) -> int:
+        """The number of source tokens of a text, with eos; without a match of a translation memory."""
+        (mask,) = mask_texts(self.bundle.source, [text])
+        (ids,) = encode_masked(self.bundle.source, [mask.text])
+        return len(ids) + 1
+
     def encode_with_terms(self, texts: Sequence[str], terms: Sequence[Sequence[FoundTerm]]) -> list[SourceText]:
         """The same with terms marked; without those that are a part of a span, and those of texts that are too long."""
         sources = self.encode(texts)

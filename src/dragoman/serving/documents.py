@@ -120,7 +120,7 @@ async def translate_document(
         segments, found = with_glossary(document.segments, glossary), []
         for begin in range(0, len(segments), _CHUNK):
             chunk = segments[begin : begin + _CHUNK]
-            found += await scheduler.translate(model.translate, chunk, client, Priority.DOCUMENT)
+            found += await scheduler.translate(model.translate, model.count_tokens, chunk, client, Priority.DOCUMENT)
         data = await slot.run(document.assemble, found)
     return data
 

@@ -28,6 +28,7 @@ class Job:
     Args:
         translate: The translator.
         segment: What to translate.
+        tokens: The number of its source tokens, at least 1.
         priority: The queue in which it waits.
         waiters: Who waits for it, with the positions in their lists of segments.
         taken: Whether a worker has it.
@@ -36,15 +37,11 @@ class Job:
 
     translate: TranslateSegments
     segment: Segment
+    tokens: int
     priority: Priority
     waiters: dict[Any, list[int]] = field(default_factory=dict)
     taken: bool = False
     client: str = ""
-
-    @property
-    def length(self) -> int:
-        """The number of characters."""
-        return len(self.segment.text)
 
 
 class FairQueue:
@@ -53,34 +50,34 @@ class FairQueue:
     def __init__(self, priority: Priority) -> None:
         self._priority = priority
         self._clients: OrderedDict[str, deque[Job]] = OrderedDict()  # with jobs that do not wait any more
-        self._waiting: Counter[str] = Counter()  # characters of each client that has any
-        self.characters = 0
+        self._waiting: Counter[str] = Counter()  # tokens of each client that has any
+        self.tokens = 0
         """How many wait."""
 
     def add(self, client: str, job: Job) -> None:
         """Add a job at the end of a client's jobs."""
         job.client = client
         self._clients.setdefault(client, deque()).append(job)
-        self._count(client, job.length)
+        self._count(client, job.tokens)
 
     def leave(self, job: Job) -> None:
         """Count a job no longer, because it does not wait here any more."""
-        self._count(job.client, -job.length)
+        self._count(job.client, -job.tokens)
 
-    def _count(self, client: str, characters: int) -> None:
-        self.characters += characters
-        self._waiting[client] += characters
+    def _count(self, client: str, tokens: int) -> None:
+        self.tokens += tokens
+        self._waiting[client] += tokens
         if not self._waiting[client]:
             del self._waiting[client]
 
-    def take(self, characters: int) -> list[Job]:
+    def take(self, tokens: int) -> list[Job]:
         """Remove and return a batch of one translator: the next job, and others of similar length.
 
         Args:
-            characters: Maximum size of the batch with padding; one job may be longer.
+            tokens: Maximum size of the batch with padding; one job may be longer.
         """
-        candidates, seen = self._candidates(characters * _WINDOW)
-        batch = _most_similar([job for _, job in candidates], characters)
+        candidates, seen = self._candidates(tokens * _WINDOW)
+        batch = _most_similar([job for _, job in candidates], tokens)
         for job in batch:
             job.taken = True
             self.leave(job)
@@ -94,29 +91,29 @@ class FairQueue:
                 del self._clients[client]
         return batch
 
-    def characters_before(self, client: str, characters: int) -> int:
-        """The characters that are translated before new jobs of a client end, because clients take turns.
+    def tokens_before(self, client: str, tokens: int) -> int:
+        """The tokens that are translated before new jobs of a client end, because clients take turns.
 
         A turn is at least one job, and no job is interrupted.
 
         Args:
             client: Who asks.
-            characters: The size of the new jobs.
+            tokens: The size of the new jobs.
         """
-        share = self._waiting[client] + characters
-        return sum(min(each, max(share, self._next_length(name))) for name, each in self._waiting.items())
+        share = self._waiting[client] + tokens
+        return sum(min(each, max(share, self._next_size(name))) for name, each in self._waiting.items())
 
-    def _next_length(self, client: str) -> int:
-        """The length of the next job of a client that waits."""
+    def _next_size(self, client: str) -> int:
+        """The tokens of the next job of a client that waits."""
         jobs = self._clients[client]
         while not self._waits(jobs[0]):
             jobs.popleft()
-        return jobs[0].length
+        return jobs[0].tokens
 
     def _waits(self, job: Job) -> bool:
         return bool(job.waiters) and not job.taken and job.priority is self._priority
 
-    def _candidates(self, characters: int) -> tuple[list[tuple[str, Job]], Counter[str]]:
+    def _candidates(self, tokens: int) -> tuple[list[tuple[str, Job]], Counter[str]]:
         """Waiting jobs with their clients, one of each client in turn, and the number of jobs seen of each client."""
         candidates: list[tuple[str, Job]] = []
         seen: Counter[str] = Counter()
@@ -124,8 +121,8 @@ class FairQueue:
             seen[client] += 1
             if self._waits(job):
                 candidates.append((client, job))
-                characters -= job.length
-                if characters <= 0:
+                tokens -= job.tokens
+                if tokens <= 0:
                     break
         return candidates, seen
 
@@ -139,16 +136,16 @@ class FairQueue:
                     del rest[client]
 
 
-def _most_similar(jobs: list[Job], characters: int) -> list[Job]:
+def _most_similar(jobs: list[Job], tokens: int) -> list[Job]:
     """The first job, and those of the same translator whose lengths are nearest, within a size with padding."""
     if not jobs:
         return []
     first = jobs[0]
     others = [job for job in jobs[1:] if job.translate == first.translate]
-    batch, longest = [first], first.length
-    for job in sorted(others, key=lambda job: abs(job.length - first.length)):
-        longest = max(longest, job.length)
-        if longest * (len(batch) + 1) > characters:
+    batch, longest = [first], first.tokens
+    for job in sorted(others, key=lambda job: abs(job.tokens - first.tokens)):
+        longest = max(longest, job.tokens)
+        if longest * (len(batch) + 1) > tokens:
             break
         batch.append(job)
     return batch

@@ -54,8 +54,8 @@ class _Waiting(Collector):
         self._scheduler = scheduler
 
     def collect(self) -> list[GaugeMetricFamily]:
-        """The number of waiting characters by priority."""
-        gauge = GaugeMetricFamily("dragoman_waiting_characters", "Characters in the queue", labels=["priority"])
+        """The number of waiting tokens by priority."""
+        gauge = GaugeMetricFamily("dragoman_waiting_tokens", "Tokens in the queue", labels=["priority"])
         for priority in Priority:
             gauge.add_metric([priority.name.lower()], self._scheduler.waiting[priority])
         return [gauge]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.memory import TranslationMemory
+from dragoman.documents.divided_segments import CountTokens
 from dragoman.documents.segment import TranslateSegments
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import EngineRequest, open_engine
@@ -31,6 +32,7 @@ class ServedModel:
         source: The language that it reads.
         target: The language that it writes.
         translate: Translates segments; several threads may call it at once.
+        count_tokens: The number of source tokens of a text; several threads may call it at once.
         bundle: The bundle, if there is one.
         whole_lines: Whether lines are not split into sentences.
         words: What the page shows of each word, if there is a bundle.
@@ -39,6 +41,7 @@ class ServedModel:
     source: str
     target: str
     translate: TranslateSegments
+    count_tokens: CountTokens
     bundle: Bundle | None = None
     whole_lines: bool = False
     words: WordTranslator | None = None
@@ -153,6 +156,7 @@ def _serve(translator: Translator, memories: Mapping[str, str]) -> ServedModel:
         data.source_language,
         data.target_language,
         texts.translate_segments,
+        translator.text_search.count_tokens,
         bundle,
         texts.whole_lines,
         WordTranslator(texts),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
 from dragoman.documents.terms import with_glossary
+from dragoman.serving.by_size import run_by_size
 from dragoman.serving.fair_queue import Priority
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.scheduler import Scheduler
@@ -20,9 +19,7 @@ from dragoman.text.placeholders import find_spans, text_between
 from dragoman.text.term_matcher import CheckedTerm
 
 _CONFIDENCE_DIGITS = 3
-_SHORT = 2000  # characters
 _ANY_LANGUAGE = "en"  # words are the same in all languages
-Result = TypeVar("Result")
 OpenText = Callable[[str, ServedModel], SegmentedDocument[str]]
 
 
@@ -120,16 +117,13 @@ async def _translate_once(
     size = sum(map(len, texts))
     documents = await run_by_size(size, lambda: [open_text(text, model) for text in texts])
     segments = with_glossary([segment for document in documents for segment in document.segments], glossary)
-    work = scheduler.translate(model.translate, segments, client.name, client.priority, client.is_accepted)
+    work = scheduler.translate(
+        model.translate, model.count_tokens, segments, client.name, client.priority, client.is_accepted
+    )
     found = iter(await work)
     return await run_by_size(
         size, lambda: [_assemble(document, [next(found) for _ in document.segments]) for document in documents]
     )
-
-
-async def run_by_size(size: int, work: Callable[[], Result]) -> Result:
-    """The result of some work on a number of characters: in a thread if there are many."""
-    return await asyncio.to_thread(work) if size > _SHORT else work()
 
 
 async def read_words(texts: Sequence[str], text_format: str) -> str:

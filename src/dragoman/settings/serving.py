@@ -7,19 +7,9 @@ from pydantic import Field
 from dragoman.settings.base import Settings, advanced
 
 
-def _longest_request_fits_the_queue(serving: Serving) -> str | None:
-    short = serving.characters > serving.queue_characters
-    return (
-        f"characters = {serving.characters} is more than queue_characters = {serving.queue_characters}"
-        if short
-        else None
-    )
-
-
 class Serving(Settings):
     """Limits of the server, and what it offers. Every limit is finite."""
 
-    rules = (_longest_request_fits_the_queue,)
     characters: int = Field(20_000, ge=1, le=10_000_000, description="Maximum number of characters in one request.")
     list_length: int = Field(500, ge=1, le=100_000, description="Maximum number of texts in one request.")
     file_bytes: int = Field(10_000_000, ge=1, le=1_000_000_000, description="Maximum size of an uploaded file.")
@@ -77,17 +67,18 @@ class Serving(Settings):
     threads: int = advanced(
         1, ge=1, le=1024, description="Threads that each worker uses for one batch, with the engines cpu and torch."
     )
-    batch_characters: int = advanced(
-        2000,
+    batch_tokens: int = advanced(
+        500,
         ge=1,
         le=10_000_000,
-        description="Maximum size of a batch: its number of sentences times the characters of the longest one.",
+        description="Maximum size of a batch: its number of sentences times the source tokens of the longest one.",
     )
-    queue_characters: int = advanced(
-        60_000,
+    queue_tokens: int = advanced(
+        20_000,
         ge=1,
         le=1_000_000_000,
-        description="Maximum number of characters that wait for translation; further requests are answered with 503.",
+        description="Maximum number of source tokens that wait for translation; further requests are answered with "
+        "503.",
     )
     queue_seconds: float = advanced(
         1.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +15,7 @@ from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment, TranslateSegments
 from dragoman.documents.terms import missing_terms, with_glossary
 from dragoman.errors import UserError
+from dragoman.serving.by_size import run_by_size
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.libretranslate import AUTO, require_parameter
@@ -23,7 +24,7 @@ from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.page.words import PrefixedSegment, SegmentInWords, WordTranslator
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import service_of
-from dragoman.serving.texts import Client, open_plain_text, run_by_size
+from dragoman.serving.texts import Client, open_plain_text
 from dragoman.text.glossary import Glossary
 from dragoman.text.term_matcher import TermMatcher
 
@@ -49,23 +50,26 @@ class _PageRequest:
         route = self._service.route(language, self._target) if language != UNKNOWN else ()
         return route, language, confidence
 
-    async def words(self) -> WordTranslator:
+    async def single(self) -> tuple[ServedModel, WordTranslator]:
         """The only model of the route; the text is one sentence."""
-        if len(self.text) > self.longest:
-            raise RequestError(400, f"The sentence is longer than {self.longest} characters.")
         route, _, _ = await self.route()
-        if not (words := _single(route)):
+        if not (single := _single(route)):
             raise RequestError(400, "Other words and explanations are not available for this pair of languages.")
-        return words
+        model, words = single
+        if not await run_by_size(len(self.text), lambda: self.fits(self.text, model)):
+            raise RequestError(400, f"The sentence has more than {self._service.settings.batch_tokens} tokens.")
+        return model, words
 
-    @property
-    def longest(self) -> int:
-        """Maximum number of characters that are translated at once."""
-        return self._service.settings.batch_characters
+    def fits(self, text: str, model: ServedModel) -> bool:
+        """Whether a text is short enough to be translated at once."""
+        return model.count_tokens(text) <= self._service.settings.batch_tokens
 
-    async def run(self, translate: TranslateSegments, segments: Sequence[Segment]) -> list[TranslatedSegment]:
-        """Let the scheduler translate."""
-        work = self._service.scheduler.translate(translate, segments, self._client.name, self._client.priority)
+    async def run(
+        self, model: ServedModel, translate: TranslateSegments, segments: Sequence[Segment]
+    ) -> list[TranslatedSegment]:
+        """Let the scheduler call a function of a model's words."""
+        scheduler, client = self._service.scheduler, self._client
+        work = scheduler.translate(translate, model.count_tokens, segments, client.name, client.priority)
         return await while_connected(self._request, work, self._service.settings.seconds)
 
     async def translate_plainly(self, route: Route, glossary: Glossary) -> str:
@@ -85,12 +89,14 @@ async def translate_words(request: Request) -> JSONResponse:
     glossary = _read_glossary(parameters.text("glossary"))
     route, language, confidence = await asked.route()
     reply: dict[str, Any] = {"detectedLanguage": {"language": language, "confidence": round(100 * confidence, 1)}}
-    if words := _single(route):
-        model, size = route[0], len(asked.text)
-        spans = await run_by_size(size, lambda: _find_parts(asked.text, model, asked.longest))
+    if single := _single(route):
+        model, words = single
+        spans = await run_by_size(
+            len(asked.text), lambda: _find_parts(asked.text, model, lambda part: asked.fits(part, model))
+        )
         sentences = [asked.text[start:end] for start, end in spans]
         segments = [PrefixedSegment(sentence, prefix=prefixes.get(sentence, "")) for sentence in sentences]
-        found = await asked.run(words.translate, with_glossary(segments, glossary))
+        found = await asked.run(model, words.translate, with_glossary(segments, glossary))
         text = join_translations(asked.text, spans, [each.text for each in found])
         return JSONResponse({**reply, "translatedText": text, "segments": list(_describe(text, spans, found))})
     text = await asked.translate_plainly(route, glossary)
@@ -104,7 +110,8 @@ async def replace_word(request: Request) -> JSONResponse:
     prefix = parameters.text("prefix")
     asked = _PageRequest(request, parameters, [prefix])
     segment = PrefixedSegment(asked.text, prefix=prefix)
-    (found,) = await asked.run((await asked.words()).replace_word, [segment])
+    model, words = await asked.single()
+    (found,) = await asked.run(model, words.replace_word, [segment])
     assert isinstance(found, SegmentInWords)
     return JSONResponse(
         [
@@ -117,7 +124,8 @@ async def replace_word(request: Request) -> JSONResponse:
 async def inspect_sentence(request: Request) -> HTMLResponse:
     """POST /page/inspect: the inspector's page for a sentence."""
     asked = _PageRequest(request, await read_parameters(request))
-    (page,) = await asked.run((await asked.words()).explain, [Segment(asked.text)])
+    model, words = await asked.single()
+    (page,) = await asked.run(model, words.explain, [Segment(asked.text)])
     return HTMLResponse(page.text, headers={"Content-Security-Policy": INSPECTOR_POLICY, "Cache-Control": "no-store"})
 
 
@@ -128,16 +136,17 @@ def _read_glossary(text: str) -> Glossary:
         raise RequestError(400, str(error)) from None
 
 
-def _single(route: Route) -> WordTranslator | None:
-    return route[0].words if len(route) == 1 else None
+def _single(route: Route) -> tuple[ServedModel, WordTranslator] | None:
+    """The model of a route, and its words, if it is the only one and has them."""
+    return (route[0], route[0].words) if len(route) == 1 and route[0].words else None
 
 
-def _find_parts(text: str, model: ServedModel, longest: int) -> list[tuple[int, int]]:
+def _find_parts(text: str, model: ServedModel, fits: Callable[[str], bool]) -> list[tuple[int, int]]:
     """The start and the end of each sentence of a text, or of the parts of those that are too long."""
     return [
         (start + first, start + last)
         for start, end in find_text_spans(text, model.source, model.whole_lines)
-        for first, last in divide(text[start:end], lambda part: len(part) <= longest)
+        for first, last in divide(text[start:end], fits)
     ]
 
 
