@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -41,6 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--strings", type=int, default=300, help="number of strange texts")
     parser.addoption("--recipes", type=int, default=40, help="number of mutated recipes")
     parser.addoption("--case-seed", type=int, default=1, help="seed of the mutations and the texts")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the fastest tests first under mutmut, which stops at the first failure: five times as fast."""
+    if (statistics := Path("mutmut-stats.json")).is_file():
+        seconds = json.loads(statistics.read_text("utf-8"))["duration_by_test"]
+        items.sort(key=lambda item: seconds.get(item.nodeid, 0.0))
 
 
 @pytest.fixture(scope="session")

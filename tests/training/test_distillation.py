@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -116,16 +117,37 @@ def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path) -> N
         assert f"BLEU {row[3]}, chrF {row[4]}" in report
 
 
+def interrupt(*arguments: Any) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 def test_the_comparison_is_interrupted_and_repeated(
     make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1")
     with monkeypatch.context() as patch:
-        interrupt = lambda *arguments: os.kill(os.getpid(), signal.SIGINT)  # noqa: E731
         patch.setattr("dragoman.training.run.write_student_card", interrupt)
         assert not train(recipe, run)
     assert train(recipe, run, resume=True)
     assert "Compared with its teacher" in (run / "bundle" / "README.md").read_text("utf-8")
+
+
+def test_a_run_ends_well_without_its_teacher(
+    make_student: MakeStudent,
+    tmp_path: Path,
+    finished_run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    teacher, run = shutil.copytree(finished_run, tmp_path / "teacher"), tmp_path / "run"
+    recipe = make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)])
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.training.run.write_student_card", interrupt)
+        assert not train(recipe, run)
+    shutil.rmtree(teacher)
+    assert train(recipe, run, resume=True)
+    assert "not compared with the teacher" in capsys.readouterr().err
+    assert (run / "report.html").is_file()
 
 
 @pytest.mark.usefixtures("no_card")
@@ -228,5 +250,14 @@ def test_a_teacher_of_other_languages_is_refused_and_leaves_no_directory(
     languages = ["data.source_language=en", "data.target_language=de", "data.test=[]"]
     recipe = make_student(*languages, f"data.train={reverse[0]}", f"data.validation={reverse[1]}")
     with pytest.raises(UserError, match="translates from de to en, not from en to de"):
+        train(recipe, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_start_with_other_sizes_is_refused_before_anything_is_translated(
+    make_student: MakeStudent, finished_run: Path, tmp_path: Path
+) -> None:
+    recipe = make_student(f"training.start_from={finished_run}")
+    with pytest.raises(UserError, match=r"model\.d_model: 16 in the recipe, 32 in the bundle"):
         train(recipe, tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -59,7 +59,8 @@ def distill(
     keep_freed_memory()
     avoid_cudnn_attention()
     run = output or RUNS / f"{recipe_of_run(teachers[0]).name}-{size}"
-    distillation = Distillation(teachers=tuple(teachers), mono=tuple(mono or ()), round_trip=round_trip)
+    paths = tuple(str(Path(teacher)) for teacher in teachers)  # the same with and without a slash at the end
+    distillation = Distillation(teachers=paths, mono=tuple(mono or ()), round_trip=round_trip)
     recipe = _find_recipe(run, StudentPlan(size, minutes, distillation), overrides or [], resume, data_dir)
     if recipe.distillation.teachers != distillation.teachers:
         raise UserError("--set distillation.teachers: name the teachers as arguments")

@@ -31,6 +31,7 @@ class SyntheticCorpus:
     """A corpus that a teacher makes.
 
     Attributes:
+        name: What the log and the report call it.
         path: Its files without suffixes; a third file has the numbers of a complete corpus.
         read: What it is made of.
         teacher: The backward teacher makes sources, the forward teacher and finished teachers make targets.
@@ -40,6 +41,7 @@ class SyntheticCorpus:
         minimum_chrf: Of a source that the forward teacher translates back.
     """
 
+    name: str
     path: Path
     read: Callable[[], Iterator[Pair]]
     teacher: Direction | Literal["finished"]
@@ -47,11 +49,6 @@ class SyntheticCorpus:
     weight: float
     tagged: bool = False
     minimum_chrf: float = 0.0
-
-    @property
-    def name(self) -> str:
-        """What the log and the report call it."""
-        return self.path.name
 
     @property
     def result(self) -> Synthesized | None:
@@ -65,7 +62,7 @@ class SyntheticCorpus:
 
     def make(self, maker: BlockMaker, line: ProgressLine, limit: float | None) -> Synthesized:
         """Make the corpus, or continue to make it, for at most `limit` seconds in total."""
-        meter = Meter(line.update, self.name, sum(1 for _ in self.read()), limit)
+        meter = Meter(line.update, f"translating the {self.name}", sum(1 for _ in self.read()), limit)
         for side in SIDES:  # of a process that was killed between the last two files
             Path(f"{self.path}.{side}").unlink(missing_ok=True)
         made = write_synthetic(self.read(), maker, f"{self.path}.{{lang}}", SIDES, meter, limit)
@@ -93,12 +90,13 @@ def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Seq
     corpora = []
     if back.mono:
         read = partial(_read_mono, back.mono, held_out, SIDES[1])
-        path, chrf = directory / "backtranslation", back.minimum_chrf
-        corpora.append(SyntheticCorpus(path, read, "backward", back.method, back.weight, back.tagged, chrf))
+        name, path, chrf = "monolingual text", directory / "backtranslation", back.minimum_chrf
+        corpora.append(SyntheticCorpus(name, path, read, "backward", back.method, back.weight, back.tagged, chrf))
     for number, corpus in enumerate(data.weighted):
         for teacher in get_args(Direction) if weight and not corpus.tagged else ():
             path, read = directory / f"diversification-{teacher}-{number}", partial(_read_pairs, corpus.corpus, passes)
-            corpora.append(SyntheticCorpus(path, read, teacher, "beam", weight * corpus.weight))
+            name = f"{_training_text(data, number)}, {teacher} teacher"
+            corpora.append(SyntheticCorpus(name, path, read, teacher, "beam", weight * corpus.weight))
     return [*corpora, *_distilled_corpora(recipe, data, directory, held_out)]
 
 
@@ -111,10 +109,16 @@ def _distilled_corpora(
     for number, corpus in enumerate(data.weighted):
         if not corpus.tagged:
             path, read = directory / f"distillation-{number}", partial(_read_pairs, corpus.corpus, _passes(recipe))
-            yield SyntheticCorpus(path, read, "finished", "beam", corpus.weight)
+            yield SyntheticCorpus(_training_text(data, number), path, read, "finished", "beam", corpus.weight)
     if mono := recipe.distillation.mono:
         read = partial(_read_mono, mono, held_out, SIDES[0])
-        yield SyntheticCorpus(directory / "distillation-mono", read, "finished", "beam", 1.0)
+        yield SyntheticCorpus("monolingual text", directory / "distillation-mono", read, "finished", "beam", 1.0)
+
+
+def _training_text(data: Data, number: int) -> str:
+    """What a corpus of the training text is called; the first one has the number 0."""
+    count = len(data.weighted)
+    return f"training text {number + 1} of {count}" if count > 1 else "training text"
 
 
 def make_corpora(
@@ -134,7 +138,8 @@ def make_corpora(
             part = None if limit is None else limit / (len(corpora) - number)
             made = corpus.make(open_maker(corpus), line, part)
             late = part is not None and made.seconds >= part
-            line.log(f"{corpus.name}: {made}{'; the rest did not fit into teachers.translation_share' * late}")
+            rest = "; the rest did not fit into teachers.translation_share" if late else ""
+            line.log(f"synthetic pairs, {corpus.name}: {made}{rest}")
         if limit is not None:
             limit = max(0.0, limit - made.seconds)
 

@@ -22,13 +22,14 @@ from dragoman.settings import Data, Recipe
 from dragoman.synthesis.block import BlockMaker
 from dragoman.synthesis.candidate_maker import open_candidate_maker
 from dragoman.synthesis.pair_maker import METHODS, NOISED, PairMaker, RoundTrip
-from dragoman.system.progress import ProgressLine, format_seconds
+from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.training.directory import resume_command
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import current_lines, read_metrics
 from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
 from dragoman.training.stage_recipes import Direction, check_weights, final_recipe, needed_teachers, teacher_recipe
 from dragoman.training.stage_text import cleaning_of, collect_text
+from dragoman.training.start import open_start
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.translator import Translator
 
@@ -71,6 +72,7 @@ class Stages:
             UserError: Text is missing or broken, or a stage fails.
         """
         check_weights(self.recipe)
+        open_start(self.recipe, self.run, no_log)  # the last stage needs it; errors should not come hours later
         with self.ranks.first_before_others():
             for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
                 _check_mono(existing_file(path))

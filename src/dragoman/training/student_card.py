@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.corpus.pair import Pair
-from dragoman.errors import counted
+from dragoman.errors import UserError, counted
 from dragoman.evaluation.comparison_verdict import describe_significance
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.evaluation.significance import paired_tests
@@ -57,9 +57,12 @@ def write_student_card(
     """
     name, pairs = next(iter(tests.items()), ("the validation text", validation))
     line.update(1.0, f"comparing with the teacher on {name} …")
-    student, teachers = (
-        BundleEnsemble.load(paths, recipe.data.languages) for paths in ([str(run)], recipe.distillation.teachers)
-    )
+    student = BundleEnsemble.load([str(run)], recipe.data.languages)
+    try:
+        teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
+    except UserError as error:
+        line.log(f"not compared with the teacher: {error}")
+        return []
     card = compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS])
     path, facts = student.paths[0] / "README.md", list(card.facts())
     write_text(path, f"{path.read_text('utf-8')}\n{card.markdown()}")
