@@ -16,6 +16,7 @@ from random_bundles import make_bundle, sentences
 from web_pages import serve_directory, translate_in
 
 from dragoman.bundle import Bundle
+from dragoman.documents.joining import join_translations
 from dragoman.errors import UserError
 from dragoman.export.run import export
 from dragoman.translator import Translator
@@ -81,7 +82,8 @@ def test_the_page_translates_sentences_as_the_graphs_in_python(page: Any, site: 
     model = exporter.load(Bundle.load(finished_run / "bundle"), site, "int8")
     parts = ["Ein kleiner Junge spielt im Park.", "Zwei Hunde laufen am Strand.", "Eine Frau liest."]
     first, second, third = model.translate(parts)
-    assert type_text(page, TEXT) == f"{first}\n\n  {second} {third}"
+    spans = [(place := TEXT.index(part), place + len(part)) for part in parts]
+    assert type_text(page, TEXT) == join_translations(TEXT, spans, [first, second, third])
     assert type_text(page, "") == ""
 
 
@@ -120,6 +122,22 @@ def test_the_page_works_without_a_server_after_the_first_visit(browser: Any, sit
     opened.goto(address)
     assert type_text(opened, TEXT) == expected != ""
     context.close()
+
+
+def test_the_translation_is_copied_where_browsers_offer_no_clipboard(browser: Any, site: Path) -> None:
+    """They offer it to pages of HTTPS and of this computer only."""
+    with serve_directory(site) as address:
+        context = browser.new_context()
+        context.add_init_script("delete Navigator.prototype.clipboard")
+        opened = context.new_page()
+        opened.goto(address)
+        translation = type_text(opened, "Ein Hund läuft.")
+        opened.locator("#copy").click()
+        opened.locator("#status", has_text="Copied").wait_for()
+        opened.locator("#source").fill("")
+        opened.keyboard.press("Control+V")
+        assert opened.locator("#source").input_value() == translation != ""
+        context.close()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from tokenizers.models import BPE
 from web_pages import run_module, serve_directory
 
 import dragoman.export.web
+from dragoman.documents.joining import join_translations
 from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import Masking
 from dragoman.text.subword import SubwordTokenizer
@@ -157,6 +158,32 @@ def test_bullets_and_parts_without_words_are_not_translated(page: Any) -> None:
     assert "".join(part["before"] + part["sentence"] + part["after"] for part in found) == text
     sentences = [part["sentence"] for part in found if part["sentence"]]
     assert sentences == ["Ein Hund läuft.", "1.", "Hund", "Am 2. Mai."]
+
+
+def test_translations_are_joined_as_in_python(page: Any) -> None:
+    """Without the separator, English sentences from Chinese run together; without the point, also those from German."""
+    body = """
+      const parts = module.splitText(argument.text, "de", () => false), left = [...argument.translations];
+      return [parts, module.joinTranslations(parts, () => left.shift())];
+    """
+    texts = ["你好。我很好。再见！", "Hallo. Ja! Gut?", "Ja. 😀 Nein.\nGut. - Ja", "Es.\n\nEr.", "今日は。Ja. 元気？"]
+    outputs = [
+        ["Hello.", "I", "you", "?"],
+        ["你好。", "hi", "5", "好"],
+        ["Yes", "", "No.", ""],
+        ["Ça va", "x²", "𐐨", "a"],
+    ]
+    for text in texts:
+        for translations in outputs:
+            argument = {"text": text, "translations": translations}
+            parts, joined = run_module(page, "sentences.js", body, argument)
+            spans, end = [], 0
+            for part in parts:
+                start = end + len(part["before"])
+                spans += [(start, start + len(part["sentence"]))] * bool(part["sentence"])
+                end = start + len(part["sentence"] + part["after"])
+            assert len(spans) > 1
+            assert joined == join_translations(text, spans, translations[: len(spans)]), (text, translations)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON instead of t
 ComputeType = Annotated[
     Literal["auto", "float32", "bfloat16", "int8"],
     typer.Option(
-        help="Data type of the engine; int8 (ctranslate2) and bfloat16 (on a GPU) are faster, smaller and slightly "
+        help="Data type of the engine; int8 (on a CPU) and bfloat16 (on a GPU) are faster, smaller and slightly "
         "less exact; auto is bfloat16 on a GPU that supports it, otherwise float32."
     ),
 ]

@@ -113,8 +113,8 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     weights, of_teacher = count_parameters(recipe.model, subwords), parameter_counts(bundle.model)["total"]
     if weights >= of_teacher:
         log(
-            f"the student has {weights:,} weights and {path} has {of_teacher:,}, so it is not smaller, and hardly "
-            f"faster; {'choose a smaller --size' if plan.size != 'tiny' else 'no size is smaller'}"
+            f"the student has {weights:,} weights and {path} has {of_teacher:,}, so it is not smaller, and may not "
+            f"be faster; {'choose a smaller --size' if plan.size != 'tiny' else 'no size is smaller'}"
         )
     return recipe
 

@@ -64,7 +64,13 @@ async function remember() {
 }
 
 async function copyTranslation() {
-  await navigator.clipboard.writeText(output.textContent);
+  if (!output.textContent) return;
+  if (navigator.clipboard) await navigator.clipboard.writeText(output.textContent);
+  else {
+    getSelection().selectAllChildren(output); // pages that are not served by HTTPS have no access to the clipboard
+    document.execCommand("copy");
+    getSelection().removeAllRanges();
+  }
   status.textContent = "Copied";
 }
 

@@ -1,4 +1,6 @@
-// Splits a text into sentences that the model can translate one by one.
+// Splits a text into sentences that the model can translate one by one, and joins their translations.
+
+import { WITHOUT_SPACES } from "./spans.js";
 
 // What the browser takes for the end of a sentence: single letters as in "z. B.", and words before a name or a number.
 const ABBREVIATION =
@@ -8,6 +10,8 @@ const NO_SPACE = /[!-~]$/; // "?" in an address: after such a mark, only white s
 const ORDINAL_POINTS = /^(bs|cs|da|de|et|fi|hr|hu|is|lv|no|nb|pl|sk|sl|sr|tr)\b/; // languages that write them
 const LETTER = /\p{L}/u, LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 const BULLETS = /^\s*(?:(?:[-*+•‣◦▪–—·>]|#{1,6})\s+(?=\S))*/u;
+const ENDS_WITHOUT_SPACE = new RegExp(`[${WITHOUT_SPACES}\\u3000-\\u303f\\uff01-\\uff65]$`, "u");
+const ENDS_WITH_STOP = /[.!?]$/, ENDS_WITH_DIGIT = /\p{N}$/u;
 const PLACES = [/[,;:–—]\p{White_Space}+/gu, /\p{White_Space}+/gu, /(?=.)/gsu]; // where long sentences are divided
 
 /** The sentences of a text, with the white space and bullets before each and the white space after it. Where a part has
@@ -29,6 +33,39 @@ export function splitText(text, language, isTooLong) {
     const [before] = segment.match(BULLETS), sentence = segment.slice(before.length).trimEnd();
     return { before, sentence, after: segment.slice(before.length + sentence.length) };
   });
+}
+
+/** A text with a translation in place of each sentence, by the same rules as `dragoman.documents.joining`: a space is
+ *  added between sentences if only the source needs none there, and a final point that a translation lacks if another
+ *  sentence follows on the line.
+ *  @param parts the parts of the text, as of `splitText`
+ *  @param translate returns the translation of a sentence */
+export function joinTranslations(parts, translate) {
+  let joined = "", between = "", last = null; // the sentence before, with its translation
+  for (const { before, sentence, after } of parts) {
+    between += before;
+    if (sentence) {
+      const translation = translate(sentence);
+      if (last && !between.includes("\n")) joined += lostStop(last);
+      if (last && !between && isSeparatorLost(last)) joined += " ";
+      joined += between + translation;
+      [last, between] = [{ sentence, translation }, ""];
+    }
+    between += after;
+  }
+  return joined + between;
+}
+
+/** Whether the source needs no space after a sentence, but the translation does. */
+function isSeparatorLost({ sentence, translation }) {
+  return ENDS_WITHOUT_SPACE.test(sentence) && !ENDS_WITHOUT_SPACE.test(translation);
+}
+
+/** The last character of a sentence if it is a final point, and its translation ends in a letter or a digit. */
+function lostStop({ sentence, translation }) {
+  const end = [...translation.slice(-2)].at(-1) ?? "";
+  const hasStops = ENDS_WITH_DIGIT.test(end) || end.toLowerCase() !== end.toUpperCase(); // scripts without case have others
+  return hasStops && ENDS_WITH_STOP.test(sentence) ? sentence.at(-1) : "";
 }
 
 /** Whether a text ends with a number such as the one in "der 2. Weltkrieg"; at the start of a line, it numbers a list. */

@@ -1,6 +1,6 @@
 // Translates in a separate thread, so that the page always reacts.
 
-import { splitText } from "./sentences.js";
+import { joinTranslations, splitText } from "./sentences.js";
 import { loadTranslator } from "./translator.js";
 
 const REMEMBERED = 2000; // sentences besides those of the text, so that only new ones are translated while the user types
@@ -36,8 +36,7 @@ async function translate({ id, text, language }) {
 
 /** Send the page the translation of all sentences that are translated. */
 function report(id, parts, isDone) {
-  const translated = (sentence) => remembered.get(sentence)?.translation ?? (sentence && "…");
-  const text = parts.map(({ before, sentence, after }) => before + translated(sentence) + after).join("");
+  const text = joinTranslations(parts, (sentence) => remembered.get(sentence)?.translation ?? "…");
   const notes = parts.flatMap(({ sentence }) => remembered.get(sentence)?.problems.map((each) => [sentence, each]) ?? []);
   postMessage({ kind: "translation", id, text, notes, isDone });
 }
