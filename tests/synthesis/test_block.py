@@ -118,3 +118,13 @@ def test_blocks_that_are_not_stored_are_the_same(tmp_path: Path) -> None:
     write(FakeMaker(), tmp_path / "out.tsv", mono(33))
     made = chain.from_iterable(each.pairs for each in made_blocks(iter(mono(33)), FakeMaker(), METER))
     assert [f"{pair.source}\t{pair.target}" for pair in made] == (tmp_path / "out.tsv").read_text().splitlines()
+
+
+def test_blocks_are_smaller_if_there_is_little_time(tmp_path: Path) -> None:
+    """So that a text does not take much more than its time."""
+    blocks = {}
+    for limit in (None, 1000.0, 10.0):
+        maker = FakeMaker()
+        write(maker, tmp_path / f"{limit}.tsv", mono(40), limit)
+        blocks[limit] = maker.made
+    assert blocks == {None: 4, 1000.0: 4, 10.0: 20}

@@ -18,6 +18,9 @@ from dragoman.system.progress import Meter
 BLOCK = 500
 """Pairs in a block: some seconds of work, the most that a killed process can lose."""
 
+SHORT_TIME = 120
+"""With less time in seconds, a block has a fifth of these pairs, because none is interrupted when the time is over."""
+
 
 @dataclass(frozen=True)
 class PairBlock:
@@ -55,7 +58,7 @@ class BlockMaker(Protocol):
 
 def made_blocks(pairs: Iterable[Pair], maker: BlockMaker, meter: Meter) -> Iterator[PairBlock]:
     """Make the blocks of some pairs, and store none."""
-    for group in _groups(pairs):
+    for group in _groups(pairs, BLOCK):
         yield _make_timed(maker, group)
         meter.advance(len(group))
 
@@ -76,7 +79,8 @@ def stored_blocks(
         limit: No more blocks are made once all blocks together have taken this many seconds, without interruptions.
     """
     identity, seconds = maker.identity, 0.0
-    for number, group in enumerate(_groups(pairs)):
+    size = BLOCK if limit is None or limit >= SHORT_TIME else BLOCK // 5
+    for number, group in enumerate(_groups(pairs, size)):
         if limit is not None and seconds >= limit:
             return
         texts = [[pair.source, pair.target] for pair in group]
@@ -90,9 +94,9 @@ def stored_blocks(
         yield path
 
 
-def _groups(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+def _groups(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
     remaining = iter(pairs)
-    while group := list(islice(remaining, BLOCK)):
+    while group := list(islice(remaining, size)):
         yield group
 
 

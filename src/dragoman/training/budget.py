@@ -65,7 +65,7 @@ class Budget:
                 f"validations in a row were not better than that at step {progress.best_step:,}"
             )
         unit = next(unit for unit in ("epochs", "steps", "minutes") if getattr(self.settings, unit) is not None)
-        return f"training.{unit} = {getattr(self.settings, unit):,} reached"
+        return f"training.{unit} = {round(getattr(self.settings, unit), 3):,} reached"
 
 
 class Stopwatch:

@@ -268,7 +268,7 @@ class _Run:
         path = trainer.run / REPORT_FILE
         metrics = read_metrics(trainer.run / "metrics.jsonl")
         left_out = self.cleaned.left_out / (self.cleaned.kept + self.cleaned.left_out) if self.cleaned else 0.0
-        about_text = judge_text(len(data.train), left_out)
+        about_text = judge_text(len(data.train), left_out, bool(self.written.distillation.teachers))
         write_text(path, render_report(self.recipe, facts, metrics, finished_run, about_text))
         for text in (
             judge_run(complete_lines(metrics), self.recipe.training, about_text).lines() if finished_run else ()

@@ -56,7 +56,7 @@ def write_student_card(
         line: Receives progress and the lines of the report.
     """
     name, pairs = next(iter(tests.items()), ("the validation text", validation))
-    line.update(1.0, f"comparing with the teacher on {name} …")
+    line.log(f"comparing with the teacher on {name}, which takes up to a minute …")
     student = BundleEnsemble.load([str(run)], recipe.data.languages)
     try:
         teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
@@ -65,7 +65,7 @@ def write_student_card(
         return []
     card = compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS])
     path, facts = student.paths[0] / "README.md", list(card.facts())
-    write_text(path, f"{path.read_text('utf-8')}\n{card.markdown()}")
+    write_text(path, f"{path.read_text('utf-8').rstrip()}\n\n{card.markdown()}")
     for label, value in facts:
         line.log(f"{label}: {value}")
     return facts

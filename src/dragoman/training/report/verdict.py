@@ -90,18 +90,20 @@ def _judge_forgetting(comparisons: Sequence[dict[str, Any]]) -> Iterator[str]:
             )
 
 
-def judge_text(pairs: int, left_out: float) -> list[str]:
+def judge_text(pairs: int, left_out: float, by_teachers: bool = False) -> list[str]:
     """What limits a translator because of its training text.
 
     Args:
         pairs: The number of training pairs.
         left_out: The share of pairs that were left out because of problems.
+        by_teachers: Whether finished translators made the pairs, in a part of the time.
     """
     reasons = []
     if pairs < FEW_PAIRS:
+        help_ = "more time, in which teachers translate more, or more text" if by_teachers else "more text"
         reasons.append(
             f"The training text has only {counted(pairs, 'pair')}. From less than {FEW_PAIRS:,}, a model learns "
-            "phrases rather than sentences; more text helps most."
+            f"phrases rather than sentences; {help_} helps most."
         )
     if left_out > MANY_PROBLEMS:
         reasons.append(
