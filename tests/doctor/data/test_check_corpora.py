@@ -174,6 +174,22 @@ def test_an_empty_side_explains_the_other_side(tmp_path: Path) -> None:
     only_finding(check_lines(tmp_path, sources, targets), "empty-side")
 
 
+def test_a_stretch_with_empty_sides_is_not_misaligned(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    sources[1000:1005], targets[1005:1030] = [b""] * 5, [b""] * 25
+    assert only_finding(check_lines(tmp_path, sources, targets), "empty-side").measured["count"] == 30
+
+
+def test_a_stretch_that_was_decoded_wrongly_is_not_misaligned(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    to_cyrillic = {letter: ord("а") + letter % 32 for letter in range(ord("A"), ord("z"))}
+    for index in range(1000, 1030):
+        targets[index] = targets[index].decode().translate(to_cyrillic).encode().decode("latin-1").encode()
+    found = {finding.code: finding for finding in check_lines(tmp_path, sources, targets)}
+    assert found["encoding-damage"].measured["count"] == 30
+    assert "misaligned" not in found
+
+
 def test_a_long_sentence_in_the_other_language_is_found_among_short_translations(tmp_path: Path) -> None:
     """A long text contains translations of some words by chance."""
     sources, targets = clean_lines()
