@@ -168,6 +168,14 @@ def test_terms_with_other_capitals_are_no_copies(tmp_path: Path) -> None:
     assert only_finding(check_lines(tmp_path, sources, targets), "copied-source").measured["lines"] == [10]
 
 
+def test_only_invalid_lines_should_be_converted(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    sources[77] = "Ein schönes Mädchen schläft im Park.".encode("latin-1")
+    assert "convert only these" in only_finding(check_lines(tmp_path, sources, targets), "invalid-utf8").fix
+    converted = [source.decode("latin-1").encode() for source in sources]
+    assert "encoding-damage" in {finding.code for finding in check_lines(tmp_path, converted, targets)}
+
+
 def test_an_empty_side_explains_the_other_side(tmp_path: Path) -> None:
     sources, targets = clean_lines()
     sources[8], targets[8] = b"Une femme est dans le jardin avec des enfants.", b""
