@@ -104,6 +104,8 @@ def test_a_whole_side_in_another_language_is_an_error(tmp_path: Path) -> None:
         findings = check_corpora(two_files(tmp_path / f"one.{language}", tmp_path / "two.en"))
         assert [finding.code for finding in findings] == (["wrong-language"] if language == "fr" else []), findings
         assert all(finding.severity == "error" for finding in findings)
+        assert all("the whole source looks like de, not fr" in finding.message for finding in findings)
+        assert not any("--write" in finding.fix for finding in findings)
 
 
 def test_test_pairs_in_the_training_text_are_found(tmp_path: Path) -> None:

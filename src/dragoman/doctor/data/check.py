@@ -20,6 +20,7 @@ from dragoman.doctor.data.corpus_checks import (
     flag_overlap,
     flag_scripts,
     flag_swapped,
+    foreign_sides,
 )
 from dragoman.doctor.data.corpus_statistics import CorpusStatistics, collect_statistics
 from dragoman.doctor.data.length_model import LengthModel
@@ -84,7 +85,8 @@ def _check_corpus(
     if not len(statistics):
         raise UserError(f"{reader.name}: no sentence pairs")
     problem = check_languages(statistics, reader.source_language, reader.target_language)
-    yield from report_languages(reader, problem)
+    others = foreign_sides(statistics, reader.source_language, reader.target_language)
+    yield from report_languages(reader, problem, others)
     scores = score_pairs(reader, statistics)
     lengths = LengthModel(statistics.source.lengths, statistics.target.lengths)
     stretches = find_misaligned(reader, lengths, scores, _unreadable(statistics))
