@@ -104,6 +104,8 @@ def test_a_whole_side_in_another_language_is_an_error(tmp_path: Path) -> None:
         findings = check_corpora(two_files(tmp_path / f"one.{language}", tmp_path / "two.en"))
         assert [finding.code for finding in findings] == (["wrong-language"] if language == "fr" else []), findings
         assert all(finding.severity == "error" for finding in findings)
+        assert all("the whole source looks like de, not fr" in finding.message for finding in findings)
+        assert not any("--write" in finding.fix for finding in findings)
 
 
 def test_test_pairs_in_the_training_text_are_found(tmp_path: Path) -> None:
@@ -168,10 +170,34 @@ def test_terms_with_other_capitals_are_no_copies(tmp_path: Path) -> None:
     assert only_finding(check_lines(tmp_path, sources, targets), "copied-source").measured["lines"] == [10]
 
 
+def test_only_invalid_lines_should_be_converted(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    sources[77] = "Ein schönes Mädchen schläft im Park.".encode("latin-1")
+    assert "convert only these" in only_finding(check_lines(tmp_path, sources, targets), "invalid-utf8").fix
+    converted = [source.decode("latin-1").encode() for source in sources]
+    assert "encoding-damage" in {finding.code for finding in check_lines(tmp_path, converted, targets)}
+
+
 def test_an_empty_side_explains_the_other_side(tmp_path: Path) -> None:
     sources, targets = clean_lines()
     sources[8], targets[8] = b"Une femme est dans le jardin avec des enfants.", b""
     only_finding(check_lines(tmp_path, sources, targets), "empty-side")
+
+
+def test_a_stretch_with_empty_sides_is_not_misaligned(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    sources[1000:1005], targets[1005:1030] = [b""] * 5, [b""] * 25
+    assert only_finding(check_lines(tmp_path, sources, targets), "empty-side").measured["count"] == 30
+
+
+def test_a_stretch_that_was_decoded_wrongly_is_not_misaligned(tmp_path: Path) -> None:
+    sources, targets = clean_lines()
+    to_cyrillic = {letter: ord("а") + letter % 32 for letter in range(ord("A"), ord("z"))}
+    for index in range(1000, 1030):
+        targets[index] = targets[index].decode().translate(to_cyrillic).encode().decode("latin-1").encode()
+    found = {finding.code: finding for finding in check_lines(tmp_path, sources, targets)}
+    assert found["encoding-damage"].measured["count"] == 30
+    assert "misaligned" not in found
 
 
 def test_a_long_sentence_in_the_other_language_is_found_among_short_translations(tmp_path: Path) -> None:

@@ -171,6 +171,12 @@ def test_attributes_that_may_keep_state_or_layers_are_named() -> None:
         assert "LayersInList.layers (2 Sequentials)" in found[0].message
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_traced_models_are_examined() -> None:
+    bigrams = torch.jit.trace(nn.Embedding(SIZE, SIZE), torch.tensor([[1, 2]]))  # type: ignore[no-untyped-call]
+    assert codes(examine(lambda source, target: bigrams(target), **IDS)) == {"source-ignored", "target-ignored"}
+
+
 def test_measurements_locate_the_fault() -> None:
     (leak,) = examine_module(make_broken(OffByOne))
     assert leak.measured["reach"] == 2, "two layers that each see one token ahead"

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from dragoman.doctor.data.chunked_reader import ChunkedReader
-from dragoman.doctor.data.length_model import WINDOW, LengthModel, correlation
+from dragoman.doctor.data.length_model import WINDOW, Floats, LengthModel, correlation
+from dragoman.doctor.data.line_statistics import Flags
 from dragoman.doctor.data.pair_scores import PairScores
 from dragoman.doctor.data.realignment import MAX_LINE_EVIDENCE, MAX_SHIFT, Block
 from dragoman.doctor.data.stretches import MIN_EVIDENCE, Stretch, best_part, find_peaks, merge_stretches
@@ -27,28 +28,29 @@ MIN_SHIFTED_CORRELATION = 0.5  # of the lengths in a corpus that a shift aligns
 MAX_UNRELATED_CORRELATION = 0.25  # of the lengths in a stretch of unrelated lines
 
 
-def find_misaligned(reader: ChunkedReader, model: LengthModel, scores: PairScores) -> list[Stretch]:
+def find_misaligned(reader: ChunkedReader, model: LengthModel, scores: PairScores, unreadable: Flags) -> list[Stretch]:
     """Find the misaligned stretches of a corpus.
 
     Args:
         reader: Reads the corpus, if any lines have to be examined again.
         model: The lengths of the lines.
         scores: What the words of the pairs show.
+        unreadable: Pairs with an empty or damaged side. They fit nothing, which is no evidence.
     """
     if len(model) < 2 * MIN_LINES_BY_LENGTH:
         return []
     if scores.links is not None:
-        return merge_stretches(list(_find_by_words(reader, scores)))
+        return merge_stretches(list(_find_by_words(reader, scores, unreadable)))
     lengths_vary = min(model.source.std(), model.target.std()) > 0.1
     if len(model) >= WINDOW and model.correlation < MIN_CORRELATION and lengths_vary:
         return [Stretch(1, len(model), _find_common_shift(model))]
-    return merge_stretches(list(_find_by_lengths(model)))
+    return merge_stretches(list(_find_by_lengths(model, unreadable)))
 
 
-def _find_by_words(reader: ChunkedReader, scores: PairScores) -> Iterator[Stretch]:
+def _find_by_words(reader: ChunkedReader, scores: PairScores, unreadable: Flags) -> Iterator[Stretch]:
     usual = float(np.median(scores.translation))
     doubt = min(USUAL_SHARE * usual, MAX_DOUBTFUL_EVIDENCE)
-    evidence = np.clip(doubt - scores.translation.astype(float), -MAX_LINE_EVIDENCE, MAX_LINE_EVIDENCE)
+    evidence = _clip_evidence(doubt - scores.translation.astype(float), unreadable)
     ranges = [
         (start, min(start + BLOCK_LINES, last + 1))
         for first, last in find_peaks(evidence)
@@ -62,15 +64,20 @@ def _find_by_words(reader: ChunkedReader, scores: PairScores) -> Iterator[Stretc
             yield Stretch(start + stretch.first + 1, start + stretch.last + 1, stretch.shift)
 
 
-def _find_by_lengths(model: LengthModel) -> Iterator[Stretch]:
-    evidence = model.unpaired_log_likelihood() - model.log_likelihood(0)
-    evidence = np.clip(evidence, -MAX_LINE_EVIDENCE, MAX_LINE_EVIDENCE)
+def _find_by_lengths(model: LengthModel, unreadable: Flags) -> Iterator[Stretch]:
+    evidence = _clip_evidence(model.unpaired_log_likelihood() - model.log_likelihood(0), unreadable)
     for first, last in find_peaks(evidence):
         stretch = _find_shift(model, first, last)
         if not stretch and evidence[first : last + 1].sum() >= MIN_UNEXPLAINED_EVIDENCE:
             stretch = Stretch(first + 1, last + 1, None) if _is_unrelated(model, first, last) else None
         if stretch and stretch.last - stretch.first + 1 >= MIN_LINES_BY_LENGTH:
             yield stretch
+
+
+def _clip_evidence(evidence: Floats, unreadable: Flags) -> Floats:
+    """The evidence that each line is misaligned, within the limits of a line."""
+    clipped: Floats = np.clip(evidence, -MAX_LINE_EVIDENCE, MAX_LINE_EVIDENCE)
+    return np.where(unreadable, np.minimum(clipped, 0.0), clipped)
 
 
 def _find_common_shift(model: LengthModel) -> int | None:

@@ -20,6 +20,7 @@ from dragoman.doctor.data.corpus_checks import (
     flag_overlap,
     flag_scripts,
     flag_swapped,
+    foreign_sides,
 )
 from dragoman.doctor.data.corpus_statistics import CorpusStatistics, collect_statistics
 from dragoman.doctor.data.length_model import LengthModel
@@ -84,9 +85,11 @@ def _check_corpus(
     if not len(statistics):
         raise UserError(f"{reader.name}: no sentence pairs")
     problem = check_languages(statistics, reader.source_language, reader.target_language)
-    yield from report_languages(reader, problem)
+    others = foreign_sides(statistics, reader.source_language, reader.target_language)
+    yield from report_languages(reader, problem, others)
     scores = score_pairs(reader, statistics)
-    stretches = find_misaligned(reader, LengthModel(statistics.source.lengths, statistics.target.lengths), scores)
+    lengths = LengthModel(statistics.source.lengths, statistics.target.lengths)
+    stretches = find_misaligned(reader, lengths, scores, _unreadable(statistics))
     flags = _flag_pairs(statistics, scores, stretches, earlier)
     if _is_copy_task(reader):
         del flags["copied-source"]
@@ -106,6 +109,12 @@ def _is_copy_task(reader: ChunkedReader) -> bool:
     return reader.source_language == reader.target_language or reader.name.startswith("copy:")
 
 
+def _unreadable(statistics: CorpusStatistics) -> Flags:
+    """Pairs with a side that is empty or damaged, so that its words and its length show nothing."""
+    flags = statistics.flags
+    return flags["empty-side"] | flags["encoding-damage"] | flags["invalid-utf8"]
+
+
 def _flag_pairs(
     statistics: CorpusStatistics, scores: PairScores, stretches: Sequence[Stretch], earlier: Digests
 ) -> dict[str, Flags]:
@@ -113,10 +122,9 @@ def _flag_pairs(
     misaligned = np.zeros(len(statistics), np.bool_)
     for stretch in stretches:
         misaligned[stretch.first - 1 : stretch.last] = True
-    damaged = statistics.flags["encoding-damage"] | statistics.flags["invalid-utf8"]
     copied = flag_copies(statistics, scores)
     swapped = flag_swapped(statistics, scores) & ~copied
-    explained = damaged | copied | swapped | statistics.flags["empty-side"]
+    explained = _unreadable(statistics) | copied | swapped
     wrong_script = flag_scripts(statistics, scores) & ~explained
     wrong_language = scores.wrong_language & ~misaligned & ~explained & ~wrong_script
     explained |= wrong_script | wrong_language | misaligned

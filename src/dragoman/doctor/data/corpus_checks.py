@@ -105,8 +105,14 @@ def check_languages(
         _has_stopwords_of(target, source_language, target_language)
     ):
         return "swapped-sides"
-    foreign = _is_foreign(source, source_language) or _is_foreign(target, target_language)
-    return "wrong-language" if foreign else None
+    return "wrong-language" if foreign_sides(statistics, source_language, target_language) else None
+
+
+def foreign_sides(statistics: CorpusStatistics, source_language: str, target_language: str) -> dict[str, str]:
+    """The sides, "source" or "target", that seem to be in another language as a whole, and that language."""
+    sides = {"source": (statistics.source, source_language), "target": (statistics.target, target_language)}
+    found = {name: _other_language(side.word_counts, language) for name, (side, language) in sides.items()}
+    return {name: language for name, language in found.items() if language}
 
 
 def _has_stopwords_of(word_counts: NDArray[np.int64], other: str, language: str) -> bool:
@@ -117,10 +123,11 @@ def _has_stopwords_of(word_counts: NDArray[np.int64], other: str, language: str)
     return other_share > max(STOPWORD_FACTOR * own_share, MIN_STOPWORD_SHARE)
 
 
-def _is_foreign(word_counts: NDArray[np.int64], language: str) -> bool:
-    """Whether all words of a side seem to be in another language than the expected one."""
+def _other_language(word_counts: NDArray[np.int64], language: str) -> str | None:
+    """The language that all words of a side seem to be in, if it is not the expected one."""
     own_share = stopword_share(word_counts, language)
     if own_share is None or word_counts.sum() < MIN_FOREIGN_WORDS:
-        return False
-    shares = [stopword_share(word_counts, other) or 0.0 for other in LANGUAGES_WITH_STOPWORDS]
-    return max(shares) > max(STOPWORD_FACTOR * own_share, MIN_FOREIGN_STOPWORD_SHARE)
+        return None
+    shares = {other: stopword_share(word_counts, other) or 0.0 for other in LANGUAGES_WITH_STOPWORDS}
+    likely = max(shares, key=shares.__getitem__)
+    return likely if shares[likely] > max(STOPWORD_FACTOR * own_share, MIN_FOREIGN_STOPWORD_SHARE) else None

@@ -68,19 +68,34 @@ def report_line_counts(reader: ChunkedReader) -> Iterator[Finding]:
 
 
 def report_languages(
-    reader: ChunkedReader, code: Literal["swapped-sides", "wrong-script", "wrong-language"] | None
+    reader: ChunkedReader,
+    code: Literal["swapped-sides", "wrong-script", "wrong-language"] | None,
+    others: Mapping[str, str],
 ) -> Iterator[Finding]:
-    """Report the problem that `check_languages` found with the languages of the whole corpus."""
+    """Report the problem that `check_languages` found with the languages of the whole corpus.
+
+    Args:
+        reader: Reads the corpus.
+        code: The problem, if there is one.
+        others: The languages that `foreign_sides` found.
+    """
     if code is None:
         return
     source, target = reader.source_language, reader.target_language
     messages = {
         "swapped-sides": f"the whole corpus is swapped: the source is in {target} and the target is in {source}",
         "wrong-script": f"a side of the whole corpus is not in the usual script of its language ({source}, {target})",
-        "wrong-language": f"a side of the whole corpus is not in its language ({source}, {target})",
+        "wrong-language": " and ".join(
+            f"the whole {side} looks like {other}, not {source if side == 'source' else target}"
+            for side, other in others.items()
+        ),
     }
+    options = {}
+    if code == "wrong-language":
+        options["cause"] = "a file is in another language than its name, the recipe or --languages states"
+        options["fix"] = "use the right file, or state the language that the file is in"
     measured = {"corpus": reader.name, "share": 1.0}
-    yield make_finding(code, f"{reader.name}: {messages[code]}", measured, severity="error")
+    yield make_finding(code, f"{reader.name}: {messages[code]}", measured, severity="error", **options)
 
 
 def report_flags(

@@ -75,7 +75,8 @@ DATA_FINDINGS: dict[str, FindingType] = {
     "invalid-utf8": FindingType(
         "error",
         "the file, or a part that was appended to it, has another encoding",
-        "convert the file, for example with iconv -f latin1 -t utf-8",
+        "convert the file, for example with iconv -f latin1 -t utf-8; if only some lines are invalid, convert only "
+        "these, because a second conversion would damage the others",
     ),
     "control-characters": FindingType(
         "error",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
+import torch
 from torch import Tensor, nn
 
 from dragoman.doctor.model.probe import Forward
@@ -16,13 +17,18 @@ _OWN_ATTRIBUTES = frozenset(vars(nn.Module()))  # the registries of nn.Module it
 def plain_modules(forward: Forward) -> dict[str, list[nn.Module]]:
     """Modules in plain attributes, such as lists, that are not registered anywhere, by class and attribute."""
     registered = {id(module) for root in _modules_of(forward) for module in root.modules()}
-    found = {name: [each for each in values if isinstance(each, nn.Module)] for name, values in _attributes(forward)}
+    found = {name: list(filter(_can_record_calls, values)) for name, values in _attributes(forward)}
     return {name: modules for name, modules in found.items() if modules and registered.isdisjoint(map(id, modules))}
 
 
 def plain_tensors(forward: Forward) -> list[str]:
     """Attributes, by class and name, that hold tensors that are neither parameters nor buffers."""
     return [name for name, values in _attributes(forward) if any(map(_is_plain_tensor, values))]
+
+
+def _can_record_calls(value: Any) -> TypeGuard[nn.Module]:
+    """Whether a value is a module that takes hooks: those of TorchScript, which traced models keep, do not."""
+    return isinstance(value, nn.Module) and not isinstance(value, torch.jit.ScriptModule)
 
 
 def _is_plain_tensor(value: Any) -> bool:
