@@ -94,3 +94,31 @@ def test_no_arguments_print_help(command: Command) -> None:
     outcome = command()
     assert "Usage" in outcome.out + outcome.error
     assert outcome.code in (0, 2)  # depends on the version of click
+
+
+@pytest.mark.parametrize("statement", ["torch.empty(2**60, dtype=torch.uint8)", "raise MemoryError"])
+def test_too_little_memory_is_an_error_without_traceback(statement: str) -> None:
+    program = f"""
+import torch
+import dragoman.cli
+def allocate(standalone_mode): {statement}
+dragoman.cli.app = allocate
+dragoman.cli.main()
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("dragoman: out of memory: ")
+    assert line.endswith("; use a smaller model or smaller batches")
+
+
+def test_other_errors_of_a_library_have_a_traceback() -> None:
+    program = """
+import dragoman.cli
+def fail(standalone_mode): raise RuntimeError("x")
+dragoman.cli.app = fail
+dragoman.cli.main()
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1] == "RuntimeError: x"

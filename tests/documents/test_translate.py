@@ -53,6 +53,18 @@ def test_texts_without_words_stay_as_they_are(texts: TextTranslator, text: str) 
     assert texts(text) == text
 
 
+@pytest.mark.parametrize("text", [None, 1, b"Hund", ["Ein Hund.", "Eine Katze."]], ids=str)
+def test_only_a_string_is_a_text(texts: TextTranslator, text: Any) -> None:
+    with pytest.raises(UserError, match=r"cannot translate .*: pass one string"):
+        texts(text)
+
+
+@pytest.mark.parametrize("translator", [None, "runs/quickstart"])
+def test_only_a_translator_can_translate(translator: Any) -> None:
+    with pytest.raises(UserError, match=r"must be a translator, as dragoman\.load returns"):
+        TextTranslator(translator)
+
+
 def test_equal_segments_are_translated_once(
     translator: Translator, texts: TextTranslator, sentences: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -93,6 +94,10 @@ def main() -> None:
             _discard_output()
             error.filename = "standard output"
         sys.exit(_print_error(error))
+    except (MemoryError, RuntimeError) as error:
+        _require_memory_error(error)
+        reason = str(error).partition("\n")[0] or "no more is available"
+        sys.exit(_print_error(UserError(f"out of memory: {reason}; use a smaller model or smaller batches")))
 
 
 def _run() -> None:
@@ -133,6 +138,12 @@ def _require_directory() -> None:
         os.getcwd()
     except FileNotFoundError:
         raise UserError("the current directory was deleted; change to another one") from None
+
+
+def _require_memory_error(error: Exception) -> None:
+    """Raise any other error again. On a CPU, torch raises a RuntimeError, which has only its message."""
+    if not isinstance(error, MemoryError) and not re.search("allocate memory|out of memory", str(error)):
+        raise error
 
 
 def _print_error(error: Exception) -> int:

@@ -19,6 +19,7 @@ from dragoman.documents.marked_terms import MarkedTermSearch
 from dragoman.documents.plain_text import PlainText, find_spans_of_line
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
+from dragoman.errors import UserError
 from dragoman.evaluation.confidence import Confidence
 from dragoman.explanation.alignment import align, stored_rows
 from dragoman.text.glossary import Glossary
@@ -50,12 +51,14 @@ class TextTranslator:
             with such matches.
 
     Raises:
-        UserError: The bundle is damaged.
+        UserError: The bundle is damaged, or `translator` is something else.
     """
 
     def __init__(
         self, translator: Translator, glossary: Glossary | None = None, memory: TranslationMemory | None = None
     ) -> None:
+        if not isinstance(translator, Translator):
+            raise UserError(f"{translator!r}: must be a translator, as dragoman.load returns")
         if memory:
             translator = translator.with_memory(memory)
         self.translator, self.glossary, self.memory = translator, glossary, memory
@@ -74,7 +77,13 @@ class TextTranslator:
         """Whether the translator was trained with several sentences per line, so that lines are not split."""
 
     def __call__(self, text: str) -> str:
-        """Translate a plain text; spaces, line breaks, and the bullets and numbers of lists are kept."""
+        """Translate a plain text; spaces, line breaks, and the bullets and numbers of lists are kept.
+
+        Raises:
+            UserError: The text is not a string.
+        """
+        if not isinstance(text, str):
+            raise UserError(f"cannot translate {text!r}: pass one string; for several texts, call it for each of them")
         return self.translate(PlainText(text, self.source_language, self.whole_lines))
 
     def translate(self, document: SegmentedDocument[Content]) -> Content:

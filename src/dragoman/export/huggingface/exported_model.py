@@ -15,6 +15,7 @@ from dragoman.export.huggingface.progress_bars import without_progress_bars
 from dragoman.export.protocol import OutputKind, Outputs
 from dragoman.settings import Decoding
 from dragoman.text.multilingual import language_ids
+from dragoman.text.normalization import collapse_spaces
 
 BATCH_SIZE = 32
 
@@ -66,4 +67,5 @@ class HuggingFaceModel:
         inputs = self._tokenizer(texts, return_tensors="pt", padding=True, truncation=True)
         generated = self._model.generate(**inputs, num_beams=1, length_penalty=1.0)
         generated = generated[:, 1 + len(language_ids(self._bundle.target)) :]  # without the tokens that are given
-        return [" ".join(text.split()) for text in self._tokenizer.batch_decode(generated, skip_special_tokens=True)]
+        # like dragoman's translations, without line breaks and control characters, which weak models produce as bytes
+        return [collapse_spaces(text) for text in self._tokenizer.batch_decode(generated, skip_special_tokens=True)]
