@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from dragoman.recipe import save_recipe
+from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
+
+if TYPE_CHECKING:
+    from conftest import RecipeMaker
 
 
 def test_a_stop_passes_code_that_handles_every_error_of_a_library() -> None:
@@ -31,3 +41,29 @@ def test_a_signal_while_a_line_is_written() -> None:
     with stop_on_signals(flag, busy):
         os.kill(os.getpid(), signal.SIGINT)
     assert flag.requested
+
+
+@pytest.mark.parametrize("under_nohup", [False, True])
+def test_closing_the_terminal_loses_nothing(under_nohup: bool, make_recipe: RecipeMaker, tmp_path: Path) -> None:
+    """Without nohup, the run stops with a checkpoint, although nothing can be written to the terminal any more."""
+    steps = 30 if under_nohup else 100_000
+    recipe = make_recipe(f"training.steps={steps}", "training.checkpoint_minutes=0.0001")
+    save_recipe(recipe, tmp_path / "recipe.toml")
+    command = [sys.executable, "-m", "dragoman", "train", tmp_path / "recipe.toml", "--output", tmp_path / "run"]
+    ours, theirs = pty.openpty()
+
+    def open_terminal() -> None:
+        os.setsid()
+        if under_nohup:
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        os.close(os.open(os.ttyname(theirs), os.O_RDWR))  # which becomes its terminal
+
+    output = subprocess.DEVNULL if under_nohup else theirs
+    process = subprocess.Popen(command, stdin=theirs, stdout=output, stderr=output, preexec_fn=open_terminal)
+    os.close(theirs)
+    while not checkpoint_steps(tmp_path / "run"):
+        assert process.poll() is None
+    os.close(ours)
+    assert process.wait(60) == (0 if under_nohup else 130)
+    assert (tmp_path / "run" / "bundle").exists() == under_nohup
+    assert (tmp_path / "run" / "report.html").exists()

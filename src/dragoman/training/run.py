@@ -188,8 +188,8 @@ class _Run:
                 self._check_start(trainer)
             with stop_on_signals(trainer.stop, trainer.log.message):
                 finished = trainer.train() and self._finish(trainer, tests)
-        if self.ranks.first and (finished or not self._has_bundle):
-            self._write_report(trainer)
+                if self.ranks.first and (finished or not self._has_bundle):
+                    self._write_report(trainer)
         if not finished:
             step = trainer.state.progress.step
             self.line.log(f"stopped after step {step:,}; continue with: {resume_command(self.main_run)}")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+
+HANGUP = getattr(signal, "SIGHUP", None)
+"""The terminal is closed. Windows has no such signal."""
 
 
 class StopRequested(BaseException):
@@ -45,7 +49,9 @@ class StopFlag:
 
 @contextmanager
 def stop_on_signals(flag: StopFlag, log: Callable[[str], None]) -> Iterator[None]:
-    """Ctrl-C and SIGTERM stop the run with a checkpoint; a second signal stops it immediately.
+    """Ctrl-C, SIGTERM and the end of the terminal stop the run with a checkpoint; a second signal does at once.
+
+    Under nohup, the end of the terminal does not matter.
 
     In a thread other than the main one, which is the only one that can handle signals, nothing is changed.
     """
@@ -53,17 +59,32 @@ def stop_on_signals(flag: StopFlag, log: Callable[[str], None]) -> Iterator[None
         yield
         return
 
+    terminals = [output for output in (1, 2) if os.isatty(output)]
+
     def stop(number: int, frame: object) -> None:
-        if flag.requested:
+        if number == HANGUP:
+            _discard(terminals)  # a closed one cannot be written to
+        elif flag.requested:
             raise KeyboardInterrupt
         flag.requested = True
         with suppress(RuntimeError):  # the signal arrived while a line was written, which is not possible twice
             log("stopping at the next batch and saving a checkpoint; press Ctrl-C again to stop immediately")
         flag.interrupt()
 
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if HANGUP is not None and signal.getsignal(HANGUP) != signal.SIG_IGN:
+        numbers.append(HANGUP)
+    previous = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+def _discard(outputs: list[int]) -> None:
+    """Discard what is written to some file descriptors from now on."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for output in outputs:
+        os.dup2(nothing, output)
+    os.close(nothing)
