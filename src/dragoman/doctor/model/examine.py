@@ -10,6 +10,7 @@ from dragoman.doctor.findings.finding import Finding, errors_first
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.doctor.model.activations import check_missing_activation
 from dragoman.doctor.model.arguments import as_id, as_integer
+from dragoman.doctor.model.batch_statistics import check_batch_statistics
 from dragoman.doctor.model.created_parameters import check_created_in_forward
 from dragoman.doctor.model.cross_attention import check_causal_cross_attention
 from dragoman.doctor.model.first_output import first_output
@@ -131,7 +132,8 @@ def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool)
 
 def _compare_predictions(probe: Probe, output: Tensor, untrained: bool) -> Iterator[Finding]:
     tolerance = probe.tolerance(output)
-    yield from check_batch_leak(probe)
+    batch_leak = list(check_batch_leak(probe))
+    yield from batch_leak or check_batch_statistics(probe)
     future_leak = list(check_future_leak(probe))
     yield from future_leak
     # a fixed seed does not help if shapes differ

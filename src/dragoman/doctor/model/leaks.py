@@ -21,7 +21,7 @@ SHIFTED_MASK = (
 )
 
 
-def check_batch_leak(probe: Probe) -> Iterator[Finding]:
+def measure_batch_leak(probe: Probe) -> PredictionDifference:
     """Change all sentences of a batch except one, and also their padding; that one's predictions must not change."""
     source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH)
     source[1, -2:] = source.new_tensor([probe.model.eos_id, probe.model.pad_id])
@@ -34,9 +34,14 @@ def check_batch_leak(probe: Probe) -> Iterator[Finding]:
     other_target = target.clone()
     other_target[others] = probe.replace_words(target, probe.words)[others]
     before = probe.predict(source, target)[1]
-    leak = largest(
+    return largest(
         [measure_difference(before, probe.predict(changed, other_target)[1]) for changed in (replaced, shortened)]
     )
+
+
+def check_batch_leak(probe: Probe) -> Iterator[Finding]:
+    """Report that sentences of a batch influence each other; then the other checks feed one sentence at a time."""
+    leak = measure_batch_leak(probe)
     if SAME_SHAPE.exceeded_by(leak):
         probe.one_at_a_time = True  # otherwise the other checks would find this leak again
         yield make_finding(
