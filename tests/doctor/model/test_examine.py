@@ -148,7 +148,8 @@ def test_a_model_that_cannot_memorize_is_found_on_request() -> None:
 
 
 def test_every_code_has_a_broken_model() -> None:
-    assert {code for _, code in BROKEN} | {"not-deterministic", "cannot-overfit"} == set(MODEL_FINDINGS)
+    elsewhere = {"not-deterministic", "cannot-overfit", "zero-at-start"}
+    assert {code for _, code in BROKEN} | elsewhere == set(MODEL_FINDINGS)
 
 
 def test_examining_changes_nothing() -> None:

@@ -96,6 +96,12 @@ MODEL_FINDINGS: dict[str, FindingType] = {
         "remove detach(), .data and no_grad() from the forward pass, compute with tensors only, and multiply the "
         "output of a single expert by its probability",
     ),
+    "zero-at-start": FindingType(
+        "note",
+        "gates, adapters, tables of positions or an output layer start at zero (ReZero, LoRA), so that what is behind "
+        "them has no effect until the first steps of training change them",
+        "nothing needs to be done if these parameters are meant to start at zero; otherwise initialize them randomly",
+    ),
     "created-in-forward": FindingType(
         "error",
         "forward() creates layers, such as nn.LayerNorm(d_model)(x) or nn.Linear(...)(x), instead of using layers that "

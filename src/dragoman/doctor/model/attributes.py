@@ -54,9 +54,10 @@ def _elements(value: Any) -> Iterator[Any]:
 
 
 def modules_of(forward: Forward) -> list[nn.Module]:
-    """The model, or the models that a function uses."""
+    """The model, or the models that a function uses, which may have decorators such as torch.no_grad()."""
+    function = inspect.unwrap(forward)
     values: list[Any] = [forward, getattr(forward, "__self__", None)]
-    if inspect.isfunction(forward):
-        variables = inspect.getclosurevars(forward)
+    if inspect.isfunction(function):
+        variables = inspect.getclosurevars(function)
         values += [*variables.nonlocals.values(), *variables.globals.values()]
     return [value for value in values if isinstance(value, nn.Module)]

@@ -33,6 +33,7 @@ from dragoman.doctor.model.shared_embedding import check_shared_embedding
 from dragoman.doctor.model.source_use import check_source_ignored
 from dragoman.doctor.model.target_use import check_target_ignored
 from dragoman.doctor.model.unregistered import check_unregistered_layers
+from dragoman.doctor.model.zero_start import look_behind_zeros
 from dragoman.errors import UserError
 
 TRIED_LENGTH = 128  # ids; sentences are rarely longer
@@ -122,12 +123,22 @@ def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool)
     dropout_in_layers = not probe.fixed_seed and any(finding.measured["training"] for finding in unregistered)
     if not dropout_in_layers and not any(finding.measured["random"] for finding in created):  # these explain it
         yield from randomness
-    yield from _compare_predictions(probe, output, untrained)
+    dependence = list(
+        look_behind_zeros(probe, lambda replaced: _check_dependence(probe, output, untrained and not replaced))
+    )
+    yield from dependence
     if untrained and not probe.returns_probabilities:
         yield from check_bad_initial_loss(probe)
     yield from check_overflow(probe)
     if probe.model.parameters:
-        yield from _check_learning(probe, overfit)
+        yield from _check_learning(probe, [each for each in dependence if each.code == "no-gradient"], overfit)
+
+
+def _check_dependence(probe: Probe, output: Tensor, untrained: bool) -> Iterator[Finding]:
+    """What predictions and the loss depend on; `untrained`: the parameters are those of an untrained model."""
+    yield from _compare_predictions(probe, output, untrained)
+    if probe.model.parameters:
+        yield from check_no_gradient(probe)
 
 
 def _compare_predictions(probe: Probe, output: Tensor, untrained: bool) -> Iterator[Finding]:
@@ -151,9 +162,7 @@ def _compare_predictions(probe: Probe, output: Tensor, untrained: bool) -> Itera
         yield from check_target_ignored(probe, tolerance)
 
 
-def _check_learning(probe: Probe, overfit: bool) -> Iterator[Finding]:
-    no_gradient = list(check_no_gradient(probe))
-    yield from no_gradient
+def _check_learning(probe: Probe, no_gradient: list[Finding], overfit: bool) -> Iterator[Finding]:
     missing = sum(len(finding.measured["parameters"]) for finding in no_gradient)
     learns = all(missing < finding.measured["of"] for finding in no_gradient)
     if learns:
