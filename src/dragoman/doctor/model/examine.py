@@ -26,6 +26,7 @@ from dragoman.doctor.model.limits import check_length_limit, check_overflow
 from dragoman.doctor.model.logits import check_bad_initial_loss, check_not_deterministic, check_not_logits, is_finite
 from dragoman.doctor.model.overfitting import check_cannot_overfit
 from dragoman.doctor.model.pad_embedding import check_pad_embedding
+from dragoman.doctor.model.padding_index import check_padding_index
 from dragoman.doctor.model.parameters import looks_untrained, named_parameters
 from dragoman.doctor.model.position_use import check_source_positions, check_target_positions
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedModel, Forward, Probe
@@ -119,6 +120,7 @@ def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool)
     yield from created
     unregistered = list(check_unregistered_layers(probe, source, target))
     yield from unregistered
+    yield from check_padding_index(probe)
     randomness = list(check_not_deterministic(probe, source, target))
     dropout_in_layers = not probe.fixed_seed and any(finding.measured["training"] for finding in unregistered)
     if not dropout_in_layers and not any(finding.measured["random"] for finding in created):  # these explain it
