@@ -17,7 +17,8 @@ MAX_PADDING = 24  # ids of padding that are added to a sentence
 SHIFTED_MASK = (
     "the causal mask is shifted: in each layer a position attends to one or more later positions (triu(diagonal=2) "
     "instead of 1, tril(diagonal=1) instead of 0, or targets that are shifted twice); or a mixture of experts chooses "
-    "among the tokens of several positions"
+    "among the tokens of several positions; or the heads are reshaped without a transpose, which mixes positions: "
+    "x.view(batch, heads, length, -1)"
 )
 
 
