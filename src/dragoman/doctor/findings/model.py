@@ -108,6 +108,12 @@ MODEL_FINDINGS: dict[str, FindingType] = {
         "them has no effect until the first steps of training change them",
         "nothing needs to be done if these parameters are meant to start at zero; otherwise initialize them randomly",
     ),
+    "changed-ids": FindingType(
+        "warning",
+        "forward() assigns to its ids (source[source == 3] = 4) or calls a method that changes them in place (such as "
+        "masked_fill_), so that batches that are used again, and labels that share memory with the target, change, too",
+        "change a copy: source = source.masked_fill(source == 3, 4), or source = source.clone() first",
+    ),
     "created-in-forward": FindingType(
         "error",
         "forward() creates layers, such as nn.LayerNorm(d_model)(x) or nn.Linear(...)(x), instead of using layers that "

@@ -11,6 +11,7 @@ from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.doctor.model.activations import check_missing_activation
 from dragoman.doctor.model.arguments import as_id, as_integer
 from dragoman.doctor.model.batch_statistics import check_batch_statistics
+from dragoman.doctor.model.changed_ids import check_changed_ids
 from dragoman.doctor.model.created_parameters import check_created_in_forward
 from dragoman.doctor.model.cross_attention import check_causal_cross_attention
 from dragoman.doctor.model.first_output import first_output
@@ -134,6 +135,7 @@ def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool)
     yield from check_overflow(probe)
     if probe.model.parameters:
         yield from _check_learning(probe, [each for each in dependence if each.code == "no-gradient"], overfit)
+    yield from check_changed_ids(probe)
 
 
 def _check_dependence(probe: Probe, output: Tensor, untrained: bool) -> Iterator[Finding]:
