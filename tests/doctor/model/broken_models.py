@@ -249,6 +249,21 @@ class UnusedActivation(Broken):
         return changed
 
 
+class ReplacesUnknownWords(TorchModel):
+    """A word is replaced by another one in the ids that the caller has passed."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        source[source == SIZE - 1] = SIZE - 2
+        return super().forward(source, target)
+
+
+class HidesTargetPadding(TorchModel):
+    """Padding of the target becomes eos in the ids that the caller has passed."""
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return super().forward(source, target.masked_fill_(target == PAD, EOS))
+
+
 class NormsInForward(Broken):
     """Each call creates a norm, which no optimizer knows."""
 
@@ -390,6 +405,8 @@ BROKEN: list[tuple[type[nn.Module], str]] = [
     (DetachedSharedOutput, "no-gradient"),
     (WeightDividedByItself, "no-gradient"),
     (UnusedActivation, "missing-activation"),
+    (ReplacesUnknownWords, "changed-ids"),
+    (HidesTargetPadding, "changed-ids"),
     (NormsInForward, "created-in-forward"),
     (RandomLayerInForward, "created-in-forward"),
     (CarriesState, "kept-state"),

@@ -18,6 +18,7 @@ from broken_models import (
     CarriesState,
     ExpertsChooseTokens,
     FewPositions,
+    HidesTargetPadding,
     KeepsFirstMemory,
     LargeSharedEmbeddings,
     LayersInList,
@@ -28,6 +29,7 @@ from broken_models import (
     OffByOne,
     OverflowsInHalf,
     RandomLayerInForward,
+    ReplacesUnknownWords,
     SkippedLayers,
     UnusedLayer,
     make_broken,
@@ -148,7 +150,8 @@ def test_a_model_that_cannot_memorize_is_found_on_request() -> None:
 
 
 def test_every_code_has_a_broken_model() -> None:
-    assert {code for _, code in BROKEN} | {"not-deterministic", "cannot-overfit"} == set(MODEL_FINDINGS)
+    elsewhere = {"not-deterministic", "cannot-overfit", "zero-at-start"}
+    assert {code for _, code in BROKEN} | elsewhere == set(MODEL_FINDINGS)
 
 
 def test_examining_changes_nothing() -> None:
@@ -175,6 +178,21 @@ def test_attributes_that_may_keep_state_or_layers_are_named() -> None:
 def test_traced_models_are_examined() -> None:
     bigrams = torch.jit.trace(nn.Embedding(SIZE, SIZE), torch.tensor([[1, 2]]))  # type: ignore[no-untyped-call]
     assert codes(examine(lambda source, target: bigrams(target), **IDS)) == {"source-ignored", "target-ignored"}
+
+
+def on_copies(model: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
+    def forward(source: Tensor, target: Tensor) -> Tensor:
+        logits: Tensor = model(source.clone(), target.clone())
+        return logits
+
+    return forward
+
+
+def test_the_ids_that_change_are_named_and_copies_may_change() -> None:
+    for model_class, side in ((ReplacesUnknownWords, "source"), (HidesTargetPadding, "target")):
+        (finding,) = examine_module(make_broken(model_class))
+        assert finding.measured["sides"] == [side]
+        assert not codes(examine(on_copies(make_broken(model_class)), **IDS))
 
 
 def test_measurements_locate_the_fault() -> None:

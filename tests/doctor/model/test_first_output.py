@@ -11,6 +11,7 @@ import pytest
 import torch
 from correct_models import IDS, PAD, SIZE, TorchModel, torch_transformer
 from torch import Tensor
+from torch.nn.functional import pad
 
 from dragoman.doctor import examine
 from dragoman.errors import UserError
@@ -29,6 +30,7 @@ def needs_masks(source: Tensor, target: Tensor, source_mask: Tensor) -> Tensor:
     return target
 
 
+SLICED = "forward=lambda source, target: model(source, target)[..., :50]"
 FORMS: dict[str, tuple[Callable[..., Any], str]] = {
     "time first": (time_first, "expects ids with shape (length, batch): pass forward=lambda source, target: model("),
     "logits are time first": (lambda s, t: MODEL(s, t).transpose(0, 1), ".transpose(0, 1)"),
@@ -45,6 +47,8 @@ FORMS: dict[str, tuple[Callable[..., Any], str]] = {
         lambda s, t: MODEL(s, t)[..., :30],
         "is vocabulary_size, the size of the target vocabulary, 30?",
     ),
+    "padded vocabulary": (lambda s, t: pad(MODEL(s, t), (0, 14)), f"is that large, pass {SLICED}"),
+    "one argument": (lambda ids: MODEL(ids, ids), "fewer arguments than source and target ids"),
     "fewer ids": (lambda s, t: MODEL(s + SIZE, t), "check vocabulary_size and source_vocabulary_size"),
     "ids": (lambda s, t: torch.zeros(*t.shape, SIZE, dtype=torch.long), "not logits"),
 }
@@ -85,6 +89,14 @@ def test_an_inverted_padding_mask_leads_to_a_hint() -> None:
 def test_wrong_arguments_are_named(name: str, value: Any, message: str) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
         examine(**{"forward": MODEL, **IDS, name: value})
+
+
+def test_no_hint_says_to_shorten_logits_that_are_too_short_or_to_add_arguments_to_too_many() -> None:
+    with pytest.raises(UserError, match=r"size of the target vocabulary, 30\?$"):
+        examine(lambda s, t: MODEL(s, t)[..., :30], **IDS)
+    with pytest.raises(UserError) as raised:
+        examine(lambda ids: MODEL(ids, ids), **IDS)  # type: ignore[arg-type,misc]
+    assert "such as masks" not in str(raised.value)
 
 
 def test_the_hint_for_time_first_models_works() -> None:

@@ -21,24 +21,30 @@ MODEL_FINDINGS: dict[str, FindingType] = {
         "error",
         "the causal mask is missing, shifted by one position, inverted or never applied (scores.masked_fill(...) "
         "returns a new tensor and leaves scores unchanged); or a mixture of experts chooses among the tokens of "
-        "several positions (experts with a capacity, or experts that choose tokens)",
+        "several positions (experts with a capacity, or experts that choose tokens); or the heads are reshaped without "
+        "a transpose, which mixes positions: x.view(batch, heads, length, -1)",
         "give the decoder's self-attention a mask that lets position i attend only to positions 0 to i, and use the "
         "tensor that masked_fill returns; True means 'may not attend' in torch.nn.MultiheadAttention but 'may attend' "
-        "in scaled_dot_product_attention; let a router decide for each token by itself",
+        "in scaled_dot_product_attention; let a router decide for each token by itself; split heads with "
+        "x.view(batch, length, heads, -1).transpose(1, 2), and merge them with transpose(1, 2) before the reshape",
     ),
     "source-padding-leak": FindingType(
         "error",
         "the model attends to source padding: the padding mask is missing in the encoder's self-attention or, more "
-        "often, in the decoder's cross-attention; or a mean, a norm or the capacity of experts includes the padding",
+        "often, in the decoder's cross-attention; or a mean, a norm or the capacity of experts includes the padding; "
+        "or the heads are reshaped without a transpose, which mixes positions: x.view(batch, heads, length, -1)",
         "mask source == pad_id in both places (torch.nn.Transformer: src_key_padding_mask and "
-        "memory_key_padding_mask), in training and in translation",
+        "memory_key_padding_mask), in training and in translation; split heads with "
+        "x.view(batch, length, heads, -1).transpose(1, 2), and merge them with transpose(1, 2) before the reshape",
     ),
     "target-padding-leak": FindingType(
         "error",
         "padding after the end of a target changes the predictions before it: the causal mask and the padding mask "
         "are combined with the wrong operator ('and' instead of 'or', or the reverse), or a computation depends on "
-        "the width of the batch",
-        "combine the masks as may_attend = causal & ~padding, and use target.shape[1] only to build the causal mask",
+        "the width of the batch, such as heads that are reshaped without a transpose: x.view(batch, heads, length, -1)",
+        "combine the masks as may_attend = causal & ~padding, and use target.shape[1] only to build the causal mask; "
+        "split heads with x.view(batch, length, heads, -1).transpose(1, 2), and merge them with transpose(1, 2) before "
+        "the reshape",
     ),
     "batch-leak": FindingType(
         "error",
@@ -95,6 +101,18 @@ MODEL_FINDINGS: dict[str, FindingType] = {
         "parameters; or a router that chooses one expert divides the weight of that expert by itself",
         "remove detach(), .data and no_grad() from the forward pass, compute with tensors only, and multiply the "
         "output of a single expert by its probability",
+    ),
+    "zero-at-start": FindingType(
+        "note",
+        "gates, adapters, tables of positions or an output layer start at zero (ReZero, LoRA), so that what is behind "
+        "them has no effect until the first steps of training change them",
+        "nothing needs to be done if these parameters are meant to start at zero; otherwise initialize them randomly",
+    ),
+    "changed-ids": FindingType(
+        "warning",
+        "forward() assigns to its ids (source[source == 3] = 4) or calls a method that changes them in place (such as "
+        "masked_fill_), so that batches that are used again, and labels that share memory with the target, change, too",
+        "change a copy: source = source.masked_fill(source == 3, 4), or source = source.clone() first",
     ),
     "created-in-forward": FindingType(
         "error",

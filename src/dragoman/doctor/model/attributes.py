@@ -16,7 +16,7 @@ _OWN_ATTRIBUTES = frozenset(vars(nn.Module()))  # the registries of nn.Module it
 
 def plain_modules(forward: Forward) -> dict[str, list[nn.Module]]:
     """Modules in plain attributes, such as lists, that are not registered anywhere, by class and attribute."""
-    registered = {id(module) for root in _modules_of(forward) for module in root.modules()}
+    registered = {id(module) for root in modules_of(forward) for module in root.modules()}
     found = {name: list(filter(_can_record_calls, values)) for name, values in _attributes(forward)}
     return {name: modules for name, modules in found.items() if modules and registered.isdisjoint(map(id, modules))}
 
@@ -37,7 +37,7 @@ def _is_plain_tensor(value: Any) -> bool:
 
 def _attributes(forward: Forward) -> Iterator[tuple[str, list[Any]]]:
     """The plain attributes of all modules, by class and name, and what they contain."""
-    for root in _modules_of(forward):
+    for root in modules_of(forward):
         for module in root.modules():
             for name, value in vars(module).items():
                 if name not in _OWN_ATTRIBUTES:
@@ -53,10 +53,11 @@ def _elements(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _modules_of(forward: Forward) -> list[nn.Module]:
-    """The model, or the models that a function uses."""
+def modules_of(forward: Forward) -> list[nn.Module]:
+    """The model, or the models that a function uses, which may have decorators such as torch.no_grad()."""
+    function = inspect.unwrap(forward)
     values: list[Any] = [forward, getattr(forward, "__self__", None)]
-    if inspect.isfunction(forward):
-        variables = inspect.getclosurevars(forward)
+    if inspect.isfunction(function):
+        variables = inspect.getclosurevars(function)
         values += [*variables.nonlocals.values(), *variables.globals.values()]
     return [value for value in values if isinstance(value, nn.Module)]

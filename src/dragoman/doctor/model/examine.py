@@ -10,6 +10,8 @@ from dragoman.doctor.findings.finding import Finding, errors_first
 from dragoman.doctor.findings.finding_types import make_finding
 from dragoman.doctor.model.activations import check_missing_activation
 from dragoman.doctor.model.arguments import as_id, as_integer
+from dragoman.doctor.model.batch_statistics import check_batch_statistics
+from dragoman.doctor.model.changed_ids import check_changed_ids
 from dragoman.doctor.model.created_parameters import check_created_in_forward
 from dragoman.doctor.model.cross_attention import check_causal_cross_attention
 from dragoman.doctor.model.first_output import first_output
@@ -25,6 +27,7 @@ from dragoman.doctor.model.limits import check_length_limit, check_overflow
 from dragoman.doctor.model.logits import check_bad_initial_loss, check_not_deterministic, check_not_logits, is_finite
 from dragoman.doctor.model.overfitting import check_cannot_overfit
 from dragoman.doctor.model.pad_embedding import check_pad_embedding
+from dragoman.doctor.model.padding_index import check_padding_index
 from dragoman.doctor.model.parameters import looks_untrained, named_parameters
 from dragoman.doctor.model.position_use import check_source_positions, check_target_positions
 from dragoman.doctor.model.probe import SOURCE_LENGTH, TARGET_LENGTH, ExaminedModel, Forward, Probe
@@ -32,6 +35,7 @@ from dragoman.doctor.model.shared_embedding import check_shared_embedding
 from dragoman.doctor.model.source_use import check_source_ignored
 from dragoman.doctor.model.target_use import check_target_ignored
 from dragoman.doctor.model.unregistered import check_unregistered_layers
+from dragoman.doctor.model.zero_start import look_behind_zeros
 from dragoman.errors import UserError
 
 TRIED_LENGTH = 128  # ids; sentences are rarely longer
@@ -117,21 +121,34 @@ def _run_checks(probe: Probe, *, untrained: bool, promised: bool, overfit: bool)
     yield from created
     unregistered = list(check_unregistered_layers(probe, source, target))
     yield from unregistered
+    yield from check_padding_index(probe)
     randomness = list(check_not_deterministic(probe, source, target))
     dropout_in_layers = not probe.fixed_seed and any(finding.measured["training"] for finding in unregistered)
     if not dropout_in_layers and not any(finding.measured["random"] for finding in created):  # these explain it
         yield from randomness
-    yield from _compare_predictions(probe, output, untrained)
+    dependence = list(
+        look_behind_zeros(probe, lambda replaced: _check_dependence(probe, output, untrained and not replaced))
+    )
+    yield from dependence
     if untrained and not probe.returns_probabilities:
         yield from check_bad_initial_loss(probe)
     yield from check_overflow(probe)
     if probe.model.parameters:
-        yield from _check_learning(probe, overfit)
+        yield from _check_learning(probe, [each for each in dependence if each.code == "no-gradient"], overfit)
+    yield from check_changed_ids(probe)
+
+
+def _check_dependence(probe: Probe, output: Tensor, untrained: bool) -> Iterator[Finding]:
+    """What predictions and the loss depend on; `untrained`: the parameters are those of an untrained model."""
+    yield from _compare_predictions(probe, output, untrained)
+    if probe.model.parameters:
+        yield from check_no_gradient(probe)
 
 
 def _compare_predictions(probe: Probe, output: Tensor, untrained: bool) -> Iterator[Finding]:
     tolerance = probe.tolerance(output)
-    yield from check_batch_leak(probe)
+    batch_leak = list(check_batch_leak(probe))
+    yield from batch_leak or check_batch_statistics(probe)
     future_leak = list(check_future_leak(probe))
     yield from future_leak
     # a fixed seed does not help if shapes differ
@@ -149,9 +166,7 @@ def _compare_predictions(probe: Probe, output: Tensor, untrained: bool) -> Itera
         yield from check_target_ignored(probe, tolerance)
 
 
-def _check_learning(probe: Probe, overfit: bool) -> Iterator[Finding]:
-    no_gradient = list(check_no_gradient(probe))
-    yield from no_gradient
+def _check_learning(probe: Probe, no_gradient: list[Finding], overfit: bool) -> Iterator[Finding]:
     missing = sum(len(finding.measured["parameters"]) for finding in no_gradient)
     learns = all(missing < finding.measured["of"] for finding in no_gradient)
     if learns:

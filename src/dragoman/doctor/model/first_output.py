@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,11 +74,20 @@ def _order_hint(shape: tuple[int, ...], source: Tensor) -> str:
 def _failure_hint(probe: Probe, error: BaseException | None) -> str:
     if isinstance(error, IndexError) and "out of range" in str(error):
         sizes = f"{probe.model.source_vocabulary_size} source ids and {probe.model.vocabulary_size} target ids"
-        return f"; check vocabulary_size and source_vocabulary_size: the ids were below {sizes}"
+        return (
+            f"; check vocabulary_size and source_vocabulary_size: the ids were below {sizes}; if only the output layer "
+            "has that many rows, give the size of the embeddings, and slice the logits in forward"
+        )
     if "to_padded_tensor" in str(error):  # of the fast path of torch.nn.TransformerEncoder
         return (
             "; every source id is masked: src_key_padding_mask is inverted; it must be True where source == pad_id "
             "and False for words"
+        )
+    if isinstance(error, TypeError) and re.search(r"positional arguments? but \d+ were given", str(error)):
+        return (
+            "; if the model takes fewer arguments than source and target ids, pass a function of both as forward; for "
+            "a decoder-only model: forward=lambda source, target: model(torch.cat([source, target], dim=1))[:, "
+            "source.shape[1]:]"
         )
     if isinstance(error, TypeError) and "argument" in str(error):
         return (
@@ -112,5 +122,7 @@ def _shape_hint(shape: tuple[int, ...], expected: tuple[int, ...]) -> str:
     if shape == (rows, length - 1, vocabulary_size):
         return "; the model removes the last target id itself: pass the part that predicts a token for each target id"
     if shape[:-1] == expected[:-1]:
-        return f"; is vocabulary_size, the size of the target vocabulary, {shape[-1]}?"
+        slicing = f"forward=lambda source, target: model(source, target)[..., :{vocabulary_size}]"
+        padded = f" If only the output layer is that large, pass {slicing}" if shape[-1] > vocabulary_size else ""
+        return f"; is vocabulary_size, the size of the target vocabulary, {shape[-1]}?{padded}"
     return ""

@@ -17,11 +17,12 @@ MAX_PADDING = 24  # ids of padding that are added to a sentence
 SHIFTED_MASK = (
     "the causal mask is shifted: in each layer a position attends to one or more later positions (triu(diagonal=2) "
     "instead of 1, tril(diagonal=1) instead of 0, or targets that are shifted twice); or a mixture of experts chooses "
-    "among the tokens of several positions"
+    "among the tokens of several positions; or the heads are reshaped without a transpose, which mixes positions: "
+    "x.view(batch, heads, length, -1)"
 )
 
 
-def check_batch_leak(probe: Probe) -> Iterator[Finding]:
+def measure_batch_leak(probe: Probe) -> PredictionDifference:
     """Change all sentences of a batch except one, and also their padding; that one's predictions must not change."""
     source, target = probe.random_sources(4, SOURCE_LENGTH), probe.random_targets(4, TARGET_LENGTH)
     source[1, -2:] = source.new_tensor([probe.model.eos_id, probe.model.pad_id])
@@ -34,9 +35,14 @@ def check_batch_leak(probe: Probe) -> Iterator[Finding]:
     other_target = target.clone()
     other_target[others] = probe.replace_words(target, probe.words)[others]
     before = probe.predict(source, target)[1]
-    leak = largest(
+    return largest(
         [measure_difference(before, probe.predict(changed, other_target)[1]) for changed in (replaced, shortened)]
     )
+
+
+def check_batch_leak(probe: Probe) -> Iterator[Finding]:
+    """Report that sentences of a batch influence each other; then the other checks feed one sentence at a time."""
+    leak = measure_batch_leak(probe)
     if SAME_SHAPE.exceeded_by(leak):
         probe.one_at_a_time = True  # otherwise the other checks would find this leak again
         yield make_finding(

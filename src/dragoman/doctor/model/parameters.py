@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from dragoman.doctor.model.probe import NamedParameters
 from dragoman.errors import UserError, counted
 
-SHOWN_GROUPS = 5  # modules in a message
+SHOWN_NAMES = 5  # modules in a message
 MIN_GAIN = 0.5  # mean of a vector that can be the gain of a norm; biases are smaller
 
 
@@ -82,8 +82,14 @@ def describe_groups(groups: Mapping[str, Sequence[str]]) -> str:
         label = pattern if len(modules) > 1 else modules[0]
         names = [name for module in modules for name in groups[module]]
         entries.append(names[0] if len(names) == 1 else f"{label} ({counted(len(names), 'parameter')})")
-    more = len(entries) - SHOWN_GROUPS
-    return ", ".join(entries[:SHOWN_GROUPS]) + (f" and {more} more" if more > 0 else "")
+    return list_names(entries)
+
+
+def list_names(names: Iterable[str]) -> str:
+    """The first names in a message, and the number of others."""
+    shown = list(names)
+    more = len(shown) - SHOWN_NAMES
+    return ", ".join(shown[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def skipped_layers(groups: Iterable[str], all_names: Sequence[str]) -> set[str]:

@@ -52,6 +52,7 @@ class Probe:
         fixed_seed: Reset torch's random numbers before each call; `check_not_deterministic` sets it.
         one_at_a_time: Feed one sentence per call; `check_batch_leak` sets it.
         returns_probabilities: The model returns probabilities; `check_not_logits` sets it.
+        changed_ids: Whether the model has changed its source ids or its target ids, in copies of those of the checks.
     """
 
     def __init__(self, model: ExaminedModel) -> None:
@@ -69,6 +70,7 @@ class Probe:
         self.fixed_seed = False
         self.one_at_a_time = False
         self.returns_probabilities = False
+        self.changed_ids: set[Side] = set()
 
     def _words(self, vocabulary_size: int) -> Tensor:
         specials = {self.model.pad_id, self.model.bos_id, self.model.eos_id}
@@ -111,13 +113,20 @@ class Probe:
         Raises:
             UserError: The model fails; its own exception is the cause.
         """
+        given: dict[Side, Tensor] = {"source": source, "target": target}
+        copies = {side: ids.to(self.device, copy=True) for side, ids in given.items()}
+        output = self._call_forward(copies["source"], copies["target"])
+        self.changed_ids |= {side for side, ids in given.items() if not torch.equal(copies[side].cpu(), ids)}
+        return output
+
+    def _call_forward(self, source: Tensor, target: Tensor) -> Tensor:
         dropout = WithoutDropout() if self.without_dropout else nullcontext()
         with torch.random.fork_rng(enabled=self.fixed_seed), warnings.catch_warnings(), dropout:
             warnings.simplefilter("ignore")  # the user sees the model's warnings whenever the model is used
             if self.fixed_seed:
                 torch.manual_seed(1)
             try:
-                return self.model.forward(source.to(self.device), target.to(self.device))
+                return self.model.forward(source, target)
             except (Exception, SystemExit) as error:  # a black box may raise anything
                 shapes = f"source ids {tuple(source.shape)} and target ids {tuple(target.shape)}"
                 raise UserError(f"the model fails for {shapes}: {type(error).__name__}: {error}") from error
