@@ -66,6 +66,19 @@ def test_gradients_equal_finite_differences(rotated: bool, dropout: float) -> No
     assert torch.autograd.gradcheck(run, heads(), atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("kind", [VarlenAttention, FusedVarlenAttention])
+def test_dropout_acts_in_training_only_and_keeps_the_mean(kind: type[ScaledDotProductAttention]) -> None:
+    q, k, v = heads()
+    attention, plain = kind(0.5), kind()(q, k, v, OWN)
+    assert torch.equal(attention.eval()(q, k, v, OWN), plain)
+    assert torch.equal(kind(0.0).train()(q, k, v, OWN), plain)
+    attention.train()
+    outputs = torch.stack([attention(q, k, v, OWN) for _ in range(4000)])
+    deviation = outputs.std(0)
+    assert (deviation[:, :, :REAL] > 0.1 * plain[:, :, :REAL].abs()).all()
+    close(outputs.mean(0), plain, atol=5 * deviation.max().item() / 4000**0.5, rtol=0)
+
+
 def test_without_torchs_private_operator_gradients_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     def gradients() -> tuple[Tensor, ...]:
         tensors = heads()
