@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from dragoman.doctor.data.corpus_checks import (
     foreign_sides,
 )
 from dragoman.doctor.data.corpus_statistics import CorpusStatistics, collect_statistics
+from dragoman.doctor.data.foreign_blocks import find_foreign_blocks, flag_lines_of_blocks
 from dragoman.doctor.data.length_model import LengthModel
 from dragoman.doctor.data.line_statistics import Digests, Flags
 from dragoman.doctor.data.pair_scores import PairScores, score_pairs
@@ -89,8 +91,11 @@ def _check_corpus(
     yield from report_languages(reader, problem, others)
     scores = score_pairs(reader, statistics)
     lengths = LengthModel(statistics.source.lengths, statistics.target.lengths)
-    stretches = find_misaligned(reader, lengths, scores, _unreadable(statistics))
+    foreign = flag_lines_of_blocks(find_foreign_blocks(statistics, scores.wrong_language), scores)
+    scores = replace(scores, wrong_language=scores.wrong_language | foreign)
+    stretches = find_misaligned(reader, lengths, scores, _unreadable(statistics) | foreign)
     flags = _flag_pairs(statistics, scores, stretches, earlier)
+    blocks = find_foreign_blocks(statistics, flags["wrong-language"])
     if _is_copy_task(reader):
         del flags["copied-source"]
     overlap = flag_overlap(statistics, held_out)
@@ -101,7 +106,7 @@ def _check_corpus(
             examples.add(chunk, chunk_flags)
             if copy is not None:
                 copy.add(reader.name, chunk, chunk_flags | {"test-overlap": overlap[chunk.indices]})
-    yield from report_flags(reader, flags, stretches, examples)
+    yield from report_flags(reader, flags, (stretches, blocks), examples)
 
 
 def _is_copy_task(reader: ChunkedReader) -> bool:

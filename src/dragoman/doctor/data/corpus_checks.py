@@ -100,7 +100,7 @@ def check_languages(
         return None
     if actual != expected:
         return "swapped-sides" if actual == expected[::-1] else "wrong-script"
-    source, target = statistics.source.word_counts, statistics.target.word_counts
+    source, target = statistics.source.all_word_counts, statistics.target.all_word_counts
     if _has_stopwords_of(source, target_language, source_language) and (
         _has_stopwords_of(target, source_language, target_language)
     ):
@@ -111,7 +111,7 @@ def check_languages(
 def foreign_sides(statistics: CorpusStatistics, source_language: str, target_language: str) -> dict[str, str]:
     """The sides, "source" or "target", that seem to be in another language as a whole, and that language."""
     sides = {"source": (statistics.source, source_language), "target": (statistics.target, target_language)}
-    found = {name: _other_language(side.word_counts, language) for name, (side, language) in sides.items()}
+    found = {name: _other_language(side.all_word_counts, language) for name, (side, language) in sides.items()}
     return {name: language for name, language in found.items() if language}
 
 

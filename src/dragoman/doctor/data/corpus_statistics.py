@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dragoman.doctor.data.character_model import CharacterModel
 from dragoman.doctor.data.chunked_reader import Chunk, ChunkedReader
+from dragoman.doctor.data.line_languages import OWN, LineLanguageFinder, LineLanguages
 from dragoman.doctor.data.line_statistics import (
     Digests,
     Flags,
@@ -23,6 +24,9 @@ SAMPLE_LINES = 24_000  # lines at the start of a corpus that are all in the samp
 SAMPLE_CHUNK_LINES = 200  # lines at the start of each later chunk that are in the sample
 FIRST_TEXTS, TEXTS_PER_CHUNK = 4_000, 20  # lines of the first and of each later chunk whose letters are counted
 
+NO_LANGUAGES: LineLanguages = np.zeros(0, np.int8)
+MIN_OWN_SHARE = 0.25  # of the pairs; if fewer are in the languages of the corpus, all pairs are learned from
+
 CAPITALS_SHARE = 0.8  # of the letters of a text that is written in capitals
 
 
@@ -34,14 +38,18 @@ class SideStatistics:
         lengths: Characters of each line.
         digests: A hash of each line that ignores case, spaces and punctuation.
         scripts: The index in `SCRIPTS` of each line's script; 0 if no script is predominant.
-        word_counts: How often each word occurs, by its hash; pairs with equal sides do not count.
-        sample: The words of a sample of the lines; pairs with equal sides are left out.
-        characters: The letters of a smaller sample of the lines.
+        languages: The language of each line that seems to be in another one than its side.
+        all_word_counts: How often each word occurs, by its hash; pairs with equal sides do not count.
+        word_counts: The same without pairs that have a side in another language.
+        sample: The words of a sample of the lines of these pairs.
+        characters: The letters of a smaller sample of these lines.
     """
 
     lengths: NDArray[np.uint32]
     digests: Digests
     scripts: NDArray[np.uint8]
+    languages: LineLanguages
+    all_word_counts: NDArray[np.int64]
     word_counts: NDArray[np.int64]
     sample: Words
     characters: CharacterModel
@@ -78,47 +86,72 @@ class CorpusStatistics:
         return digests
 
 
-class _Side:
-    """Collects the statistics of one side."""
+class _Texts:
+    """What some lines of one side show about its language."""
 
     def __init__(self) -> None:
-        self.lines: list[LineStatistics] = []
         self.word_counts = np.zeros(HASHES, np.int64)
         self.sample: list[Words] = []
         self.texts: list[str] = []
 
-    def add(self, texts: list[str], words: Words, different: NDArray[np.int64], in_sample: int) -> None:
-        """Add a chunk of lines.
+    def add(self, texts: list[str], words: Words, chosen: NDArray[np.int64], in_sample: int) -> None:
+        """Add some lines of a chunk.
 
         Args:
-            texts: The lines.
+            texts: The lines of the chunk.
             words: Their words.
-            different: Indices of the lines that are not copies of the other side.
+            chosen: The indices of the lines to add.
             in_sample: How many lines at the start of the chunk are in the sample.
         """
-        self.lines.append(compute_line_statistics(texts, [normalize(text) for text in texts]))
-        np.add.at(self.word_counts, words.select(different).hashes, 1)
-        self.sample.append(words.select(different[different < in_sample]))
-        self.texts += [texts[index] for index in different[: TEXTS_PER_CHUNK if self.texts else FIRST_TEXTS]]
+        np.add.at(self.word_counts, words.select(chosen).hashes, 1)
+        self.sample.append(words.select(chosen[chosen < in_sample]))
+        self.texts += [texts[index] for index in chosen[: TEXTS_PER_CHUNK if self.texts else FIRST_TEXTS]]
 
-    def join(self) -> tuple[SideStatistics, LineStatistics]:
-        """The statistics of the side, and those of its lines."""
-        lines = join_statistics(self.lines)
-        sample = concatenate_words(self.sample)
-        characters = CharacterModel(self.texts)
-        return SideStatistics(lines.lengths, lines.digests, lines.scripts, self.word_counts, sample, characters), lines
+    def join(self, other: _Texts) -> _Texts:
+        """What these and other lines show."""
+        joined = _Texts()
+        joined.word_counts = self.word_counts + other.word_counts
+        joined.sample, joined.texts = self.sample + other.sample, self.texts + other.texts
+        return joined
+
+
+class _Side:
+    """Collects the statistics of one side.
+
+    Attributes:
+        own: The lines of pairs in the languages of the corpus.
+        others: The lines of pairs with a side in another language.
+    """
+
+    def __init__(self, language: str) -> None:
+        self.finder = LineLanguageFinder(language)
+        self.lines: list[LineStatistics] = []
+        self.languages: list[LineLanguages] = []
+        self.own, self.others = _Texts(), _Texts()
+
+    def join(self, learn_from_all: bool) -> tuple[SideStatistics, LineStatistics]:
+        """The statistics of the side, learned from all pairs or from those in its own language, and of its lines."""
+        lines, languages = join_statistics(self.lines), np.concatenate([NO_LANGUAGES, *self.languages])
+        every = self.own.join(self.others)
+        used = every if learn_from_all else self.own
+        learned = used.word_counts, concatenate_words(used.sample), CharacterModel(used.texts)
+        return SideStatistics(
+            lines.lengths, lines.digests, lines.scripts, languages, every.word_counts, *learned
+        ), lines
 
 
 def collect_statistics(reader: ChunkedReader) -> CorpusStatistics:
     """Read a corpus once and collect its statistics."""
-    source, target = _Side(), _Side()
+    sides = source, target = _Side(reader.source_language), _Side(reader.target_language)
     nothing = np.zeros(0, np.bool_)
     invalid_parts, equal_parts, recapitalized_parts = [nothing], [nothing], [nothing]
     for chunk in reader.chunks():
         equal_parts.append(_add_chunk(chunk, source, target))
         recapitalized_parts.append(_flag_recapitalized(chunk, equal_parts[-1]))
         invalid_parts.append(np.isin(np.arange(len(chunk)), list(chunk.invalid_utf8)))
-    (source_side, source_lines), (target_side, target_lines) = source.join(), target.join()
+    in_own = [np.concatenate([NO_LANGUAGES, *side.languages]) == OWN for side in sides]
+    few_own = int((in_own[0] & in_own[1]).sum()) < MIN_OWN_SHARE * len(in_own[0])
+    (source_side, source_lines), (target_side, target_lines) = (side.join(few_own) for side in sides)
     flags = _flag_pairs(source_lines, target_lines, np.concatenate(invalid_parts))
     equal = np.concatenate(equal_parts) & source_lines.lettered
     recapitalized = np.concatenate(recapitalized_parts)
@@ -127,12 +160,17 @@ def collect_statistics(reader: ChunkedReader) -> CorpusStatistics:
 
 def _add_chunk(chunk: Chunk, source: _Side, target: _Side) -> Flags:
     """Add a chunk to the statistics of both sides, and return which pairs have equal sides."""
-    source_words, target_words = find_words(chunk.sources), find_words(chunk.targets)
-    equal: Flags = source_words.letters == target_words.letters
-    different = (~equal).nonzero()[0]
+    texts = chunk.sources, chunk.targets
+    words = find_words(chunk.sources), find_words(chunk.targets)
+    equal: Flags = words[0].letters == words[1].letters
+    languages = source.finder.find(words[0]), target.finder.find(words[1])
+    own = (languages[0] == OWN) & (languages[1] == OWN)
     in_sample = len(chunk) if chunk.first_line <= SAMPLE_LINES else SAMPLE_CHUNK_LINES
-    source.add(chunk.sources, source_words, different, in_sample)
-    target.add(chunk.targets, target_words, different, in_sample)
+    for number, side in enumerate((source, target)):
+        side.lines.append(compute_line_statistics(texts[number], [normalize(text) for text in texts[number]]))
+        side.languages.append(languages[number])
+        side.own.add(texts[number], words[number], (~equal & own).nonzero()[0], in_sample)
+        side.others.add(texts[number], words[number], (~equal & ~own).nonzero()[0], in_sample)
     return equal
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import islice
 from typing import Any, Literal
 
 from dragoman.doctor.data.chunked_reader import Chunk, ChunkedReader
+from dragoman.doctor.data.foreign_blocks import ForeignBlock, count_outside
 from dragoman.doctor.data.line_statistics import Flags
 from dragoman.doctor.data.stretches import Stretch
 from dragoman.doctor.findings.data import DATA_FINDINGS
@@ -18,7 +21,7 @@ MESSAGE_LINES = 5  # line numbers, or stretches, in the message of a finding
 MAX_EXAMPLES = 3  # pairs
 MAX_EXAMPLE_CHARACTERS = 160
 WARNING_SHARE = 0.01  # of the pairs; fewer are only a note
-MISALIGNED_ERROR_SHARE = 0.05  # of the pairs
+ERROR_SHARE = 0.05  # of the pairs that are misaligned or in a wrong language
 COPIED_ERROR_SHARE = 0.5  # of the pairs
 
 PROBLEMS = {
@@ -99,18 +102,33 @@ def report_languages(
 
 
 def report_flags(
-    reader: ChunkedReader, flags: Mapping[str, Flags], stretches: Sequence[Stretch], examples: Examples
+    reader: ChunkedReader,
+    flags: Mapping[str, Flags],
+    ranges: tuple[Sequence[Stretch], Sequence[ForeignBlock]],
+    examples: Examples,
 ) -> Iterator[Finding]:
-    """Report each problem that any pair has."""
+    """Report each problem that any pair has.
+
+    Args:
+        reader: Reads the corpus.
+        flags: For each code, the pairs that have the problem.
+        ranges: The misaligned stretches, and the blocks in another language.
+        examples: Pairs with each problem.
+    """
+    stretches, blocks = ranges
     for code, values in flags.items():
         measured = _measure(reader, values)
         if not measured["count"]:
             continue
         where = _describe_lines(measured)
         if code == "misaligned":
-            measured["stretches"] = [{"first": s.first, "last": s.last, "shift": s.shift} for s in stretches]
-            where = "; ".join(map(_describe_stretch, stretches[:MESSAGE_LINES]))
-            where += " …" if len(stretches) > MESSAGE_LINES else ""
+            measured["stretches"] = [asdict(stretch) for stretch in stretches]
+            where = _join(map(_describe_stretch, stretches))
+        if code == "wrong-language" and blocks:
+            measured["blocks"] = [asdict(block) for block in blocks]
+            elsewhere = count_outside(values, blocks)
+            where = _join(map(_describe_block, blocks))
+            where += f"; and {counted(elsewhere, 'line')} elsewhere" if elsewhere else ""
         message = f"{_describe_count(code, measured, len(values))}: {where}"
         measured["examples"] = examples.pairs[code]
         yield make_finding(code, message, measured, severity=_severity(code, measured["share"], stretches))
@@ -135,7 +153,9 @@ def _severity(code: str, share: float, stretches: Sequence[Stretch]) -> Severity
     usual = DATA_FINDINGS[code].severity
     if code == "misaligned":
         shifted = any(stretch.shift for stretch in stretches)
-        return "error" if shifted or share >= MISALIGNED_ERROR_SHARE else "warning"
+        return "error" if shifted or share >= ERROR_SHARE else "warning"
+    if code == "wrong-language" and share >= ERROR_SHARE:
+        return "error"
     if code == "copied-source" and share >= COPIED_ERROR_SHARE:
         return "error"
     return "note" if usual == "warning" and share < WARNING_SHARE else usual
@@ -151,6 +171,17 @@ def _describe_lines(measured: Mapping[str, Any]) -> str:
     if measured["count"] == 1:
         return f"line {numbers}"
     return f"lines {numbers}" + (", …" if measured["count"] > MESSAGE_LINES else "")
+
+
+def _join(descriptions: Iterable[str]) -> str:
+    """The first descriptions of ranges."""
+    shown = list(islice(descriptions, MESSAGE_LINES + 1))
+    return "; ".join(shown[:MESSAGE_LINES]) + (" …" if len(shown) > MESSAGE_LINES else "")
+
+
+def _describe_block(block: ForeignBlock) -> str:
+    lines = f"lines {block.first:,} to {block.last:,}"
+    return f"{lines} (the {block.side} looks like {block.language})" if block.language else lines
 
 
 def _describe_stretch(stretch: Stretch) -> str:

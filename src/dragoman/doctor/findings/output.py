@@ -71,6 +71,12 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
         "the file is in another language or script than the training text of that side",
         "use a file in the right language, or a model that was trained with this language",
     ),
+    "unusual-sources": FindingType(
+        "warning",
+        "the sources have another form than the training text, such as capital letters or several sentences per line, "
+        "or the file is damaged, truncated or in the wrong language",
+        "correct the sources, or train on text of this form; the other checks use the remaining lines",
+    ),
     "empty-lines": FindingType(
         "warning",
         "lines were lost or not translated; the model was trained without empty sentences, and empty references lower "

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.doctor.findings.finding import Finding, errors_first
-from dragoman.doctor.output.input_checks import check_empty_lines, check_few_sentences, check_languages_of_files
+from dragoman.doctor.output.input_checks import (
+    MIN_SENTENCES,
+    check_empty_lines,
+    check_few_sentences,
+    check_languages_of_files,
+)
+from dragoman.doctor.output.source_checks import find_unusual_sources, report_unusual_sources
 from dragoman.doctor.output.text_checks import (
     check_collapsed,
     check_copying,
@@ -61,14 +67,20 @@ def check_translations(
 def check_translator(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> list[Finding]:
     """Translate texts and find what is wrong with the translations and the translator, errors first.
 
-    Texts in wrong languages make all translations wrong, so that nothing else is checked then.
+    Texts in wrong languages make all translations wrong, so that nothing else is checked then. Sources that do not
+    resemble the training text are left out of the other checks.
     """
     wrong_languages = list(check_languages_of_files(translator.bundle.recipe.data, sources, references))
     few_sentences = list(check_few_sentences(sources))
     findings = [*wrong_languages, *few_sentences, *check_empty_lines(sources, references)]
     if not wrong_languages:
-        found = _check_all(translator, sources, references)
-        findings += [one for one in found if not few_sentences or one.code not in NEED_MANY_SENTENCES]
+        unusual = find_unusual_sources(translator.bundle, sources, references)
+        findings += report_unusual_sources(unusual, len(sources))
+        left_out = {index for indices in unusual.values() for index in indices}
+        usual = [index for index in range(len(sources)) if index not in left_out]
+        if not unusual or len(usual) >= MIN_SENTENCES:
+            found = _check_all(translator, [sources[i] for i in usual], [references[i] for i in usual])
+            findings += [one for one in found if not few_sentences or one.code not in NEED_MANY_SENTENCES]
     return errors_first(findings)
 
 
