@@ -49,7 +49,7 @@ def test_closing_the_terminal_loses_nothing(under_nohup: bool, make_recipe: Reci
     steps = 30 if under_nohup else 100_000
     recipe = make_recipe(f"training.steps={steps}", "training.checkpoint_minutes=0.0001")
     save_recipe(recipe, tmp_path / "recipe.toml")
-    command = [sys.executable, "-m", "dragoman", "train", tmp_path / "recipe.toml", "--output", tmp_path / "run"]
+    command = [sys.executable, "-m", "dragoman", "train", f"{tmp_path}/recipe.toml", "--output", f"{tmp_path}/run"]
     ours, theirs = pty.openpty()
 
     def open_terminal() -> None:
