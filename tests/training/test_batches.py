@@ -11,6 +11,8 @@ import torch
 
 from dragoman.dataset.batch import Batch
 from dragoman.dataset.buckets import Plan, plan_epoch
+from dragoman.dataset.prepare import prepare
+from dragoman.system.progress import no_log
 from dragoman.training.batches import LONGER, BatchStream
 from dragoman.training.distributed import Ranks
 from dragoman.training.progress import Progress
@@ -99,6 +101,26 @@ def test_segments_of_bpe_dropout_stay_within_the_limit(
     expected = chain.from_iterable(alone.next_step()[0] for _ in range(5))
     assert sentences == sum(len(group.source) for group in expected)
     assert more_parts
+
+
+def test_bpe_dropout_segments_each_side_with_its_own_vocabulary(make_recipe: RecipeMaker) -> None:
+    recipe = make_recipe("text.joint=false", "text.bpe_dropout=0.9", "model.tie='target'")
+    data = prepare(recipe, None, None, no_log)
+    (stream,) = streams(recipe, data, 1)
+    known = {data.source.decode(data.train.source[index].tolist()) for index in range(len(data.train.source))}
+    (batch,) = stream.next_step()
+    for source, _, _ in pairs(batch, data):
+        assert data.source.decode(source[:-1]) in known
+
+
+def test_batches_contain_changed_pairs(make_recipe: RecipeMaker, prepared: Dataset) -> None:
+    (plain,), (changed,) = (
+        streams(make_recipe(*more), prepared, 1) for more in ((), ("training.augmentation.upper_case=1",))
+    )
+    for stream, expected in ((plain, False), (changed, True)):
+        (batch,) = stream.next_step()
+        texts = [prepared.source.decode(source[:-1]) for source, _, _ in pairs(batch, prepared)]
+        assert all(text.isupper() == expected for text in texts)
 
 
 def test_without_growth_batches_are_not_cut(make_recipe: RecipeMaker, prepared: Dataset) -> None:
