@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 
 from dragoman.bundle import Bundle
+from dragoman.engines.protocol import Ids
 from dragoman.engines.scoring import score_targets
 from dragoman.evaluation.metrics import token_bleu
 from dragoman.kernels import accelerated
@@ -46,9 +47,7 @@ def score_teacher_forced(
         references: The reference translation of each.
         device: Where to compute; by default the device of the model.
     """
-    limit = bundle.recipe.model.max_length - 1
-    encoded = encode_pairs(bundle.source, bundle.target, sources, references)
-    source, target = ([ids[:limit] for ids in side] for side in encoded)
+    source, target = _encode(bundle, sources, references)
     scores = score_targets(accelerated(bundle.model, device), bundle, source, target)
     predicted, vocabulary = [each.predictions for each in scores], bundle.target.vocabulary
     tokens = sum(map(len, predicted))
@@ -61,6 +60,21 @@ def score_teacher_forced(
     )
     total = math.fsum(value for each in scores for value in each.log_probabilities)
     return TeacherForcedScores(-total / tokens, correct / tokens, forced_bleu)
+
+
+def score_pairs(
+    bundle: Bundle, sources: Sequence[str], references: Sequence[str], device: torch.device | None = None
+) -> list[float]:
+    """The log-probability in nats of each reference with its end, given its source; arguments as above."""
+    scores = score_targets(accelerated(bundle.model, device), bundle, *_encode(bundle, sources, references))
+    return [math.fsum(each.log_probabilities) for each in scores]
+
+
+def _encode(bundle: Bundle, sources: Sequence[str], references: Sequence[str]) -> tuple[list[Ids], list[Ids]]:
+    """The ids of both sides, truncated to the maximum length of the model."""
+    limit = bundle.recipe.model.max_length - 1
+    source, target = encode_pairs(bundle.source, bundle.target, sources, references)
+    return [ids[:limit] for ids in source], [ids[:limit] for ids in target]
 
 
 def _bleu(predicted: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]], vocabulary: Vocabulary) -> float:

@@ -63,7 +63,7 @@ def test_the_other_lines_are_still_checked(
 ) -> None:
     checked: list[str] = []
 
-    def check_all(_: dragoman.Translator, sources: list[str], references: list[str]) -> list[Finding]:
+    def check_all(_: dragoman.Translator, sources: list[str], *rest: list[str]) -> list[Finding]:
         checked.extend(sources)
         return []
 

@@ -11,6 +11,7 @@ from dragoman.doctor.output.input_checks import (
     check_few_sentences,
     check_languages_of_files,
 )
+from dragoman.doctor.output.reference_stretches import check_reference_stretches
 from dragoman.doctor.output.source_checks import find_unusual_sources, report_unusual_sources
 from dragoman.doctor.output.text_checks import (
     check_collapsed,
@@ -79,15 +80,22 @@ def check_translator(translator: Translator, sources: Sequence[str], references:
         left_out = {index for indices in unusual.values() for index in indices}
         usual = [index for index in range(len(sources)) if index not in left_out]
         if not unusual or len(usual) >= MIN_SENTENCES:
-            found = _check_all(translator, [sources[i] for i in usual], [references[i] for i in usual])
+            lines = [index + 1 for index in usual]
+            found = _check_all(translator, [sources[i] for i in usual], [references[i] for i in usual], lines)
             findings += [one for one in found if not few_sentences or one.code not in NEED_MANY_SENTENCES]
     return errors_first(findings)
 
 
-def _check_all(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> list[Finding]:
+def _check_all(
+    translator: Translator, sources: Sequence[str], references: Sequence[str], lines: Sequence[int]
+) -> list[Finding]:
+    """All findings about the translations of sources, given their line numbers in the file."""
     report, translations = evaluate(translator, sources, references)
+    whole_file = list(check_use_of_source(translator, sources, references, translations))
+    stretches = () if whole_file else check_reference_stretches(translator, sources, references, translations, lines)
     return [
         *check_translations(sources, references, translations, report, translator.decoding),
         *check_unknown_tokens(translator, sources, references),
-        *check_use_of_source(translator, sources, references, translations),
+        *whole_file,
+        *stretches,
     ]
