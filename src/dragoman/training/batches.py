@@ -81,11 +81,10 @@ class BatchStream:
         settings, groups = self.settings, self.settings.length_groups
         sentences = settings.batch_sentences and max(1, settings.batch_sentences // groups)
         source, target = self.lengths if self._augmenter is None else self._augmenter.lengths(epoch)
-        if (weights := self.data.train.weights) is None:
-            return plan_epoch(source, target, self._group_tokens, settings.seed, epoch, sentences)
-        drawn = draw_pairs(weights, settings.seed, epoch)
+        weights = self.data.train.weights
+        drawn = slice(None) if weights is None else draw_pairs(weights, settings.seed, epoch)
         plan = plan_epoch(source[drawn], target[drawn], self._group_tokens, settings.seed, epoch, sentences)
-        return replace(plan, order=drawn[plan.order])
+        return plan if isinstance(drawn, slice) else replace(plan, order=drawn[plan.order])
 
     @property
     def groups_at_once(self) -> int:
