@@ -54,8 +54,7 @@ def test_closing_the_terminal_loses_nothing(under_nohup: bool, make_recipe: Reci
 
     def open_terminal() -> None:
         os.setsid()
-        if under_nohup:
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN if under_nohup else signal.SIG_DFL)
         os.close(os.open(os.ttyname(theirs), os.O_RDWR))  # which becomes its terminal
 
     output = subprocess.DEVNULL if under_nohup else theirs

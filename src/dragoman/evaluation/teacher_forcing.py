@@ -62,7 +62,7 @@ def score_teacher_forced(
     return TeacherForcedScores(-total / tokens, correct / tokens, forced_bleu)
 
 
-def score_pairs(
+def score_references(
     bundle: Bundle, sources: Sequence[str], references: Sequence[str], device: torch.device | None = None
 ) -> list[float]:
     """The log-probability in nats of each reference with its end, given its source; arguments as above."""

@@ -35,7 +35,7 @@ def find(translator: dragoman.Translator, references: list[str], translations: l
 
 @pytest.fixture
 def good_model(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> dragoman.Translator:
-    monkeypatch.setattr(reference_stretches, "score_pairs", score_by_shared_position)
+    monkeypatch.setattr(reference_stretches, "score_references", score_by_shared_position)
     return dragoman.load(finished_run)
 
 

@@ -47,7 +47,7 @@ def translator(finished_run: Path) -> dragoman.Translator:
     return dragoman.Translator(replace(Bundle.load(finished_run / "bundle"), training_text=trained.model_dump()))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FORMS if kind != "target-language"])  # which has a code of its own
+@pytest.mark.parametrize("kind", [kind for kind in FORMS if kind != "target-language"])  # which has another code
 def test_unusual_sources_are_reported_instead_of_their_translations(translator: dragoman.Translator, kind: str) -> None:
     texts = [FORMS[kind](text) for text in SOURCES[:10]]
     (finding,) = check_translator(translator, texts, REFERENCES[:10])[:1]

@@ -10,13 +10,13 @@ from dragoman.doctor.data.length_model import Floats
 from dragoman.doctor.data.stretches import MIN_LINES, find_peaks
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
-from dragoman.evaluation.teacher_forcing import score_pairs
+from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.translator import Translator
 
-MIN_USUAL_GAIN = 40.0  # nats that the right source is worth to many references; less if the text is of another kind
-MIN_OWN_GAIN = 10.0  # nats that the source is worth to a translation that depends on it
+MIN_USUAL_GAIN = 40.0  # nats that many references gain from the right source; less if the text is of another kind
+MIN_OWN_GAIN = 10.0  # nats that a translation gains from its source if it depends on it
 USUAL_QUANTILE = 0.75  # of the gains, because many references may be wrong
-DOUBT = 5.0  # nats; references to which their sources are worth less may belong to others
+DOUBT = 5.0  # nats; references that gain less from their sources may belong to others
 MAX_LINE_EVIDENCE = 5.0  # nats
 SHOWN_STRETCHES = 3
 
@@ -67,6 +67,6 @@ def _gains(translator: Translator, sources: Sequence[str], texts: Sequence[str])
     """How much more probable each text is with its own source than with that of another sentence, in nats."""
     half = len(sources) // 2
     others = [*sources[half:], *sources[:half]]
-    own, other = (np.array(score_pairs(translator.bundle, each, texts), float) for each in (sources, others))
+    own, other = (np.array(score_references(translator.bundle, each, texts), float) for each in (sources, others))
     gains: Floats = own - other
     return gains
