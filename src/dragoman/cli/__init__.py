@@ -33,6 +33,7 @@ from dragoman.cli.text_files import TextFilesCommand
 from dragoman.cli.train import TrainCommand, quickstart, train
 from dragoman.cli.translate import translate
 from dragoman.errors import UserError, escape_controls
+from dragoman.system.discard import discard
 from dragoman.system.run_paths import NoBundleError
 
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -156,7 +157,7 @@ def _print_error(error: Exception) -> int:
 
 def _discard_output() -> None:
     """Send the remaining output nowhere; otherwise Python would fail on it again when it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    discard([sys.stdout.fileno()])
 
 
 def _format_warning(message: Warning | str, *_: object, **__: object) -> str:

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from dragoman.system.discard import discard
+
 HANGUP = getattr(signal, "SIGHUP", None)
 """The terminal is closed. Windows has no such signal."""
 
@@ -63,7 +65,7 @@ def stop_on_signals(flag: StopFlag, log: Callable[[str], None]) -> Iterator[None
 
     def stop(number: int, frame: object) -> None:
         if number == HANGUP:
-            _discard(terminals)  # a closed one cannot be written to
+            discard(terminals)  # a closed one cannot be written to
         elif flag.requested:
             raise KeyboardInterrupt
         flag.requested = True
@@ -80,11 +82,3 @@ def stop_on_signals(flag: StopFlag, log: Callable[[str], None]) -> Iterator[None
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-
-
-def _discard(outputs: list[int]) -> None:
-    """Discard what is written to some file descriptors from now on."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    for output in outputs:
-        os.dup2(nothing, output)
-    os.close(nothing)

@@ -56,7 +56,7 @@ def write_student_card(
         line: Receives progress and the lines of the report.
     """
     name, pairs = next(iter(tests.items()), ("the validation text", validation))
-    line.log(f"comparing with the teacher on {name}, which takes up to a minute …")
+    line.log(f"comparing with the teacher on {name} …")
     student = BundleEnsemble.load([str(run)], recipe.data.languages)
     try:
         teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)

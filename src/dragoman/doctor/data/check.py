@@ -95,7 +95,7 @@ def _check_corpus(
     scores = replace(scores, wrong_language=scores.wrong_language | foreign)
     stretches = find_misaligned(reader, lengths, scores, _unreadable(statistics) | foreign)
     flags = _flag_pairs(statistics, scores, stretches, earlier)
-    blocks = find_foreign_blocks(statistics, flags["wrong-language"])
+    blocks = find_foreign_blocks(statistics, flags["wrong-language"])  # of what has no other explanation
     if _is_copy_task(reader):
         del flags["copied-source"]
     overlap = flag_overlap(statistics, held_out)
@@ -106,7 +106,7 @@ def _check_corpus(
             examples.add(chunk, chunk_flags)
             if copy is not None:
                 copy.add(reader.name, chunk, chunk_flags | {"test-overlap": overlap[chunk.indices]})
-    yield from report_flags(reader, flags, (stretches, blocks), examples)
+    yield from report_flags(reader, flags, stretches, blocks, examples)
 
 
 def _is_copy_task(reader: ChunkedReader) -> bool:

@@ -104,7 +104,8 @@ def report_languages(
 def report_flags(
     reader: ChunkedReader,
     flags: Mapping[str, Flags],
-    ranges: tuple[Sequence[Stretch], Sequence[ForeignBlock]],
+    stretches: Sequence[Stretch],
+    blocks: Sequence[ForeignBlock],
     examples: Examples,
 ) -> Iterator[Finding]:
     """Report each problem that any pair has.
@@ -112,10 +113,10 @@ def report_flags(
     Args:
         reader: Reads the corpus.
         flags: For each code, the pairs that have the problem.
-        ranges: The misaligned stretches, and the blocks in another language.
+        stretches: The misaligned stretches.
+        blocks: The blocks in another language.
         examples: Pairs with each problem.
     """
-    stretches, blocks = ranges
     for code, values in flags.items():
         measured = _measure(reader, values)
         if not measured["count"]:

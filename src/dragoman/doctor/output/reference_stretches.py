@@ -10,6 +10,7 @@ from dragoman.doctor.data.length_model import Floats
 from dragoman.doctor.data.stretches import MIN_LINES, find_peaks
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.doctor.output.translator_checks import sources_of_others
 from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.translator import Translator
 
@@ -65,8 +66,7 @@ def check_reference_stretches(
 
 def _gains(translator: Translator, sources: Sequence[str], texts: Sequence[str]) -> Floats:
     """How much more probable each text is with its own source than with that of another sentence, in nats."""
-    half = len(sources) // 2
-    others = [*sources[half:], *sources[:half]]
-    own, other = (np.array(score_references(translator.bundle, each, texts), float) for each in (sources, others))
+    compared = sources, sources_of_others(sources)
+    own, other = (np.array(score_references(translator.bundle, each, texts), float) for each in compared)
     gains: Floats = own - other
     return gains

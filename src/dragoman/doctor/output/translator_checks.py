@@ -90,8 +90,13 @@ class _Losses(NamedTuple):
 
 
 def _losses(translator: Translator, sources: Sequence[str], texts: Sequence[str]) -> _Losses:
+    return _Losses(_loss(translator, sources, texts), _loss(translator, sources_of_others(sources), texts))
+
+
+def sources_of_others(sources: Sequence[str]) -> list[str]:
+    """For each sentence, the source of another one that is far away."""
     half = len(sources) // 2
-    return _Losses(_loss(translator, sources, texts), _loss(translator, [*sources[half:], *sources[:half]], texts))
+    return [*sources[half:], *sources[:half]]
 
 
 def _loss(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> float:

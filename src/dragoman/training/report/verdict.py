@@ -100,10 +100,10 @@ def judge_text(pairs: int, left_out: float, by_teachers: bool = False) -> list[s
     """
     reasons = []
     if pairs < FEW_PAIRS:
-        help_ = "more time, in which teachers translate more, or more text" if by_teachers else "more text"
+        remedy = "more time, in which teachers translate more, or more text" if by_teachers else "more text"
         reasons.append(
             f"The training text has only {counted(pairs, 'pair')}. From less than {FEW_PAIRS:,}, a model learns "
-            f"phrases rather than sentences; {help_} helps most."
+            f"phrases rather than sentences; {remedy} helps most."
         )
     if left_out > MANY_PROBLEMS:
         reasons.append(
