@@ -1,8 +1,9 @@
-"""The queue: batches, turns, equal sentences, clients that leave, and failures."""
+"""The queue: batches, batches, equal sentences, clients that leave, and failures."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Coroutine
 from typing import Any
 
@@ -12,7 +13,7 @@ from running_server import FakeTranslator
 from dragoman.documents.divided_segments import CountTokens
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.serving.errors import RequestError
-from dragoman.serving.fair_queue import FairQueue, Job, Priority
+from dragoman.serving.fair_queue import _USUAL_TOKENS, FairQueue, Job, Priority
 from dragoman.serving.scheduler import Scheduler
 from dragoman.settings.serving import Serving
 
@@ -194,6 +195,8 @@ def test_clients_are_estimated_to_wait_for_their_share() -> None:
     assert queue.tokens_before("b", 65) == 75 + 10, "the share of the other that is not larger"
     assert queue.tokens_before("c", 5) == 60 + 10, "a turn is at least one job"
     assert queue.tokens_before("c", 1000) == 110
+    queue.add("d", waiting_job(200))
+    assert queue.tokens_before("c", 5) == 60 + 10, "longer texts do not delay others"
 
 
 def test_the_estimated_wait_is_that_of_the_order_of_translation() -> None:
@@ -208,6 +211,62 @@ def test_the_estimated_wait_is_that_of_the_order_of_translation() -> None:
     while job not in (batch := queue.take(1200)):
         before += sum(each.tokens for each in batch)
     assert before <= estimate <= 60_000
+
+
+def waiting_job(tokens: int) -> Job:
+    return Job(_TRANSLATE, Segment("x" * tokens), tokens, Priority.INTERACTIVE, {"anyone": [0]})
+
+
+_TRANSLATE = FakeTranslator("en").translate
+
+
+def test_clients_get_equal_shares_whatever_the_lengths_of_their_texts() -> None:
+    queue, served = FairQueue(Priority.INTERACTIVE), Counter[str]()
+    for client, length in {"long": 400, "middle": 90, "short": 7}.items():
+        for _ in range(20_000 // length):
+            queue.add(client, waiting_job(length))
+    while set(queue._waiting) == {"long", "middle", "short"}:
+        served.update({job.client: job.tokens for job in queue.take(1)})
+        assert max(served.values()) - min(served.values()) <= 2 * 400
+    assert min(served.values()) >= 20_000 - 2 * 400
+
+
+def test_one_short_text_after_another_gets_no_more_than_its_share() -> None:
+    queue, served = FairQueue(Priority.INTERACTIVE), Counter[str]()
+    for _ in range(100):
+        queue.add("long", waiting_job(400))
+    queue.add("short", waiting_job(10))
+    for _ in range(1000):
+        (job,) = queue.take(1)
+        served[job.client] += job.tokens
+        if job.client == "short":
+            queue.add("short", waiting_job(10))
+    assert served["long"] / 2 <= served["short"] <= served["long"] + 400
+
+
+def test_sentences_of_usual_length_are_translated_in_the_order_in_which_they_came() -> None:
+    queue, came = FairQueue(Priority.INTERACTIVE), []
+    for number in range(200):
+        job = waiting_job(1 + number * 37 % 120)
+        queue.add(f"client {number}", job)
+        came.append(job)
+        if number % 2:
+            assert queue.take(1) == [came.pop(0)]
+
+
+def test_many_clients_do_not_delay_a_long_text_for_ever() -> None:
+    queue, long = FairQueue(Priority.INTERACTIVE), waiting_job(500)
+    queue.add("long", long)
+    for number in range(20):
+        queue.add(f"client {number}", waiting_job(10))
+    batches = 0
+    while (job := queue.take(1)[0]) is not long:
+        queue.add(job.client, waiting_job(10))
+        batches += 1
+    assert 20 < batches <= 20 * (500 - _USUAL_TOKENS + 10) / 10, "until each was served as much as this one is too long"
+    while queue.take(100):
+        pass
+    assert (queue._begins, queue._clients, queue.tokens) == ({}, {}, 0), "nothing is kept of clients that left"
 
 
 def test_the_count_of_waiting_tokens_is_that_of_the_jobs(fake: FakeTranslator) -> None:

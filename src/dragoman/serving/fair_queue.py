@@ -1,14 +1,20 @@
-"""Sentences that wait for translation, in turns between clients."""
+"""Sentences that wait for translation, so that all clients get the same share."""
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
+import heapq
+import math
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import itemgetter
 from typing import Any
 
 from dragoman.documents.segment import Segment, TranslateSegments
+
+_USUAL_TOKENS = 125
+"""Sentences are seldom longer."""
 
 _WINDOW = 4
 """Batches whose sentences are compared, to find some of similar length."""
@@ -32,7 +38,7 @@ class Job:
         priority: The queue in which it waits.
         waiters: Who waits for it, with the positions in their lists of segments.
         taken: Whether a worker has it.
-        client: In whose turn it is translated.
+        client: In whose share it is translated.
     """
 
     translate: TranslateSegments
@@ -45,18 +51,28 @@ class Job:
 
 
 class FairQueue:
-    """The waiting jobs of one priority. Every batch begins with the client whose turn it is."""
+    """The waiting jobs of one priority, in the order of weighted fair queueing.
+
+    The order is that in which the jobs would begin if all clients that wait were served at once, at the same speed: no
+    client gets more than its share. A job that is longer than sentences usually are begins so much later, so that
+    it does not delay those of others. Times are in tokens that each client has been served (Demers, Keshav and
+    Shenker 1989, "Analysis and Simulation of a Fair Queueing Algorithm").
+    """
 
     def __init__(self, priority: Priority) -> None:
         self._priority = priority
-        self._clients: OrderedDict[str, deque[Job]] = OrderedDict()  # with jobs that do not wait any more
+        self._clients: dict[str, deque[Job]] = {}  # with jobs that do not wait any more
         self._waiting: Counter[str] = Counter()  # tokens of each client that has any
+        self._clock = 0.0
+        self._begins: dict[str, float] = {}  # when the next job of a client begins: if it waits, or later than now
         self.tokens = 0
         """How many wait."""
 
     def add(self, client: str, job: Job) -> None:
         """Add a job at the end of a client's jobs."""
         job.client = client
+        if client not in self._waiting:
+            self._begins[client] = self._next_begin(client)
         self._clients.setdefault(client, deque()).append(job)
         self._count(client, job.tokens)
 
@@ -70,38 +86,54 @@ class FairQueue:
         if not self._waiting[client]:
             del self._waiting[client]
 
+    def _next_begin(self, client: str) -> float:
+        """When a job that a client adds begins, if none of its jobs waits."""
+        return max(self._clock, self._begins.get(client, 0.0))
+
     def take(self, tokens: int) -> list[Job]:
         """Remove and return a batch of one translator: the next job, and others of similar length.
 
         Args:
             tokens: Maximum size of the batch with padding; one job may be longer.
         """
-        candidates, seen = self._candidates(tokens * _WINDOW)
-        batch = _most_similar([job for _, job in candidates], tokens)
+        candidates = self._candidates(tokens * _WINDOW)
+        batch = _most_similar(candidates, tokens)
+        clients = len(self._begins)  # with those that were served early, and would still wait otherwise
         for job in batch:
+            self._clock += job.tokens / clients
+            self._begins[job.client] += job.tokens
             job.taken = True
             self.leave(job)
-        if candidates:
-            self._clients.move_to_end(candidates[0][0])
-        for client, count in seen.items():
-            jobs = self._clients[client]
-            kept = [job for job in (jobs.popleft() for _ in range(count)) if self._waits(job)]
-            jobs.extendleft(reversed(kept))
-            if not jobs:
-                del self._clients[client]
+        if self._waiting:
+            self._clock = max(self._clock, min(self._begins[client] for client in self._waiting))
+        self._forget()
         return batch
 
-    def tokens_before(self, client: str, tokens: int) -> int:
-        """The tokens that are translated before new jobs of a client end, because clients take turns.
+    def _forget(self) -> None:
+        """Forget jobs and times that matter no longer."""
+        for client in self._clients.keys() - self._waiting.keys():
+            del self._clients[client]
+        for client in self._begins.keys() - self._waiting.keys():
+            if not self._waiting or self._begins[client] <= self._clock:
+                del self._begins[client]
 
-        A turn is at least one job, and no job is interrupted.
+    def tokens_before(self, client: str, tokens: int) -> int:
+        """The tokens that are translated before new jobs of a client end, if no other client comes.
+
+        No job is interrupted.
 
         Args:
             client: Who asks.
             tokens: The size of the new jobs.
         """
-        share = self._waiting[client] + tokens
-        return sum(min(each, max(share, self._next_size(name))) for name, each in self._waiting.items())
+        own = self._waiting.get(client, 0)
+        end = (self._begins[client] if own else self._next_begin(client)) + own + tokens
+        others = (
+            min(waiting, max(end - begin, next_size))
+            for name, waiting in self._waiting.items()
+            if name != client and (begin := self._begins[name]) + _excess(next_size := self._next_size(name)) <= end
+        )
+        return own + math.ceil(sum(others))
 
     def _next_size(self, client: str) -> int:
         """The tokens of the next job of a client that waits."""
@@ -113,27 +145,28 @@ class FairQueue:
     def _waits(self, job: Job) -> bool:
         return bool(job.waiters) and not job.taken and job.priority is self._priority
 
-    def _candidates(self, tokens: int) -> tuple[list[tuple[str, Job]], Counter[str]]:
-        """Waiting jobs with their clients, one of each client in turn, and the number of jobs seen of each client."""
-        candidates: list[tuple[str, Job]] = []
-        seen: Counter[str] = Counter()
-        for client, job in self._in_turns():
-            seen[client] += 1
-            if self._waits(job):
-                candidates.append((client, job))
-                tokens -= job.tokens
-                if tokens <= 0:
-                    break
-        return candidates, seen
+    def _candidates(self, tokens: int) -> list[Job]:
+        """The first jobs that wait, until they have so many tokens."""
+        candidates: list[Job] = []
+        for _, job in heapq.merge(*map(self._in_order, self._waiting), key=itemgetter(0)):
+            candidates.append(job)
+            tokens -= job.tokens
+            if tokens <= 0:
+                break
+        return candidates
 
-    def _in_turns(self) -> Iterator[tuple[str, Job]]:
-        rest = {client: iter(jobs) for client, jobs in self._clients.items()}
-        while rest:
-            for client, jobs in list(rest.items()):
-                if (job := next(jobs, None)) is not None:
-                    yield client, job
-                else:
-                    del rest[client]
+    def _in_order(self, client: str) -> Iterator[tuple[float, Job]]:
+        """The waiting jobs of a client, with the times that order them."""
+        self._next_size(client)  # forgets those before the next one
+        begin = self._begins[client]
+        for job in filter(self._waits, self._clients[client]):
+            yield begin + _excess(job.tokens), job
+            begin += job.tokens
+
+
+def _excess(tokens: int) -> int:
+    """By how much a job is longer than sentences usually are."""
+    return max(0, tokens - _USUAL_TOKENS)
 
 
 def _most_similar(jobs: list[Job], tokens: int) -> list[Job]:

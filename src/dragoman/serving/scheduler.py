@@ -43,7 +43,7 @@ class Scheduler:
         self._changed = threading.Condition()
         self._queues = {priority: FairQueue(priority) for priority in Priority}
         self._jobs: dict[tuple[TranslateSegments, Segment], Job] = {}
-        self._in_progress: set[Job] = set()
+        self._in_progress: dict[int, tuple[float, int]] = {}  # when a thread began its batch, and the tokens of it
         self._idle = 0
         self._closed = False
         self.on_batch: Callable[[int, int, float], None] = lambda segments, characters, seconds: None
@@ -162,8 +162,7 @@ class Scheduler:
         if not waiting:
             return
         before = self._queues[Priority.INTERACTIVE].tokens_before(client, tokens)
-        before += sum(job.tokens for job in self._in_progress)
-        slow = self._seconds(before) > self._settings.queue_seconds
+        slow = self._seconds(before) + self._seconds_in_progress() > self._settings.queue_seconds
         if slow or waiting + tokens > self._settings.queue_tokens:
             raise RequestError(503, "The server is busy; try again later.", self.seconds_to_wait())
 
@@ -174,6 +173,13 @@ class Scheduler:
     def _seconds(self, tokens: int) -> float:
         """An estimate of the time to translate some tokens; 0 until the speed is known."""
         return tokens / (self._speed * self.workers) if self._speed else 0.0
+
+    def _seconds_in_progress(self) -> float:
+        """An estimate of how long the batches in progress delay others; 0 until the speed is known."""
+        if not self._speed:
+            return 0.0
+        now, batches = time.perf_counter(), self._in_progress.values()
+        return sum(max(0.0, tokens / self._speed - (now - begin)) for begin, tokens in batches) / self.workers
 
     def _withdraw(self, jobs: list[Job], waiter: Waiter) -> None:
         with self._changed:
@@ -210,7 +216,8 @@ class Scheduler:
                 while not self._closed:
                     for queue in self._queues.values():
                         if batch := queue.take(self._batch_size(queue.tokens)):
-                            self._in_progress.update(batch)
+                            tokens = sum(job.tokens for job in batch)
+                            self._in_progress[threading.get_ident()] = time.perf_counter(), tokens
                             return batch
                     self._changed.wait()
                 return []
@@ -238,7 +245,7 @@ class Scheduler:
     def _finish(self, batch: list[Job], results: Sequence[TranslatedSegment | Exception]) -> None:
         """Deliver results to everyone who waits for them, in the event loop."""
         with self._changed:
-            self._in_progress.difference_update(batch)
+            self._in_progress.pop(threading.get_ident(), None)
             for job in batch:
                 if self._jobs.get((job.translate, job.segment)) is job:
                     del self._jobs[job.translate, job.segment]
