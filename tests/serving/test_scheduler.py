@@ -1,4 +1,4 @@
-"""The queue: batches, batches, equal sentences, clients that leave, and failures."""
+"""The queue: batches, shares of clients, equal sentences, clients that leave, and failures."""
 
 from __future__ import annotations
 
@@ -180,6 +180,24 @@ def test_requests_that_would_wait_too_long_are_refused(fake: FakeTranslator) -> 
         assert all(each.status == 503 and int(each.headers["Retry-After"]) >= 1 for each in refused)
         assert texts_of(await other) == [f"en[{'b' * 100}]"]
         assert texts_of(await queue.ask("c")) == ["en[c]"]
+
+    run(work())
+
+
+def test_long_texts_of_some_clients_do_not_keep_others_out(fake: FakeTranslator) -> None:
+    async def work() -> None:
+        queue = Queue(fake, workers=2, batch_tokens=400, queue_seconds=1.0)
+        queue.scheduler._speed = 500.0
+        long = [queue.ask("".join(f"{client}{word:04} " for word in range(700)), client=client) for client in "abcd"]
+        while len(fake.batches) < 2:
+            await asyncio.sleep(0.001)
+        asked = queue.ask("short", client="e")
+        await asyncio.sleep(0)
+        queue.open()
+        assert texts_of(await asked) == ["en[short]"]
+        assert ["short"] in fake.batches[2:4], "after the batches in progress"
+        accepted = [each for each in await asyncio.gather(*long, return_exceptions=True) if isinstance(each, list)]
+        assert len(accepted) >= 2
 
     run(work())
 
