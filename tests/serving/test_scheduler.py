@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Coroutine
 from typing import Any
@@ -184,22 +185,12 @@ def test_requests_that_would_wait_too_long_are_refused(fake: FakeTranslator) -> 
     run(work())
 
 
-def test_long_texts_of_some_clients_do_not_keep_others_out(fake: FakeTranslator) -> None:
-    async def work() -> None:
-        queue = Queue(fake, workers=2, batch_tokens=400, queue_seconds=1.0)
-        queue.scheduler._speed = 500.0
-        long = [queue.ask("".join(f"{client}{word:04} " for word in range(700)), client=client) for client in "abcd"]
-        while len(fake.batches) < 2:
-            await asyncio.sleep(0.001)
-        asked = queue.ask("short", client="e")
-        await asyncio.sleep(0)
-        queue.open()
-        assert texts_of(await asked) == ["en[short]"]
-        assert ["short"] in fake.batches[2:4], "after the batches in progress"
-        accepted = [each for each in await asyncio.gather(*long, return_exceptions=True) if isinstance(each, list)]
-        assert len(accepted) >= 2
-
-    run(work())
+def test_batches_in_progress_delay_others_by_the_rest_of_their_time() -> None:
+    scheduler = Scheduler(Serving(), workers=2)
+    scheduler._speed = 1000.0
+    for elapsed, rest in ((0.0, 0.8), (0.6, 0.2), (5.0, 0.0)):
+        scheduler._in_progress = dict.fromkeys((1, 2), (time.perf_counter() - elapsed, 800))
+        assert scheduler._seconds_in_progress() == pytest.approx(rest, abs=0.1)
 
 
 def test_clients_are_estimated_to_wait_for_their_share() -> None:
