@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -115,6 +116,9 @@ def libretranslate(python: Path, directory: Path, tuned: bool, port: int) -> Ite
 def _running(
     command: list[str], port: int, environment: dict[str, str], directory: Path | None = None
 ) -> Iterator[Server]:
+    with socket.socket() as free:  # otherwise an old server would be measured
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        free.bind(("127.0.0.1", port))
     process = subprocess.Popen(
         command, env=environment, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

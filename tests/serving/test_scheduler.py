@@ -430,3 +430,29 @@ def test_any_segment_can_be_divided(fake: FakeTranslator, text: str) -> None:
         assert max(len(each) for batch in fake.batches for each in batch) <= 200
 
     run(check())
+
+
+def test_a_long_text_is_refused_before_it_is_divided_and_a_text_that_is_next_is_accepted(fake: FakeTranslator) -> None:
+    counted: list[str] = []
+
+    def count_tokens(text: str) -> int:
+        counted.append(text)
+        return len(text)
+
+    async def check() -> None:
+        queue = Queue(fake, batch_tokens=500, queue_tokens=3000)
+        await queue.occupy_workers()
+        waiting = [queue.ask(f"{number}" * 500, client="x") for number in range(6)]
+        await asyncio.sleep(0)
+        long = segments("ab " * 800)
+        with pytest.raises(RequestError):
+            await queue.scheduler.translate(fake.translate, count_tokens, long, "y", Priority.INTERACTIVE)
+        assert counted == [long[0].text]
+        short = queue.ask("short", client="z")
+        await asyncio.sleep(0)
+        queue.open()
+        assert texts_of(await short) == ["en[short]"]
+        assert len(fake.batches) <= 3
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+    run(check())

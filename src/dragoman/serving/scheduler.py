@@ -102,8 +102,13 @@ class Scheduler:
             RequestError: The queue is full.
         """
         size, most = sum(len(segment.text) for segment in segments), self._settings.batch_tokens
+        may_refuse = priority is Priority.INTERACTIVE and not is_accepted  # files are limited in number instead
+        if may_refuse and (long := {segment.text for segment in segments if len(segment.text) > most}):
+            tokens = await run_by_size(size, lambda: sum(map(count_tokens, long)))
+            with self._changed:
+                self._require_room(tokens, client)  # before the work of dividing
         divided = await run_by_size(size, lambda: DividedSegments(segments, count_tokens, most))
-        return divided.join(await self._translate_parts(translate, divided, client, priority, is_accepted))
+        return divided.join(await self._translate_parts(translate, divided, client, priority, may_refuse))
 
     async def _translate_parts(
         self,
@@ -111,14 +116,14 @@ class Scheduler:
         divided: DividedSegments,
         client: str,
         priority: Priority,
-        is_accepted: bool,
+        may_refuse: bool,
     ) -> list[TranslatedSegment]:
         count = len(divided.parts)
         if not count:
             return []
         waiter = Waiter([None] * count, count, asyncio.get_running_loop().create_future())
         with self._changed:
-            if priority is Priority.INTERACTIVE and not is_accepted:  # files are limited in number instead
+            if may_refuse:
                 sizes = dict(zip(divided.parts, divided.sizes, strict=True))
                 new = sum(size for part, size in sizes.items() if (translate, part) not in self._jobs)
                 self._require_room(new, client)
@@ -157,13 +162,15 @@ class Scheduler:
         return jobs
 
     def _require_room(self, tokens: int, client: str) -> None:
-        """Refuse interactive requests that do not fit into the queue, or that would wait too long."""
-        waiting = self.waiting[Priority.INTERACTIVE]
-        if not waiting:
-            return
+        """Refuse interactive requests that do not fit into the queue, or that would wait too long.
+
+        Those that would be translated next only wait for the batches in progress, and are accepted.
+        """
         before = self._queues[Priority.INTERACTIVE].tokens_before(client, tokens)
+        if not before:
+            return
         slow = self._seconds(before) + self._seconds_in_progress() > self._settings.queue_seconds
-        if slow or waiting + tokens > self._settings.queue_tokens:
+        if slow or self.waiting[Priority.INTERACTIVE] + tokens > self._settings.queue_tokens:
             raise RequestError(503, "The server is busy; try again later.", self.seconds_to_wait())
 
     def seconds_to_wait(self) -> int:
