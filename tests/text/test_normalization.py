@@ -16,6 +16,7 @@ from dragoman.text.normalization import (
     replace_forbidden,
     replace_surrogates,
     simplify,
+    simplify_lines,
 )
 
 CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1)]
@@ -68,3 +69,8 @@ def test_runs_of_spaces_become_one_and_none_remain_at_the_ends(text: str) -> Non
 )
 def test_simplified_text_keeps_letters_marks_and_digits(text: str, simple: str) -> None:
     assert simplify(text) == simple
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\n") | st.sampled_from(" .,-ßİΣ।"))))
+def test_lines_are_simplified_as_each_of_them(lines: list[str]) -> None:
+    assert simplify_lines(lines) == [simplify(line) for line in lines]

@@ -38,7 +38,7 @@ MIN_LETTERS = np.array([3.0, 1.0, -np.inf])  # … and so many of them due to it
 
 # Identifiers, numbers, abbreviations, and words with a capital letter that do not start a sentence.
 _NAMES = regex.compile(
-    r"""\S*(?:[\p{Nd}_@#&/\\=<>{}|]|\p{Ll}\p{Lu}|\p{Lu}\P{L}*\p{Lu})\S*|(?<=[^\s.!?:…"“„«»‘'(]\s+[("“„«‘']*)\p{Lu}\S*"""
+    r"""(?<!\S)\S*(?:[\p{Nd}_@#&/\\=<>{}|]|\p{Ll}\p{Lu}|\p{Lu}\P{L}*\p{Lu})\S*|(?<=[^\s.!?:…"“„«»‘'(]\s+[("“„«‘']*)\p{Lu}\S*"""
 )
 
 

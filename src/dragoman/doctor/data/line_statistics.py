@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
-from dragoman.text.normalization import find_forbidden, simplify
+from dragoman.text.normalization import find_forbidden, simplify_lines
 
 Flags = NDArray[np.bool_]
 """One value per line or pair: whether it has a certain problem."""
@@ -79,7 +79,7 @@ def compute_line_statistics(texts: Sequence[str], normalized: Sequence[str]) -> 
     words = np.fromiter((text.count(" ") + 1 for text in normalized), np.uint32, count)
     return LineStatistics(
         lengths=lengths,
-        digests=np.fromiter(map(hash, map(simplify, normalized)), np.int64, count),
+        digests=np.fromiter(map(hash, simplify_lines(normalized)), np.int64, count),
         scripts=_find_scripts(letters),
         blank=np.fromiter((not text.strip(INVISIBLE) for text in normalized), np.bool_, count),
         control_characters=np.fromiter((find_forbidden(text) is not None for text in texts), np.bool_, count),
