@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 import shutil
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ import pytest
 import torch
 
 import dragoman
+from dragoman import TextTranslator
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.evaluation.scoring import score
@@ -391,3 +394,12 @@ def test_a_stream_takes_several_texts_and_a_positive_window(translator: Translat
 
 def test_translator_names_its_bundle_and_engine(translator: Translator) -> None:
     assert repr(translator) == f"<Translator {translator.bundle.recipe.name}: de to en, {translator.engine.name}>"
+
+
+@pytest.mark.parametrize("make_copy", [pickle.dumps, copy.deepcopy])
+def test_translators_cannot_be_copied_to_other_processes(
+    make_copy: Callable[[Any], Any], translator: Translator
+) -> None:
+    for each in (translator, TextTranslator(translator)):
+        with pytest.raises(TypeError, match=r"call dragoman\.load in each process"):
+            make_copy(each)

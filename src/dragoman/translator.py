@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from itertools import islice, repeat, zip_longest
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.memory import TranslationMemory
@@ -75,9 +74,13 @@ class Translator:
         recipe, engine = self.bundle.recipe, self.engine.name
         return f"<Translator {recipe.name}: {recipe.data.source_language} to {recipe.data.target_language}, {engine}>"
 
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: a copy for another process would not share the weights and the threads of the engine."""
+        raise TypeError("a translator cannot be pickled or copied; call dragoman.load in each process")
+
     def with_memory(self, memory: TranslationMemory) -> Translator:
         """The same translator, which reads similar segments of a translation memory, if its model was trained so."""
-        changed = copy(self)
+        changed = Translator(self.bundle, self.decoding, str(self.device), engine=self.engine)
         if reads_matches(self.bundle):
             changed.text_search = replace(
                 self.text_search, memory=FuzzyMemory(memory, self.bundle, self.engine.max_length)
