@@ -258,7 +258,7 @@ def test_the_command_runs_all_stages(make_staged: Any, mono: Path, tmp_path: Pat
 
 
 def test_a_limit_of_time_leaves_text_out(
-    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With a budget in minutes, each corpus gets an equal part of the time that is left."""
     parts: list[float | None] = []
@@ -271,7 +271,10 @@ def test_a_limit_of_time_leaves_text_out(
     recipe = make_staged("training.minutes=0.05", "teachers.share=0.1", backtranslation={"mono": [str(mono)]})
     assert train(recipe, tmp_path / "run")
     assert parts == [pytest.approx(0.05 * 60 * 0.1)]
-    assert len(texts(tmp_path / "run", "synthetic/backtranslation")[1]) == 10 // 5, "one small block"
+    translated = len(texts(tmp_path / "run", "synthetic/backtranslation")[1])
+    assert translated == 10 // 5, "one small block"
+    share = translated / len(mono.read_text().splitlines())
+    assert f"{share:.0%} of the text fit into teachers.translation_share" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("weight", "of_corpus"), [("0.0005", "1"), ("0.05", "0.01"), ("1000", "2")])

@@ -24,11 +24,15 @@ class Synthesized:
     left_out: dict[str, int]
     seconds: float
 
+    @property
+    def lines(self) -> int:
+        """How many lines they were made of."""
+        return self.pairs + sum(self.left_out.values())
+
     def __str__(self) -> str:
-        total = self.pairs + sum(self.left_out.values())
         reasons = sorted(self.left_out.items(), key=lambda item: -item[1])
         shown = ", ".join(f"{reason} {number:,}" for reason, number in reasons)
-        return f"{counted(self.pairs, 'pair')} from {counted(total, 'line')}" + (
+        return f"{counted(self.pairs, 'pair')} from {counted(self.lines, 'line')}" + (
             f"; left out: {shown}" if shown else ""
         )
 

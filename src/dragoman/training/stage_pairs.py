@@ -62,11 +62,15 @@ class SyntheticCorpus:
 
     def make(self, maker: BlockMaker, line: ProgressLine, limit: float | None) -> Synthesized:
         """Make the corpus, or continue to make it, for at most `limit` seconds in total."""
-        meter = Meter(line.update, f"translating the {self.name}", sum(1 for _ in self.read()), limit)
+        count = sum(1 for _ in self.read())
+        meter = Meter(line.update, f"translating the {self.name}", count, limit)
         for side in SIDES:  # of a process that was killed between the last two files
             Path(f"{self.path}.{side}").unlink(missing_ok=True)
         made = write_synthetic(self.read(), maker, f"{self.path}.{{lang}}", SIDES, meter, limit)
         write_json(self._facts, asdict(made))
+        late = limit is not None and made.seconds >= limit
+        rest = f"; {made.lines / max(1, count):.0%} of the text fit into teachers.translation_share" if late else ""
+        line.log(f"synthetic pairs, {self.name}: {made}{rest}")
         return made
 
     @property
@@ -137,9 +141,6 @@ def make_corpora(
         if made is None:
             part = None if limit is None else limit / (len(corpora) - number)
             made = corpus.make(open_maker(corpus), line, part)
-            late = part is not None and made.seconds >= part
-            rest = "; the rest did not fit into teachers.translation_share" if late else ""
-            line.log(f"synthetic pairs, {corpus.name}: {made}{rest}")
         if limit is not None:
             limit = max(0.0, limit - made.seconds)
 
