@@ -126,6 +126,25 @@ def test_a_killed_command_is_continued_with_the_same_lines(
     assert not partial.exists()
 
 
+def test_two_processes_do_not_write_the_same_output(
+    finished_run: Path, command: Command, mono: Path, uninterrupted: Path, tmp_path: Path
+) -> None:
+    output, partial = tmp_path / "shared.tsv", tmp_path / "shared.tsv.partial"
+    process, deadline = start(finished_run, mono, output), time.monotonic() + 60
+    while not list(partial.glob("0*.json")):
+        assert process.poll() is None, "it ended before the other one started"
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    process.send_signal(signal.SIGSTOP)
+    other = command("backtranslate", finished_run, "--mono", mono, "--output", output)
+    process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=60)
+    assert (other.code, "another process is writing it" in other.error) == (2, True), other.error
+    assert process.returncode == 0
+    assert output.read_bytes() == uninterrupted.read_bytes()
+    assert not partial.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

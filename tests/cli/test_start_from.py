@@ -97,6 +97,18 @@ def test_problems_of_the_bundle_are_found_before_training(
     assert (named.code, "--start-from is for files of text" in named.error) == (2, True)
 
 
+def test_train_starts_from_a_bundle_of_other_languages_with_another_vocabulary(
+    files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
+) -> None:
+    french = changed_bundle(finished_run, tmp_path / "french", data={"target_language": "fr"})
+    start = ("train", *files, "--start-from", french, "--output", tmp_path / "run", *FAST)
+    refused = command(*start)
+    assert (refused.code, "training.new_vocabulary = true" in refused.error) == (2, True), refused.error
+    outcome = command(*start, "--set", "training.new_vocabulary=true")
+    assert outcome.code == 0, outcome.error
+    assert f"starts from {french}, with another vocabulary" in outcome.error
+
+
 def test_a_lower_cased_bundle_is_announced(
     files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
 ) -> None:

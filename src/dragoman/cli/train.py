@@ -152,7 +152,7 @@ def _find_recipe(
     check_directory(run, resuming)  # before the text is checked, which can take minutes
     if resuming:
         return _recipe_of_run(run, files, overrides)
-    made = files.plan()
+    made = files.plan(overrides)
     recipe = made.recipe(overrides)
     print(made.summary(recipe), file=sys.stderr)
     return recipe

@@ -77,8 +77,8 @@ class TrainingTexts:
         refuse_meaningless_options([*self.train, *self.validation, *self.test], self.files)
         return Texts(languages, references, validation, test, clean=not self.keep_all)
 
-    def plan(self) -> PlannedRecipe:
-        """The recipe for these files."""
+    def plan(self, overrides: Sequence[str] = ()) -> PlannedRecipe:
+        """The recipe for these files; a bundle to start from must agree with it and with the overrides."""
         from dragoman.planning.plan import plan_recipe
 
-        return plan_recipe(self.texts(), self.minutes, self.data_directory, print_to_stderr, self.start_from)
+        return plan_recipe(self.texts(), self.minutes, self.data_directory, print_to_stderr, self.start_from, overrides)

@@ -121,7 +121,8 @@ class PlannedRecipe:
         ]
         if self.start:
             mixed = f"; its training text is mixed in, {facts.old_share:.2g} pairs for each new one"
-            lines.insert(1, f"starts from {self.start.path}, with its vocabulary{mixed if facts.old_share else ''}")
+            whose = "another" if recipe.training.new_vocabulary else "its"
+            lines.insert(1, f"starts from {self.start.path}, with {whose} vocabulary{mixed if facts.old_share else ''}")
             if recipe.text.lowercase:
                 lines.insert(2, "it converts text to lower case, and so will the new translator")
         return "\n".join(lines)
@@ -150,6 +151,7 @@ def plan_recipe(
     data_directory: Path | None,
     log: Log = no_log,
     start_from: str | None = None,
+    overrides: Sequence[str] = (),
 ) -> PlannedRecipe:
     """Read the training text and choose a recipe for it.
 
@@ -159,10 +161,10 @@ def plan_recipe(
         data_directory: Mirror of the dataset catalog.
         log: Receives messages while text is checked.
         start_from: The bundle or run directory that the training starts from.
+        overrides: ``SECTION.KEY=VALUE`` each, with which the bundle must agree.
 
     Raises:
-        UserError: A corpus is missing or damaged, or the training text is too short, or most of it has problems; or the
-            bundle is missing, damaged or of other languages.
+        UserError: The text or the bundle cannot be used, for example because the bundle is of other languages.
     """
     start, tokenizer = (None, None) if start_from is None else load_start(start_from, texts.languages)
     data, cleaned = clean_data(texts.data(), data_directory, log)
@@ -172,17 +174,16 @@ def plan_recipe(
             "the training text has one pair, and training needs another one to validate on; add text, or name "
             "validation text with --validation"
         )
-    if tokenizer is None:
+    if start is None or tokenizer is None:
         facts = measure_subwords(facts, sample, texts.languages)
     else:
         facts = facts_with(facts, tokenizer, [pair.target for pair in sample])
-    if start is not None:
         new = [each.corpus for each in texts.data().weighted]
         old, share = choose_old_text(start, texts.languages, new, facts.pairs, data_directory, log)
         texts, facts = replace(texts, train=[*texts.train, *old]), replace(facts, old_share=share)
     made = plan_with(texts, facts, minutes, operations_per_second(), cleaned, start)
     if start is not None:
-        check_start_fits(made.recipe(), start.recipe, start.path)
+        check_start_fits(made.recipe(overrides), start.recipe, start.path)
     return made
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import check_output, write_corpus
-from dragoman.errors import counted
+from dragoman.errors import UserError, counted
 from dragoman.synthesis.block import BlockMaker, PairBlock, stored_blocks
 from dragoman.system.progress import Meter
 
@@ -64,19 +67,36 @@ def write_synthetic(
         limit: See `stored_blocks`.
 
     Raises:
-        UserError: The output exists or cannot be written.
+        UserError: The output exists or cannot be written, or another process writes it.
     """
     check_output(output, languages)
     directory = blocks_directory(output)
     directory.mkdir(exist_ok=True)
-    paths = list(stored_blocks(pairs, maker, directory, meter, limit))
-    left_out: Counter[str] = Counter()
-    seconds = 0.0
-    for path in paths:
-        block = PairBlock.load(path)
-        left_out += block.left_out
-        seconds += block.seconds
-    made = chain.from_iterable(PairBlock.load(path).pairs for path in paths)
-    written, _ = write_corpus(made, output, languages)
-    shutil.rmtree(directory)
+    with _lock(directory, output):
+        paths = list(stored_blocks(pairs, maker, directory, meter, limit))
+        left_out: Counter[str] = Counter()
+        seconds = 0.0
+        for path in paths:
+            block = PairBlock.load(path)
+            left_out += block.left_out
+            seconds += block.seconds
+        made = chain.from_iterable(PairBlock.load(path).pairs for path in paths)
+        written, _ = write_corpus(made, output, languages)
+        shutil.rmtree(directory)
     return Synthesized(written, dict(left_out), seconds)
+
+
+@contextmanager
+def _lock(directory: Path, output: str) -> Iterator[None]:
+    """Let no other process write the same output. A killed process releases the lock."""
+    lock = FileLock(directory / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise UserError(
+            f"{output}: another process is writing it; wait for its end, or choose another output"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
