@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +10,12 @@ import pytest
 
 import dragoman
 from dragoman.documents.segment import Segment
-from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
+from dragoman.documents.terms import TermSearch, _Draft, _Place, missing_terms, with_glossary
 from dragoman.documents.translate import TextTranslator
-from dragoman.text.glossary import Glossary, Term
+from dragoman.text.glossary import FoundTerm, Glossary, Term
+from dragoman.text.link import Link
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term
+from dragoman.text.translation import Translation
 from dragoman.translator import Translator
 
 GLOSSARY = Glossary([Term("Hund", "water spaniel"), Term("Hunde", "water spaniels"), Term("Frau", "tall lady")])
@@ -114,3 +117,30 @@ def test_a_lost_placeholder_is_put_back_with_the_term(translator: Translator) ->
 
 def test_without_terms_the_search_is_the_plain_one(translator: Translator, sentences: list[str]) -> None:
     assert TermSearch(translator).translate(list(map(Segment, sentences))) == list(translator.stream(sentences))
+
+
+def test_each_place_of_a_term_gets_it() -> None:
+    source, target = "Ein Hund sieht einen Hund.", "A beagle sees a dog."
+    words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
+    links = tuple(Link(*one, *other) for one, other in zip(*words, strict=True))
+    segment = Segment(source, glossary=Glossary([Term("Hund", "beagle")]))
+    draft = _Draft(segment, Translation(target))
+    place = draft.place_term(links)
+    assert (place.prefix, place.replaced, place.rest) == ("A beagle sees a beagle", "dog", ".")
+    draft.use(place, None)
+    assert draft.translation.text == "A beagle sees a beagle."
+    assert not draft.missing
+
+
+@pytest.mark.parametrize(
+    ("found", "accepted"),
+    [
+        ("A beagle is running.", True),
+        ("A beagle dog is running.", False),
+        ("The dog is a beagle.", False),
+        ("An animal is running.", False),
+    ],
+)
+def test_a_search_must_keep_the_term_without_the_words_that_it_replaces(found: str, accepted: bool) -> None:
+    place = _Place(FoundTerm(4, 8, Term("Hund", "beagle")), 2, "A beagle", "dog", " runs.")
+    assert place.accepts(found) == accepted

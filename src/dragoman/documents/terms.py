@@ -2,11 +2,13 @@
 
 Where the term belongs is known from a first translation: in place of the words that translate it (Chatterjee et al.
 2017, section 3). What is before this place is kept, and the search continues after the term. If it continues the term
-itself, for example with an ending, these words are replaced instead.
+itself, for example with an ending, or brings back a word that the term replaces, only these words are replaced instead.
+Each place of a term in the source gets the term.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -14,10 +16,10 @@ from typing import NamedTuple
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.explanation.alignment import align
-from dragoman.text.glossary import FoundTerm, Glossary, Term
+from dragoman.text.glossary import FoundTerm, Glossary, term_words
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
 
@@ -70,12 +72,28 @@ class TermSearch:
 
 
 class _Place(NamedTuple):
-    """Where a translation gets a term: how it begins up to and with the term, and what comes after it now."""
+    """Where a translation gets a term.
 
-    term: Term
+    Attributes:
+        found: The place in the source.
+        start: Where the term begins in the translation.
+        prefix: How the translation begins, up to and with the term.
+        replaced: The words that the term replaces.
+        rest: What comes after them now.
+    """
+
+    found: FoundTerm
     start: int
     prefix: str
+    replaced: str
     rest: str
+
+    def accepts(self, translation: str) -> bool:
+        """Whether a search has kept the term, and not brought back what it replaces."""
+        words = [self.replaced[start:end] for start, end in term_words(self.replaced)]
+        longest = max(words, key=len, default="")
+        returns = count_term(translation, longest) > count_term(self.prefix + self.rest, longest) if longest else False
+        return not returns and contains_term(translation, self.found.term.target)
 
 
 @dataclass
@@ -85,30 +103,36 @@ class _Draft:
     segment: Segment
     translation: Translation
     fixed: int = 0  # number of characters at the beginning that must not change, because they contain terms
-    tried: set[Term] = field(default_factory=set)
+    tried: set[FoundTerm] = field(default_factory=set)
 
     @property
     def missing(self) -> list[FoundTerm]:
-        """The first place of each term that the translation lacks and that was not tried."""
-        found = reversed(_MATCHER.find(self.segment.text, self.segment.glossary))
-        first = {each.term: each for each in found if each.term not in self.tried}
-        return [each for each in first.values() if not contains_term(self.translation.text, each.term.target)]
+        """The places in the source of terms that the translation contains less often, which were not tried."""
+        found = _MATCHER.find(self.segment.text, self.segment.glossary)
+        needed = Counter(each.term for each in found)
+        missing = {term for term in needed if count_term(self.translation.text, term.target) < needed[term]}
+        return [each for each in found if each.term in missing and each not in self.tried]
 
     def place_term(self, links: tuple[Link, ...]) -> _Place:
         """The first place in the translation that gets a term: that of the words that translate it."""
         text, missing = self.translation.text, self.missing
         marks = [Mark(each.start, each.end, number) for number, each in enumerate(missing)]
-        mark = place_marks(marks, self.segment.text, TranslatedSegment(text, links))[0]
-        place = self._place(missing[mark.number].term, mark.start, mark.end)
+        placed = place_marks(marks, self.segment.text, TranslatedSegment(text, links))
+        wrong = (
+            each for each in placed if not contains_term(text[each.start : each.end], missing[each.number].term.target)
+        )
+        mark = next(wrong, placed[0])
+        place = self._place(missing[mark.number], mark.start, mark.end)
         if mark.start < self.fixed and self._loses_term(place):
-            return self._place(place.term, self.fixed, self.fixed)
+            return self._place(place.found, self.fixed, self.fixed)
         return place
 
-    def _place(self, term: Term, start: int, end: int) -> _Place:
-        before, after = self.translation.text[:start], self.translation.text[end:]
-        begins = not before.strip() and self.translation.text[start : start + 1].isupper()
+    def _place(self, found: FoundTerm, start: int, end: int) -> _Place:
+        text, target = self.translation.text, found.term.target
+        before, replaced, after = text[:start], text[start:end], text[end:]
+        begins = not before.strip() and text[start : start + 1].isupper()
         space = " " * (start == end and before[-1:].isalnum())
-        return _Place(term, start, before + space + (capitalize(term.target) if begins else term.target), after)
+        return _Place(found, start, before + space + (capitalize(target) if begins else target), replaced, after)
 
     def _loses_term(self, place: _Place) -> bool:
         terms = _MATCHER.check(self.segment.text, self.segment.glossary, self.translation.text)
@@ -116,9 +140,9 @@ class _Draft:
         return not all(contains_term(place.prefix + place.rest, target) for target in used)
 
     def use(self, place: _Place, searched: Translation | None) -> None:
-        """Use the translation that a search found, or only replace the words if it did not keep the term."""
-        self.tried.add(place.term)
-        if searched and contains_term(searched.text, place.term.target):
+        """Use the translation that a search found, or only replace the words if that is not acceptable."""
+        self.tried.add(place.found)
+        if searched and place.accepts(searched.text):
             self.translation, self.fixed = searched, len(place.prefix)
             return
         change = len(place.prefix + place.rest) - len(self.translation.text)

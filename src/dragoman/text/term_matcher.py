@@ -59,14 +59,21 @@ class TermMatcher:
 
 def contains_term(text: str, target: str) -> bool:
     """Whether a translation contains the translation of a term as whole words; its first letter may be capitalized."""
+    return count_term(text, target) > 0
+
+
+def count_term(text: str, target: str) -> int:
+    """How often a translation contains the translation of a term, see `contains_term`."""
     words = term_words(text)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
+    count = begin = 0
     if words and text.startswith(capitalize(target), words[0][0]) and words[0][0] + len(target) in ends:
-        return True
-    start = text.find(target)
-    while start >= 0 and not (start in starts and start + len(target) in ends):
-        start = text.find(target, start + 1)
-    return start >= 0
+        count, begin = 1, words[0][0] + len(target)
+    while (start := text.find(target, begin)) >= 0:
+        is_term = start in starts and start + len(target) in ends
+        count += is_term
+        begin = start + (len(target) if is_term else 1)
+    return count
 
 
 def capitalize(text: str) -> str:
