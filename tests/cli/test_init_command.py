@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,12 @@ def test_init_writes_a_recipe_that_trains(files: tuple[str, str], tmp_path: Path
     assert command("train", recipe, "--output", run, *FAST).code == 0
     refused = command("init", *files, "--output", recipe)
     assert (refused.code, "already exists" in refused.error) == (2, True)
+
+
+def test_the_command_that_init_prints_is_for_a_shell(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
+    recipe = tmp_path / "my \"first\" recipe.toml"
+    outcome = command("init", *files, "--output", recipe)
+    assert shlex.split(outcome.out.splitlines()[-1].partition("train with: ")[2]) == ["dragoman", "train", str(recipe)]
 
 
 def test_train_on_files_is_training_on_the_recipe_of_init(
