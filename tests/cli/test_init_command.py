@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,9 +42,21 @@ def test_init_writes_a_recipe_that_trains(files: tuple[str, str], tmp_path: Path
 
 
 def test_the_command_that_init_prints_is_for_a_shell(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
-    recipe = tmp_path / "my \"first\" recipe.toml"
+    recipe = tmp_path / 'my "first" recipe.toml'
     outcome = command("init", *files, "--output", recipe)
     assert shlex.split(outcome.out.splitlines()[-1].partition("train with: ")[2]) == ["dragoman", "train", str(recipe)]
+
+
+@pytest.mark.parametrize("keep", [(), ("--keep-all",)])
+def test_text_from_a_pipe_is_refused_before_it_is_read(
+    keep: tuple[str, ...], files: tuple[str, str], tmp_path: Path, command: Command
+) -> None:
+    pipe = tmp_path / "pipe.de"
+    os.mkfifo(pipe)
+    for arguments in (("init", pipe, files[1], "--output", tmp_path / "recipe.toml"), ("train", pipe, files[1])):
+        outcome = command(*arguments, *keep)
+        assert outcome.code == 2
+        assert outcome.error.rstrip().endswith("so it cannot come from a pipe; save it to a file first")
 
 
 def test_train_on_files_is_training_on_the_recipe_of_init(

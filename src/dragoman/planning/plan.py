@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman.corpus.pair import Languages
+from dragoman.dataset.pairs import find_training_corpora
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import UserError, counted
 from dragoman.planning.adaptation import EPOCHS_SHARE, StartingPoint, choose_adaptation, load_start
@@ -165,6 +166,9 @@ def plan_recipe(
             bundle is missing, damaged or of other languages.
     """
     start, tokenizer = (None, None) if start_from is None else load_start(start_from, texts.languages)
+    find_training_corpora(texts.data(), data_directory).check_files(
+        "the text is read to choose settings, and again to train"
+    )
     data, cleaned = clean_data(texts.data(), data_directory, log)
     facts, sample = collect_facts([each.corpus for each in data.weighted], texts.languages, data_directory)
     if facts.pairs == 1 and not texts.validation:
