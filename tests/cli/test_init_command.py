@@ -41,6 +41,11 @@ def test_init_writes_a_recipe_that_trains(files: tuple[str, str], tmp_path: Path
     assert (refused.code, "already exists" in refused.error) == (2, True)
 
 
+def test_less_than_a_minute_is_given_in_seconds(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
+    outcome = command("init", *files, "--output", tmp_path / "recipe.toml", "--minutes", "0.2")
+    assert "epochs and 12 seconds" in outcome.out, outcome.out
+
+
 def test_the_command_that_init_prints_is_for_a_shell(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
     recipe = tmp_path / 'my "first" recipe.toml'
     outcome = command("init", *files, "--output", recipe)

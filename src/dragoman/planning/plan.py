@@ -132,7 +132,8 @@ def _describe_minutes(minutes: float) -> str:
     for unit, length in (("day", 1440), ("hour", 60)):
         if minutes >= 2 * length:
             return counted(round(minutes / length), unit)
-    return counted(max(1, round(minutes)), "minute")
+    seconds = max(1, round(60 * minutes))
+    return counted(seconds, "second") if seconds < 60 else counted(round(minutes), "minute")
 
 
 def _advise(facts: TextFacts, epochs: float) -> Iterator[str]:
