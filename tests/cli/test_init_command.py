@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +39,29 @@ def test_init_writes_a_recipe_that_trains(files: tuple[str, str], tmp_path: Path
     assert command("train", recipe, "--output", run, *FAST).code == 0
     refused = command("init", *files, "--output", recipe)
     assert (refused.code, "already exists" in refused.error) == (2, True)
+
+
+def test_less_than_a_minute_is_given_in_seconds(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
+    outcome = command("init", *files, "--output", tmp_path / "recipe.toml", "--minutes", "0.2")
+    assert "epochs and 12 seconds" in outcome.out, outcome.out
+
+
+def test_the_command_that_init_prints_is_for_a_shell(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
+    recipe = tmp_path / 'my "first" recipe.toml'
+    outcome = command("init", *files, "--output", recipe)
+    assert shlex.split(outcome.out.splitlines()[-1].partition("train with: ")[2]) == ["dragoman", "train", str(recipe)]
+
+
+@pytest.mark.parametrize("keep", [(), ("--keep-all",)])
+def test_text_from_a_pipe_is_refused_before_it_is_read(
+    keep: tuple[str, ...], files: tuple[str, str], tmp_path: Path, command: Command
+) -> None:
+    pipe = tmp_path / "pipe.de"
+    os.mkfifo(pipe)
+    for arguments in (("init", pipe, files[1], "--output", tmp_path / "recipe.toml"), ("train", pipe, files[1])):
+        outcome = command(*arguments, *keep)
+        assert outcome.code == 2
+        assert outcome.error.rstrip().endswith("so it cannot come from a pipe; save it to a file first")
 
 
 def test_train_on_files_is_training_on_the_recipe_of_init(

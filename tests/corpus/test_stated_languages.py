@@ -86,6 +86,13 @@ def test_other_numbers_of_languages_are_listed(tmp_path: Path) -> None:
     one.write_text('msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "dog"\nmsgstr "Hund"\n', "utf-8")
     with pytest.raises(UserError, match=r"several languages \(de, en, fr\); choose two, such as --languages de:en"):
         find_languages([str(three)])
+    regions = tmp_path / "regions.tmx"
+    regions.write_text(memory({"de-DE": "Hund", "en-US": "dog", "DE-AT": "Hund"}), "utf-8")
+    with pytest.raises(UserError, match=r"\(de-DE, en, DE-AT\); choose two, such as --languages de:en$"):
+        find_languages([str(regions)])
+    regions.write_text(memory({"pt-BR": "trem", "pt-PT": "comboio", "pt-AO": "comboio"}), "utf-8")
+    with pytest.raises(UserError, match=r"choose two, such as --languages pt-BR:pt-PT$"):
+        find_languages([str(regions)])
     with pytest.raises(UserError, match="only one language is stated, de; add --languages, such as --languages de-en"):
         find_languages([str(one)])
     with pytest.raises(UserError, match="the languages are not known"):

@@ -32,6 +32,8 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[Pair]]] = {
     "tabs in a csv": ("t.csv", "a, b; c\td\n", {"delimiter": "\t"}, [Pair("a, b; c", "d")]),
     "detected tabs": ("t.csv", "a\tb\nc, d\te\n", {}, [Pair("a", "b"), Pair("c, d", "e")]),
     "declared semicolons": ("t.csv", "a,x;b,y\n", {"delimiter": ";"}, [Pair("a,x", "b,y")]),
+    "delimiter in the first line": ("t.csv", "sep=;\r\na,x;b,y\r\n", {}, [Pair("a,x", "b,y")]),
+    "header below the delimiter": ("t.csv", "sep=|\nen|de\na dog|ein Hund\n", {"header": True}, [PAIR]),
     "no quotes": ("t.csv", '"a;b"\n', {"quotes": False}, [Pair('"a', 'b"')]),
     "numbers": ("t.csv", "1,a,b\n2,c,d\n", {"columns": (3, 2)}, [Pair("b", "a"), Pair("d", "c")]),
     "names": ("t.csv", "x,y,z\n1,2,3\n", {"columns": ("z", "x")}, [Pair("3", "1")]),
@@ -55,6 +57,17 @@ def test_tables_are_read(name: str, tmp_path: Path) -> None:
     assert read(CorpusFile(file=str(path), **settings)) == pairs
     path.write_bytes(content.encode("utf-16"))
     assert read(CorpusFile(file=str(path), encoding="utf-16", **settings)) == pairs
+
+
+def test_lines_are_counted_from_that_of_the_delimiter_on(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for content, problem in {
+        "Deutsch;Englisch\na;b\n": "line 2: .* header row",
+        "a;b\nc\n": "line 3: expected 2",
+    }.items():
+        path.write_text(f"sep=;\n{content}")
+        with pytest.raises(UserError, match=problem):
+            read(str(path))
 
 
 def test_the_sample_for_the_delimiter_may_end_in_quotes(tmp_path: Path) -> None:

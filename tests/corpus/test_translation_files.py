@@ -10,6 +10,7 @@ from corpus_files import write_po
 
 from dragoman.corpus.corpus import find_corpora, read_corpus
 from dragoman.corpus.pair import Pair
+from dragoman.corpus.stated_languages import find_languages
 from dragoman.errors import UserError
 
 
@@ -213,6 +214,25 @@ def test_po_has_translated_messages_in_both_directions(tmp_path: Path) -> None:
     assert read(path) == [Pair(pair.target, pair.source) for pair in expected]
     with pytest.raises(UserError, match="its translations are in de_DE, not in en or fr"):
         read(path, "en", "fr")
+
+
+@pytest.mark.parametrize(
+    ("locale", "languages"),
+    [("sr@latin", "sr"), ("sr_RS@latin", "sr-Latn"), ("ca@valencia", "ca"), ("de_DE.UTF-8", "de")],
+)
+def test_the_language_of_a_po_file_may_be_a_locale(locale: str, languages: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.po"
+    path.write_text(f'msgid ""\nmsgstr "Language: {locale}\\n"\n\nmsgid "a"\nmsgstr "b"\n')
+    assert read(path, "en", languages) == [Pair("a", "b")]
+    with pytest.raises(UserError, match=f"--languages {languages[:2]}-en$"):
+        find_languages([str(path)])
+
+
+def test_a_po_file_without_translations_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "de.po"
+    path.write_text('msgid "a"\nmsgstr ""\n\n#, fuzzy\nmsgid "c"\nmsgstr "d"\n')
+    with pytest.raises(UserError, match=r"de\.po: no translations in 2 messages, apart from fuzzy ones"):
+        read(path, "en", "de")
 
 
 @pytest.mark.parametrize("name", ["de.po", "app.de.po", "de/app.po", "de_AT/LC_MESSAGES/app.po", "de.po.gz"])

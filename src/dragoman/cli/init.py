@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -60,4 +61,4 @@ def init(
     for line in (made.cleaned, *made.cleaned.warnings) if made.cleaned else ():
         print(line)
     print(made.summary(made.recipe()))
-    print(f"recipe: {output}; train with: dragoman train {output}")
+    print(f"recipe: {output}; train with: {shlex.join(['dragoman', 'train', str(output)])}")

@@ -21,6 +21,7 @@ from dragoman.settings import CorpusFile, CorpusReference
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _SAMPLE = 50  # rows from which the delimiter is detected
+_STATED_DELIMITER = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)  # the first line, which Excel does not show
 _QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 
 
@@ -46,18 +47,22 @@ def open_table(reference: CorpusReference, languages: Languages, delimiter: str 
 def _read(path: Path, file: CorpusFile, languages: Languages, refuse_quotes: bool) -> Iterator[Pair]:
     with closing(read_lines(path, file.encoding)) as lines:
         sample = list(islice(lines, _SAMPLE))
-        delimiter = file.delimiter or _detect_delimiter(sample, file, str(path))
-        rows = _rows(chain(sample, lines), delimiter, bool(file.quotes), str(path))
+        stated = _STATED_DELIMITER.fullmatch(sample[0]) if sample else None
+        if stated:
+            del sample[0]
+        delimiter = file.delimiter or (stated and stated[1]) or _detect_delimiter(sample, file, str(path))
+        rows = _rows(chain(sample, lines), delimiter, bool(file.quotes), str(path), before=int(bool(stated)))
         if refuse_quotes:
             rows = _without_quotes(rows, str(path))
         yield from select_pairs(rows, file, str(path), languages)
 
 
-def _rows(lines: Iterable[str], delimiter: str, quotes: bool, name: str) -> Iterator[Row]:
+def _rows(lines: Iterable[str], delimiter: str, quotes: bool, name: str, before: int = 0) -> Iterator[Row]:
+    """The rows with the numbers of their first lines; `before`: how many lines of the file are before `lines`."""
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, quoting=quoting, strict=True)
     while True:
-        first_line = reader.line_num + 1
+        first_line = before + reader.line_num + 1
         try:
             row = next(reader, None)
         except csv.Error as error:
@@ -67,7 +72,7 @@ def _rows(lines: Iterable[str], delimiter: str, quotes: bool, name: str) -> Iter
             raise UserError(f"{name} line {first_line}: {_describe(error)}; {remedy}") from None
         if row is None:
             return
-        if reader.line_num > first_line and len("".join(row)) > MAX_LINE_CHARACTERS:
+        if before + reader.line_num > first_line and len("".join(row)) > MAX_LINE_CHARACTERS:
             raise UserError(f"{name} line {first_line}: longer than {MAX_LINE_CHARACTERS:,} characters")
         if row or not quotes:  # a blank line separates or ends the rows of a CSV file
             yield first_line, row or [""]
@@ -82,9 +87,9 @@ def _describe(error: csv.Error) -> str:
 
 def _without_quotes(rows: Iterator[Row], name: str) -> Iterator[Row]:
     """The rows; UndeclaredError if a column is written as Excel does it, in quotation marks and with "" inside."""
-    width = 2
+    width = 0
     for number, row in rows:
-        width = max(width, len(row)) if number == 1 else width
+        width = width or max(2, len(row))
         if any(text[:1] == '"' for text in row):
             _refuse_quotes(row, len(row) != width, f"{name} line {number}")
         yield number, row

@@ -20,13 +20,14 @@ from dragoman.corpus.pair_text import make_pair
 from dragoman.corpus.po_messages import read_messages
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusReference
 
 SYNTAX = "a .po file"
 
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
-_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_@][A-Za-z0-9]+)*")
+_SCRIPTS = {"latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva", "arabic": "Arab"}
+_LOCALE = re.compile(r"[A-Za-z]{2,3}(?:[-_.@][A-Za-z0-9-]+)*")
 
 
 def recognizes(reference: CorpusReference) -> bool:
@@ -46,12 +47,13 @@ def stated_languages(reference: CorpusReference) -> list[str]:
     with closing(read_lines(path, as_corpus_file(reference).encoding or _find_charset(path))) as lines:
         first = next(read_messages(lines, str(path)), None)
     header = _parse_header(first.target) if first and not first.source else {}
-    return [tag] if (tag := header.get("language", "")) else []
+    return [_as_tag(locale)] if (locale := header.get("language", "")) else []
 
 
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
     header: dict[str, str] = {}
     forward: bool | None = None
+    messages = translated = 0
     with closing(read_lines(path, encoding or _find_charset(path))) as lines:
         for message in read_messages(lines, str(path)):
             if not message.source and not message.context:
@@ -59,14 +61,27 @@ def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pa
                 continue
             if forward is None:
                 forward = _find_direction(path, header.get("language", ""), languages)
+            messages += 1
             if message.target and not message.fuzzy:
+                translated += 1
                 texts = (message.source, message.target) if forward else (message.target, message.source)
                 yield make_pair(*texts, f"{path} line {message.line}")
+    if messages and not translated:
+        raise UserError(f"{path}: no translations in {counted(messages, 'message')}, apart from fuzzy ones")
 
 
 def _parse_header(text: str) -> dict[str, str]:
     fields = (line.partition(":") for line in text.split("\n"))
     return {key.strip().lower(): value.strip() for key, colon, value in fields if colon}
+
+
+def _as_tag(locale: str) -> str:
+    """The language tag of a locale of gettext: ``sr-Latn`` of ``sr@latin``, and ``de_DE`` of ``de_DE.UTF-8``."""
+    name, _, modifier = locale.partition("@")
+    name, _, _ = name.partition(".")
+    script = _SCRIPTS.get(modifier.lower())
+    language, separator, region = name.replace("-", "_").partition("_")
+    return f"{language}-{script}{separator and '-'}{region}" if script else name
 
 
 def _find_charset(path: Path) -> str | None:
@@ -88,10 +103,10 @@ def _find_direction(path: Path, declared: str, languages: Languages) -> bool:
     """
     parts = re.split(r"[./]", path.as_posix().removesuffix(".gz").removesuffix(".po"))
     for tag in [declared] if declared else reversed(parts):
-        if _TAG.fullmatch(tag):
-            if find_language(languages[1], (tag,)):
+        if _LOCALE.fullmatch(tag):
+            if find_language(languages[1], (_as_tag(tag),)):
                 return True
-            if find_language(languages[0], (tag,)):
+            if find_language(languages[0], (_as_tag(tag),)):
                 return False
     if declared:
         raise UserError(f"{path}: its translations are in {declared}, not in {languages[0]} or {languages[1]}")

@@ -46,9 +46,9 @@ def find_languages(references: Sequence[CorpusReference]) -> Languages:
         raise UserError(
             f"{names}: only one language is stated, {shown}; add --languages, such as --languages {shown}-en"
         )
-    raise UserError(
-        f"{names}: has several languages ({shown}); choose two, such as --languages {':'.join(languages[:2])}"
-    )
+    bases = list(dict.fromkeys(map(_base, languages)))  # without regions, all units of a language are taken
+    example = ":".join((bases if len(bases) > 1 else languages)[:2])
+    raise UserError(f"{names}: has several languages ({shown}); choose two, such as --languages {example}")
 
 
 def _stated_languages(reference: CorpusReference) -> Sequence[str]:
@@ -62,8 +62,12 @@ def _stated_languages(reference: CorpusReference) -> Sequence[str]:
 
 def _without_regions(tags: Sequence[str]) -> Iterable[str]:
     """``de-DE`` as ``de``, unless there is ``de-AT``, too."""
-    bases = [re.split("[-_]", tag)[0].lower() for tag in tags]
+    bases = list(map(_base, tags))
     return [base if bases.count(base) == 1 else tag for base, tag in zip(bases, tags, strict=True)]
+
+
+def _base(tag: str) -> str:
+    return re.split("[-_]", tag)[0].lower()
 
 
 def languages_of_names(source: str, target: str) -> Languages | None:

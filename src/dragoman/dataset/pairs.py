@@ -58,7 +58,9 @@ class CorpusPairs:
         """
         for file in (file for corpus in self._corpora for file in corpus.files):
             if not file.is_file():
-                raise UserError(f"{file}: not a regular file; {reason}, so it cannot come from a pipe")
+                raise UserError(
+                    f"{file}: not a regular file; {reason}, so it cannot come from a pipe; save it to a file first"
+                )
 
     def _read(self) -> Iterator[Pair]:
         for corpus, (weight, tagged) in zip(self._corpora, self._marks, strict=True):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman.corpus.pair import Languages
+from dragoman.dataset.pairs import find_training_corpora
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import UserError, counted
 from dragoman.planning.adaptation import EPOCHS_SHARE, StartingPoint, choose_adaptation, load_start
@@ -132,7 +133,8 @@ def _describe_minutes(minutes: float) -> str:
     for unit, length in (("day", 1440), ("hour", 60)):
         if minutes >= 2 * length:
             return counted(round(minutes / length), unit)
-    return counted(max(1, round(minutes)), "minute")
+    seconds = max(1, round(60 * minutes))
+    return counted(seconds, "second") if seconds < 60 else counted(round(minutes), "minute")
 
 
 def _advise(facts: TextFacts, epochs: float) -> Iterator[str]:
@@ -167,6 +169,9 @@ def plan_recipe(
         UserError: The text or the bundle cannot be used, for example because the bundle is of other languages.
     """
     start, tokenizer = (None, None) if start_from is None else load_start(start_from, texts.languages)
+    find_training_corpora(texts.data(), data_directory).check_files(
+        "the text is read to choose settings, and again to train"
+    )
     data, cleaned = clean_data(texts.data(), data_directory, log)
     facts, sample = collect_facts([each.corpus for each in data.weighted], texts.languages, data_directory)
     if facts.pairs == 1 and not texts.validation:

@@ -24,6 +24,7 @@ from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.corpora import Corpora
 from dragoman.doctor.data.line_statistics import compute_line_statistics
 from dragoman.doctor.findings.data import DATA_FINDINGS
+from dragoman.settings import FilePair
 
 
 def test_clean_text_has_no_findings(tmp_path: Path) -> None:
@@ -84,6 +85,16 @@ def test_swapped_files_are_an_error(tmp_path: Path) -> None:
     finding = only_finding(check_lines(tmp_path, targets, sources), "swapped-sides")
     assert finding.severity == "error"
     assert finding.measured["share"] == 1.0
+
+
+@pytest.mark.parametrize("codes", [("de-AT", "en_GB"), ("deu", "eng")])
+def test_languages_are_known_by_codes_with_regions_and_by_those_of_three_letters(
+    codes: tuple[str, str], tmp_path: Path
+) -> None:
+    sources, targets = clean_lines()
+    write_files(tmp_path, targets, sources)
+    corpora = Corpora(*codes, [FilePair(source=f"{tmp_path}/train.de", target=f"{tmp_path}/train.en")])
+    assert only_finding(check_corpora(corpora), "swapped-sides").severity == "error"
 
 
 def test_a_whole_side_in_the_wrong_script_is_an_error(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.doctor.data.character_model import CharacterModel
 from dragoman.doctor.data.foreign_language import ForeignLanguageDetector, without_names
+from dragoman.doctor.data.function_words import function_word_hashes
 from dragoman.doctor.data.language_classifier import LanguageClassifier
-from dragoman.doctor.data.languages import stopword_share, usual_script
+from dragoman.doctor.data.languages import stopword_share, stopwords, usual_script
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.doctor.data.words import HASHES, find_words
 
@@ -51,6 +52,15 @@ def test_all_letters_are_in_the_usual_script_of_the_language(language: str) -> N
     assert script is not None
     letters = sum(unicodedata.category(character)[0] in "LM" for character in TEXTS[language])
     assert counts[1:].sum() == counts[SCRIPTS.index(script)] == letters
+
+
+def test_codes_with_regions_scripts_and_three_letters() -> None:
+    assert usual_script("ru-RU") == usual_script("rus") == usual_script("ru") == usual_script("uz-Cyrl")
+    assert usual_script("sr-Latn") == usual_script("sr_Latn_RS") == "Latin"
+    assert usual_script("sr-ME") is None, "both scripts are usual"
+    for code in ("de-AT", "de_DE", "deu", "ger"):
+        assert stopwords(code) == stopwords("de") != []
+        assert set(function_word_hashes(code)) == set(function_word_hashes("de"))
 
 
 def test_letters_of_several_texts_are_counted_apart() -> None:

@@ -20,6 +20,7 @@ from dragoman.doctor.data.languages import LANGUAGES_WITH_STOPWORDS
 from dragoman.doctor.data.length_model import Floats
 from dragoman.doctor.data.line_statistics import Flags
 from dragoman.doctor.data.words import HASH_BITS, HASHES, Words
+from dragoman.text.world_languages import primary_language
 
 _RARE, _COMMON, _LINKED, _OTHER = range(4)  # kinds of words on a side of the corpus
 RARE_RATE, RARE_COUNT = 5e-5, 5  # words with a lower frequency or count are rare
@@ -72,8 +73,9 @@ class ForeignLanguageDetector:
         kinds[own] = _COMMON
         self._evidence = np.clip(np.log(FOREIGN_SHARES / np.maximum(shares, 1e-3)), *WORD_EVIDENCE)[kinds]
         self._languages = []
+        expected = set(map(primary_language, languages))
         for other in LANGUAGES_WITH_STOPWORDS:
-            if other not in languages:
+            if other not in expected:
                 hashes = function_word_hashes(other)
                 evidence = np.clip(np.log(FUNCTION_WORD_RATE / rates[hashes]), *FUNCTION_WORD_EVIDENCE)
                 evidence[np.isin(hashes, own)] = FUNCTION_WORD_EVIDENCE[0]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dragoman.doctor.data.languages import LANGUAGES_WITH_STOPWORDS, stopwords
 from dragoman.doctor.data.words import hash_word
+from dragoman.text.world_languages import primary_language
 
 # In addition to the stopwords, which are so frequent that they show the language of a whole corpus.
 _MORE_WORDS = {
@@ -74,7 +75,7 @@ _MORE_WORDS = {
 @cache
 def function_word_hashes(language: str) -> NDArray[np.int64]:
     """The hashes of the frequent words of a language in ascending order; none if they are not known."""
-    words = [*stopwords(language), *_MORE_WORDS.get(language, "").split()]
+    words = [*stopwords(language), *_MORE_WORDS.get(primary_language(language), "").split()]
     return np.unique(np.array([hash_word(word) for word in words], np.int64))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.doctor.data.words import hash_word
+from dragoman.text.world_languages import primary_language
 
 # Frequent short words of at least two letters that are rare in most of the other languages listed here.
 _STOPWORDS = {
@@ -40,12 +41,24 @@ _SCRIPTS = {
     **{"pa": "Gurmukhi", "ta": "Tamil", "te": "Telugu", "kn": "Kannada", "ml": "Malayalam", "si": "Sinhala"},
     **{"th": "Thai", "ka": "Georgian", "hy": "Armenian", "am": "Ethiopic", "km": "Khmer", "my": "Myanmar"},
 }
+_SCRIPT_CODES = {
+    **{"latn": "Latin", "cyrl": "Cyrillic", "grek": "Greek", "arab": "Arabic", "hebr": "Hebrew", "deva": "Devanagari"},
+    **{"beng": "Bengali", "guru": "Gurmukhi", "hans": "Han or Kana", "hant": "Han or Kana", "jpan": "Han or Kana"},
+}
+_SEVERAL_SCRIPTS = frozenset(["pa", "sr"])  # the region may decide
 LANGUAGES_WITH_STOPWORDS = tuple(_STOPWORDS)
 
 
 def usual_script(language: str) -> str | None:
-    """The name of the script in which a language is usually written, or None if it is not known."""
-    return _SCRIPTS.get(language)
+    """The name of the script in which a language is usually written, or None if it is not known.
+
+    Args:
+        language: Its code, perhaps with a script or a region: ``sr-Latn`` is written in Latin script.
+    """
+    primary, subtags = primary_language(language), language.lower().replace("_", "-").split("-")[1:]
+    if script := next((tag for tag in subtags if len(tag) == 4 and tag.isalpha()), None):
+        return _SCRIPT_CODES.get(script)
+    return None if subtags and primary in _SEVERAL_SCRIPTS else _SCRIPTS.get(primary)
 
 
 def most_likely_language(word_counts: Mapping[str, int]) -> str:
@@ -59,7 +72,7 @@ def stopwords_used(word_counts: Mapping[str, int], language: str) -> int | None:
     Different stopwords are better evidence than their share: "a" is frequent in English and in Hungarian. A stopword
     counts if it is at least every 500th word.
     """
-    if language not in _STOPWORDS:
+    if not stopwords(language):
         return None
     total = sum(word_counts.values())
     return sum(word_counts.get(word, 0) * 500 >= max(1, total) for word in stopwords(language))
@@ -67,7 +80,7 @@ def stopwords_used(word_counts: Mapping[str, int], language: str) -> int | None:
 
 def stopwords(language: str) -> list[str]:
     """The stopwords of a language; none if they are not known."""
-    return _STOPWORDS.get(language, "").split()
+    return _STOPWORDS.get(primary_language(language), "").split()
 
 
 @cache
@@ -83,6 +96,6 @@ def stopword_share(word_counts: NDArray[np.int64], language: str) -> float | Non
         word_counts: How often each word occurs, by its hash, (hashes,).
         language: Code of the language.
     """
-    if language not in _STOPWORDS:
+    if not stopwords(language):
         return None
     return float(word_counts[stopword_hashes(language)].sum() / max(1, word_counts.sum()))

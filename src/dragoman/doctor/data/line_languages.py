@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dragoman.doctor.data.function_words import function_word_hashes
 from dragoman.doctor.data.languages import LANGUAGES_WITH_STOPWORDS
 from dragoman.doctor.data.words import HASHES, Words
+from dragoman.text.world_languages import primary_language
 
 LineLanguages = NDArray[np.int8]
 """For each line, the index in `LANGUAGES_WITH_STOPWORDS` of the language that it seems to be in instead, or `OWN`."""
@@ -29,8 +30,8 @@ class LineLanguageFinder:
     """
 
     def __init__(self, language: str) -> None:
-        known = LANGUAGES_WITH_STOPWORDS.index(language) if language in LANGUAGES_WITH_STOPWORDS else None
-        self._language = known
+        code = primary_language(language)
+        self._language = LANGUAGES_WITH_STOPWORDS.index(code) if code in LANGUAGES_WITH_STOPWORDS else None
         self._sets = np.zeros(HASHES, np.uint16)  # bit i: the word is a function word of language i
         for index, other in enumerate(LANGUAGES_WITH_STOPWORDS):
             self._sets[function_word_hashes(other)] |= np.uint16(1 << index)
