@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import dragoman
+from dragoman.corpus.memory import TranslationMemory
+from dragoman.corpus.pair import Pair
 from dragoman.documents.joining import join_segments
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
@@ -116,6 +119,25 @@ def test_sentences_in_another_language_have_a_problem(texts: TextTranslator) -> 
     german, english = "Ein Hund läuft im Park.", "A dog runs across the grass and a man is in the park."
     problems = [each.problems for each in texts.translate_segments([Segment(german), Segment(english)])]
     assert [OTHER_LANGUAGE in each for each in problems] == [False, True]
+
+
+@pytest.mark.parametrize("invisible", ["\u00ad", "\u200b", "\u200f", "\u2060", "\ufeff"])
+def test_invisible_characters_do_not_matter(texts: TextTranslator, sentences: list[str], invisible: str) -> None:
+    for sentence in sentences[:3]:
+        disturbed = invisible + sentence.replace("n", f"n{invisible}", 1)
+        assert texts(disturbed) == texts(sentence)
+        (streamed,) = texts.stream([disturbed])
+        assert streamed.text == texts(sentence)
+
+
+def test_a_memory_in_the_other_direction_is_warned_about(translator: Translator, corpus: Path) -> None:
+    sides = [(corpus / f"train.{language}").read_text().splitlines() for language in ("de", "en")]
+    right = [Pair(*each) for each in zip(*sides, strict=True)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TextTranslator(translator, memory=TranslationMemory(right))
+    with pytest.warns(match=r"other direction: .* look like en; exchange its sides"):
+        TextTranslator(translator, memory=TranslationMemory(Pair(each.target, each.source) for each in right))
 
 
 def test_joined_parts_have_the_terms_of_all() -> None:

@@ -58,6 +58,8 @@ def test_contradictions_and_damaged_lines_are_reported() -> None:
     for empty in ("\tdog", "Hund\t", " \t "):
         with pytest.raises(UserError, match=r"empty term|expected"):
             Glossary.parse([empty, "a"])
+    with pytest.raises(UserError, match=r"terms\.tsv: line 2 of the glossary has an empty term: '' = 'x'; delete it"):
+        Glossary.parse(["Hund\tdog", "\tx"], "terms.tsv")
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,12 @@ def _read_glossary(path: Path | None) -> Glossary | None:
     from dragoman.corpus.lines import read_lines
     from dragoman.text.glossary import Glossary
 
-    return Glossary.parse(read_lines(path), str(path)) if path else None
+    if path is None:
+        return None
+    glossary = Glossary.parse(read_lines(path), str(path))
+    if not glossary.terms:
+        raise UserError(f"{path}: contains no term")
+    return glossary
 
 
 def _read_memory(corpora: list[str] | None, translator: Translator) -> TranslationMemory | None:

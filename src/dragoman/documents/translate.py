@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,12 +28,16 @@ from dragoman.text.lemmas import lemmatizer
 from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts, masking_of
 from dragoman.text.match import EXACT_MATCH, worst_match
+from dragoman.text.normalization import remove_invisible
 from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.translation import Translation
 from dragoman.translator import WINDOW, Translator, windows
 
 PARAGRAPHS = 0.1
 """Bundles are not given single sentences if at least this share of their training lines has several."""
+
+_MEMORY_SAMPLE = 200
+"""Segments of a translation memory whose language is checked."""
 
 OTHER_LANGUAGE = "other language"
 """The problem of a text that is not in the language that the bundle translates from."""
@@ -63,14 +68,16 @@ class TextTranslator:
             translator = translator.with_memory(memory)
         self.translator, self.glossary, self.memory = translator, glossary, memory
         bundle, data = translator.bundle, translator.bundle.recipe.data
-        self.source_language = data.source_language
+        self.source_language, self.target_language = data.source_language, data.target_language
         self._trained = trained = bundle.table("training_text", TrainingText)
         self.follows_glossaries = trained is not None and trained.terms > 0
         """Whether the model learned to use given terms, in the form that a sentence needs."""
         self._matcher, self._search = _term_search(translator, self.follows_glossaries)
-        self._language = trained and SourceLanguage(trained, self.source_language, data.target_language)
+        self._language = trained and SourceLanguage(trained, self.source_language, self.target_language)
         self._confidence = bundle.table("confidence", Confidence)
         stored_rows(bundle)  # a bundle that cannot align is refused before it translates
+        if memory and self._language:
+            self._check_direction(memory)
         self._masks = masking_of(translator.bundle.source) is not None
         self._longest = MUCH_LONGER * trained.longest if trained else math.inf
         self.whole_lines = trained is not None and trained.several_sentences >= PARAGRAPHS
@@ -127,9 +134,16 @@ class TextTranslator:
                 yield join_parts(line, each, [next(found) for _ in each])
 
     def _translate_divided(self, segments: Sequence[Segment]) -> list[_DividedText]:
-        """The translation of each segment: that of the memory, or else of the model; long segments are divided."""
+        """The translation of each segment: that of the memory, or else of the model; long segments are divided.
+
+        Invisible characters, which text from PDF files and word processors contains, would spoil translations. They
+        only stay in segments that are aligned, whose positions would not be right without them.
+        """
         plain = [
-            Segment(each.text, glossary=each.glossary if self._matcher.find(each.text, each.glossary) else None)
+            Segment(
+                each.text if each.aligned else remove_invisible(each.text),
+                glossary=each.glossary if self._matcher.find(each.text, each.glossary) else None,
+            )
             for each in with_glossary(segments, self.glossary)
         ]
         exact = {one: known for one in dict.fromkeys(plain) if (known := self._find_exact(one))}
@@ -143,6 +157,21 @@ class TextTranslator:
             joined = self.judge(one, join_parts(one.text, spans[one], translations))
             divided[one] = _DividedText(one.text, spans[one], [part.text for part in translations], joined)
         return [divided[segment] for segment in plain]
+
+    def _check_direction(self, memory: TranslationMemory) -> None:
+        """Warn of a memory that is probably in the other direction, in which nothing would be found."""
+        assert self._language
+        sources = memory.sources[:: max(1, len(memory) // _MEMORY_SAMPLE)]
+        wrong, right = (
+            sum((self._language.find_other(text or "") or ("",))[0] == "target-language" for text in side)
+            for side in (sources, map(memory.find, sources))
+        )
+        if wrong > right:
+            warnings.warn(
+                f"the translation memory seems to be in the other direction: {wrong:,} of {len(sources):,} segments "
+                f"look like {self.target_language}; exchange its sides",
+                stacklevel=3,
+            )
 
     def _find_exact(self, segment: Segment) -> Translation | None:
         """The translation of a segment in the memory, which is not judged; terms that it lacks are its problems."""

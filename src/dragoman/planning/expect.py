@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from dragoman.errors import counted
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.planning.speed import tokens_per_second
 from dragoman.planning.text_facts import TextFacts
@@ -56,3 +57,12 @@ def count_parameters(model: Model, subwords: int) -> int:
     """The number of parameters of a model with vocabularies of this size."""
     with torch.device("meta"):
         return parameter_counts(Transformer(model, subwords, subwords, source_pad=0))["total"]
+
+
+def describe_minutes(minutes: float) -> str:
+    """A time in words."""
+    for unit, length in (("day", 1440), ("hour", 60)):
+        if minutes >= 2 * length:
+            return counted(round(minutes / length), unit)
+    seconds = max(1, round(60 * minutes))
+    return counted(seconds, "second") if seconds < 60 else counted(round(minutes), "minute")

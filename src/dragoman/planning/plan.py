@@ -24,7 +24,7 @@ from dragoman.planning.choose import (
     choose_settings,
     vocabulary_size,
 )
-from dragoman.planning.expect import count_parameters, expect_training
+from dragoman.planning.expect import count_parameters, describe_minutes, expect_training
 from dragoman.planning.old_text import choose_old_text
 from dragoman.planning.speed import operations_per_second, tokens_per_second
 from dragoman.planning.subwords import facts_with, measure_subwords
@@ -116,7 +116,7 @@ class PlannedRecipe:
             f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {facts.target_tokens:,} target "
             "tokens",
             f"{expected.parameters / 1e6:.1f} million parameters; expect about {counted(expected.steps, 'step')}, "
-            f"{expected.epochs:.1f} epochs and {_describe_minutes(expected.minutes)}, at "
+            f"{expected.epochs:.1f} epochs and {describe_minutes(expected.minutes)}, at "
             f"{expected.tokens_per_second:,.0f} tokens per second on this machine",
             *_advise(facts, expected.epochs),
         ]
@@ -127,14 +127,6 @@ class PlannedRecipe:
             if recipe.text.lowercase:
                 lines.insert(2, "it converts text to lower case, and so will the new translator")
         return "\n".join(lines)
-
-
-def _describe_minutes(minutes: float) -> str:
-    for unit, length in (("day", 1440), ("hour", 60)):
-        if minutes >= 2 * length:
-            return counted(round(minutes / length), unit)
-    seconds = max(1, round(60 * minutes))
-    return counted(seconds, "second") if seconds < 60 else counted(round(minutes), "minute")
 
 
 def _advise(facts: TextFacts, epochs: float) -> Iterator[str]:

@@ -62,7 +62,8 @@ class Glossary:
         for index, term in enumerate(terms):
             key = _key(term, str)
             if not key or not term.target.strip():
-                raise UserError(f"the glossary has an empty term: {term.source!r} = {term.target!r}")
+                where = f"{places[index]} of " if places else ""
+                raise UserError(f"{where}the glossary has an empty term: {term.source!r} = {term.target!r}; delete it")
             if len(key) > MOST_WORDS:
                 raise UserError(f"a term of the glossary has more than {MOST_WORDS} words: {term.source[:80]!r}")
             self._terms.setdefault(key, term)

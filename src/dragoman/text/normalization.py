@@ -28,6 +28,7 @@ WITHOUT_SPACES = "".join(rf"\p{{Script={script}}}" for script in SCRIPTS_WITHOUT
 _SPACES = regex.compile(SPACES)
 _SURROGATES = regex.compile(r"\p{Cs}")
 _PUNCTUATION = regex.compile(r"[\s\p{P}]+")
+_INVISIBLE = regex.compile(r"[\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]")
 _FORBIDDEN = regex.compile(r"[[\p{Cc}\p{Cs}]--\t]", regex.VERSION1)
 
 
@@ -51,6 +52,14 @@ def replace_forbidden(text: str) -> str:
 def replace_surrogates(text: str) -> str:
     r"""The text with U+FFFD in place of lone surrogates, which JSON's ``\\ud800`` produces and UTF-8 cannot encode."""
     return _SURROGATES.sub("\ufffd", text)
+
+
+def remove_invisible(text: str) -> str:
+    """The text without soft hyphens, marks of direction, byte order marks, and spaces and joiners of no width.
+
+    Those that join letters or keep them apart (U+200C, U+200D) stay, because words differ by them in some scripts.
+    """
+    return text if text.isprintable() else _INVISIBLE.sub("", text)
 
 
 def collapse_spaces(text: str) -> str:
