@@ -168,6 +168,9 @@ def test_a_short_training_gets_less_dropout() -> None:
     facts = facts_of(30_000)
     dropouts = [chosen(facts, minutes).model.dropout for minutes in (1, 15, 600)]
     assert 0 == dropouts[0] < dropouts[1] < dropouts[2]
+    little = facts_of(5000)
+    usual, long = (chosen(little, minutes).model.dropout for minutes in (5, 600))
+    assert dropouts[2] == usual < long, "little text that is not read very often"
 
 
 def test_every_value_has_a_reason() -> None:
