@@ -239,4 +239,4 @@ def test_names_that_are_no_text_files_are_explained(corpus: Path, tmp_path: Path
 def test_options_of_files_have_no_meaning_for_a_recipe(command: Command) -> None:
     refused = command("train", "quickstart", "--minutes", "3")
     assert refused.code == 2
-    assert "--minutes is for files of text; change the recipe, or use --set" in refused.error
+    assert "--minutes is for files of text; change the recipe, or use --set training.minutes=3" in refused.error

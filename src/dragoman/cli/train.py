@@ -143,7 +143,8 @@ def _find_recipe(
     first = files.train[0]
     if len(files.train) == 1 and (first.endswith(".toml") or first in builtin_recipes()):
         if given := files.given():
-            raise UserError(f"--{given[0]} is for files of text; change the recipe, or use --set")
+            change = f"--set training.minutes={files.minutes:g}" if given[0] == "minutes" else "--set"
+            raise UserError(f"--{given[0]} is for files of text; change the recipe, or use {change}")
         return load_recipe(Path(first), overrides)
     if files.minutes is not None and (others := [each for each in overrides if each.partition("=")[0] in BUDGETS]):
         raise UserError(f"--minutes and --set {others[0]}: both say how long to train; give one of them")

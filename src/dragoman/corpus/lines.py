@@ -124,7 +124,8 @@ def check_text(text: str) -> str:
         raise LineError(_TOO_LONG)
     position = find_forbidden(text)
     if position is not None:
-        raise LineError(f"control character U+{ord(text[position]):04X} at character {position + 1}")
+        remedy = "; if it ends lines, as on old Macs: tr '\\r' '\\n' < FILE > NEW" if text[position] == "\r" else ""
+        raise LineError(f"control character U+{ord(text[position]):04X} at character {position + 1}{remedy}")
     return text
 
 
