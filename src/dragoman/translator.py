@@ -82,9 +82,8 @@ class Translator:
         """The same translator, which reads similar segments of a translation memory, if its model was trained so."""
         changed = Translator(self.bundle, self.decoding, str(self.device), engine=self.engine)
         if reads_matches(self.bundle):
-            changed.text_search = replace(
-                self.text_search, memory=FuzzyMemory(memory, self.bundle, self.engine.max_length)
-            )
+            fuzzy = FuzzyMemory(memory, self.bundle, self.engine.max_length)
+            changed.text_search = replace(self.text_search, memory=fuzzy)
         return changed
 
     @overload
@@ -189,9 +188,7 @@ class Translator:
 
 def _require_texts(texts: Any) -> None:
     if isinstance(texts, Mapping | set | frozenset):
-        raise UserError(
-            f"cannot translate a {type(texts).__name__}: pass a list of strings, or another iterable in order"
-        )
+        raise UserError(f"cannot translate a {type(texts).__name__}: pass strings in order, such as a list")
     if not isinstance(texts, Iterable) or isinstance(texts, str | bytes | bytearray):
         raise UserError(f"cannot translate {texts!r}: pass strings; for one string, call the translator")
 
