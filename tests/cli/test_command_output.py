@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(
     ("data", "message"),
-    [(b"a\nb\n\xff\n", "line 3: not valid UTF-8"), (b"a\nb\nc\x00\n", "line 3: control character U+0000")],
+    [
+        (b"a\nb\n\xff\xff\n", "line 3: not valid UTF-8"),
+        (b"a\nb\nc\x00\n", "line 3: control character U+0000"),
+        (
+            "T\xfcr\n".encode("cp1252"),
+            "line 1: not valid UTF-8 (byte 0xfc at position 2); the file looks like Windows-1252; "
+            "convert it: iconv -f cp1252 -t utf-8 FILE > NEW",
+        ),
+    ],
 )
 def test_output_file_is_complete_or_unchanged(
     data: bytes, message: str, finished_run: Path, command: Command, tmp_path: Path

@@ -207,6 +207,7 @@ def test_missing_and_repeated_files_are_refused(files: tuple[str, str], tmp_path
     source, target = files
     mistakes = {
         (source,): "needs a second one",
+        ("-",): "save standard input to one",
         (source, source): "given twice",
         (*files, "--validation", target): "needs a second one",
         (*files, "--languages", "de-DE"): "the same language",

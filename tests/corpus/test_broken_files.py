@@ -383,6 +383,7 @@ def mutate(content: bytes, random: Random) -> bytes:
     return random.choice(damages)()
 
 
+@pytest.mark.filterwarnings("ignore:.* units lack")
 @pytest.mark.parametrize("name", WRITERS)
 def test_randomly_damaged_files_raise_only_user_errors(name: str, tmp_path: Path) -> None:
     random = Random(name)

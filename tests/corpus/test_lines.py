@@ -158,3 +158,6 @@ def test_missing_files_are_reported_with_the_nearest_match(tmp_path: Path) -> No
     (tmp_path / "d.tsv").mkdir()
     with pytest.raises(UserError, match=r"d\.tsv: is a directory"):
         read(f"{tmp_path}/d.tsv")
+    (tmp_path / "l.tsv").symlink_to("l.tsv")
+    with pytest.raises(UserError, match=r"l\.tsv: is a link to 'l\.tsv', which does not exist or leads back"):
+        read(f"{tmp_path}/l.tsv")

@@ -23,6 +23,8 @@ from dragoman.settings import FilePair
         (("German.txt", "English.txt"), ("de", "en")),
         (("europarl.de-en.de", "europarl.de-en.en"), ("de", "en")),
         (("a/train.pt-BR", "a/train.en"), ("pt-BR", "en")),
+        (("news_hsb.txt", "news_de.txt"), ("hsb", "de")),
+        (("de_new.txt", "de_old.txt"), None),
         (("one.txt", "two.txt"), None),
         (("old.de", "new.de"), None),
         (("de.v1.txt", "en.v2.txt"), None),

@@ -120,6 +120,30 @@ def test_workbooks_have_numbers_blank_rows_and_other_columns(tmp_path: Path) -> 
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("title", "header"),
+    [
+        (["Our words"], ["Deutsch", "English"]),
+        (["Our words", ""], ["Deutsch", "English"]),
+        (["Our words", "", ""], ["id", "Deutsch", "English"]),
+        (["", "Our words", ""], ["1", "ein Hund", "a dog"]),
+    ],
+)
+def test_a_title_above_a_table_is_refused(title: list[str], header: list[str], tmp_path: Path) -> None:
+    csv = tmp_path / "t.csv"
+    csv.write_text("\n".join(map(",".join, [title, header, header])))
+    for file in (str(csv), save(tmp_path / "t.xlsx", title, header, header)):
+        for columns in (None, ("Deutsch", "English")):
+            with pytest.raises(UserError, match=r"line 1: 'Our words' is the only text .* delete the rows above"):
+                read(CorpusFile(file=file, columns=columns))
+
+
+def test_a_first_row_with_one_empty_column_may_be_a_pair(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("ein Hund,\nein Hund,a dog\n")
+    assert read(str(path)) == [Pair("ein Hund", ""), PAIR]
+
+
 def test_workbooks_are_refused_with_the_row(tmp_path: Path) -> None:
     path = save(tmp_path / "t.xlsx", ["a", "b"], ["c", datetime.date(2024, 5, 1)])
     with pytest.raises(UserError, match=r"t\.xlsx line 2: 2024-05-01.* is a date .*format of the column to Text"):

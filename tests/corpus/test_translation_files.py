@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+import warnings
 from pathlib import Path
 
 import pytest
@@ -70,13 +71,27 @@ def test_languages_are_found_with_and_without_regions(tags: list[str], chosen: t
 
 def test_a_region_that_was_chosen_is_not_replaced_by_another(memory: Path) -> None:
     write_units(memory, {"pt-BR": "a", "pt-PT": "b", "en": "c"}, {"pt-PT": "d", "en": "e"}, {"pt": "f", "en": "g"})
-    assert read(memory, "pt-BR", "en") == [Pair("a", "c"), Pair("f", "g")]
+    with pytest.warns(UserWarning, match="1 of 3 units lack pt-BR or en"):
+        assert read(memory, "pt-BR", "en") == [Pair("a", "c"), Pair("f", "g")]
 
 
-def test_units_without_a_language_are_skipped(memory: Path) -> None:
+def test_units_without_a_language_are_counted(memory: Path) -> None:
     write_units(memory, {"de": "a", "fr": "b"}, {"de": "c", "en": "d"}, {"en": "e"})
-    assert read(memory) == [Pair("c", "d")]
-    assert read(memory, "fr", "de") == [Pair("b", "a")]
+    with pytest.warns(UserWarning, match="2 of 3 units lack de or en, and are not used"):
+        assert read(memory) == [Pair("c", "d")]
+    with pytest.warns(UserWarning, match="2 of 3 units lack fr or de"):
+        assert read(memory, "fr", "de") == [Pair("b", "a")]
+    with warnings.catch_warnings(action="error"):
+        assert read(memory) == [Pair("c", "d")], "the warning is given once"
+
+
+def test_of_several_texts_in_one_language_the_first_is_used(memory: Path) -> None:
+    unit = "".join(
+        f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>' for tag, text in (("de", "a"), ("de", "b"), ("en", "c"))
+    )
+    memory.write_text(f"<tmx><body><tu>{unit}</tu></body></tmx>")
+    with pytest.warns(UserWarning, match="1 of 1 units have several texts in one language"):
+        assert read(memory) == [Pair("a", "c")]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "iso-8859-1", "cp1252", "gb18030"])
@@ -165,9 +180,11 @@ def test_xliff_has_translated_segments_without_codes(tmp_path: Path) -> None:
     first.write_text(XLIFF_1, "utf-8")
     second.write_text(XLIFF_2, "utf-8")
     expected = [Pair("Ein Hund.", "A dog."), Pair("a b", "c d"), Pair("zurück", "back")]
-    assert read(first) == expected
+    with pytest.warns(UserWarning, match=rf"{first}: \d of \d segments are not translated"):
+        assert read(first) == expected
     assert read(first, "en", "de") == [Pair(pair.target, pair.source) for pair in expected]
-    assert read(second) == [Pair("Ein Hund.", "A dog."), Pair("Zwei.", "Two.")]
+    with pytest.warns(UserWarning, match=rf"{second}: 1 of 3 segments are not translated"):
+        assert read(second) == [Pair("Ein Hund.", "A dog."), Pair("Zwei.", "Two.")]
 
 
 PO = r"""
@@ -210,7 +227,8 @@ def test_po_has_translated_messages_in_both_directions(tmp_path: Path) -> None:
     path = tmp_path / "t.po"
     path.write_text(PO, "utf-8")
     expected = [Pair('Save "%s"\tnow', '"%s" jetzt speichern'), Pair("%d dog", "%d Hund"), Pair("AB", "C")]
-    assert read(path, "en", "de") == expected
+    with pytest.warns(UserWarning, match="2 of 5 messages are fuzzy or not translated"):
+        assert read(path, "en", "de") == expected
     assert read(path) == [Pair(pair.target, pair.source) for pair in expected]
     with pytest.raises(UserError, match="its translations are in de_DE, not in en or fr"):
         read(path, "en", "fr")

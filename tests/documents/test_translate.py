@@ -128,6 +128,10 @@ def test_invisible_characters_do_not_matter(texts: TextTranslator, sentences: li
         assert texts(disturbed) == texts(sentence)
         (streamed,) = texts.stream([disturbed])
         assert streamed.text == texts(sentence)
+        segment = Segment(disturbed, aligned=True)
+        (clean,), (found,) = (texts.translate_segments([each]) for each in (Segment(sentence, aligned=True), segment))
+        linked = [(disturbed[a:b].replace(invisible, ""), c, d) for a, b, c, d in found.links]
+        assert linked == [(sentence[a:b], c, d) for a, b, c, d in clean.links]
 
 
 def test_a_memory_in_the_other_direction_is_warned_about(translator: Translator, corpus: Path) -> None:

@@ -177,6 +177,8 @@ def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusRefe
     from dragoman.settings import CorpusFile, FilePair
 
     for file in files:
+        if file == "-":
+            raise UserError("-: text is read from files, several times; save standard input to one, such as pairs.tsv")
         if os.path.isdir(file):
             raise UserError(f"{file}: is a directory; name the files in it")
         if "{lang}" in file and os.path.isfile(file):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from dragoman.corpus.pair import Pair
@@ -19,6 +21,8 @@ def existing_file(name: str) -> Path:
     path = Path(os.path.expanduser(name))  # the method of Path fails for unknown users
     if os.path.isdir(path):
         raise UserError(f"{path}: is a directory, not a file")
+    if os.path.islink(path) and not os.path.exists(path):
+        raise UserError(f"{path}: is a link to {os.readlink(path)!r}, which does not exist or leads back to the link")
     if not os.path.exists(path):
         siblings = [entry.name for entry in path.parent.iterdir()] if os.path.isdir(path.parent) else []
         raise UserError(f"{path}: no such file{nearest(path.name, siblings)}")
@@ -41,3 +45,17 @@ def require_text(pairs: Iterator[Pair], source_name: str, target_name: str) -> I
     for has_text, name in ((source_has_text, source_name), (target_has_text, target_name)):
         if not has_text:
             raise UserError(f"{name}: " + (f"only empty lines ({number:,})" if number else "empty file"))
+
+
+@cache
+def warn_of_unused(name: str, unused: int, total: int, what: str) -> None:
+    """Warn that a part of a file is not used; once, because a file is read several times.
+
+    Args:
+        name: What the message calls the file.
+        unused: How many units of the file are concerned; no warning if 0.
+        total: Of how many.
+        what: What the units are, and what they lack.
+    """
+    if unused:
+        warnings.warn(f"{name}: {unused:,} of {total:,} {what}", stacklevel=2)

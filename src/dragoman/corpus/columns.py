@@ -33,6 +33,11 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
     if first is None:
         return
     number, values = first
+    second = next(rows, None)
+    if second is not None:
+        rows = chain([second], rows)
+        if file.header is not False:
+            _refuse_title(values, second[1], f"{name} line {number}", languages)
     has_header = file.header or (file.header is None and _names_columns(file))
     place = f"{name} line {number}"
     if has_header:
@@ -46,6 +51,17 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
         if len(row) != len(values):
             raise UserError(f"{name} line {number}: expected {len(values)} columns, found {len(row)}")
         yield Pair(join_lines(row[source]), join_lines(row[target]))
+
+
+def _refuse_title(first: Sequence[str], second: Sequence[str], place: str, languages: Languages) -> None:
+    """Check that a table does not start with a title, which would be taken for its header row or its first pair."""
+    filled = [text for text in first if text.strip()]
+    is_table = sum(map(bool, map(str.strip, second))) > 1
+    is_pair = len(first) == len(second) == 2  # of which one side may be empty
+    if len(filled) == 1 and is_table and (not is_pair or looks_like_header(second, languages)):
+        raise UserError(
+            f"{place}: {filled[0]!r} is the only text of the first row, like a title; delete the rows above the table"
+        )
 
 
 def _names_columns(file: CorpusFile) -> bool:
@@ -94,9 +110,8 @@ def _find_columns(values: Sequence[str], file: CorpusFile, place: str, languages
         found = _match_languages(names, languages)
         if found is None and len(names) != 2:
             shown = ", ".join(map(repr, names))
-            raise UndeclaredError(
-                f"{place}: no columns named {languages[0]!r} and {languages[1]!r}, only {shown}", columns=(1, 2)
-            )
+            problem = f"{place}: no columns named {languages[0]!r} and {languages[1]!r}, only {shown}"
+            raise UndeclaredError(problem, columns=(1, 2)) if len(names) > 2 else UserError(problem)
         return found or (0, 1)
     return _find_column(file.columns[0], names, place), _find_column(file.columns[1], names, place)
 

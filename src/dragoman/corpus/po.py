@@ -12,7 +12,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from dragoman.corpus.checks import existing_file
+from dragoman.corpus.checks import existing_file, warn_of_unused
 from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
@@ -68,6 +68,8 @@ def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pa
                 yield make_pair(*texts, f"{path} line {message.line}")
     if messages and not translated:
         raise UserError(f"{path}: no translations in {counted(messages, 'message')}, apart from fuzzy ones")
+    unused = "messages are fuzzy or not translated, and not used"
+    warn_of_unused(str(path), messages - translated, messages, unused)
 
 
 def _parse_header(text: str) -> dict[str, str]:

@@ -20,8 +20,10 @@ class UndeclaredError(UserError):
         file: The file as its reference names it; empty in the readers of formats, which do not know the reference.
     """
 
-    def __init__(self, problem: str, **settings: Any) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: str, remedy: str = "", **settings: Any) -> None:
+        if "encoding" in settings:  # a remedy for files that no reference describes, such as texts to translate
+            remedy = remedy or f"convert it: iconv -f {settings['encoding']} -t utf-8 FILE > NEW"
+        super().__init__(f"{problem}; {remedy}" if remedy else problem)
         self.problem = problem
         self.settings = settings
         self.file = ""
@@ -29,8 +31,8 @@ class UndeclaredError(UserError):
     def of_corpus(self, reference: CorpusReference, languages: Languages) -> UndeclaredError:
         """The same error with the remedy for a reference."""
         remedy = _describe_remedy(reference, languages, self.settings)
-        error = UndeclaredError(f"{self.problem}; {remedy}", **self.settings)
-        error.problem, error.file = self.problem, file_name(reference)
+        error = UndeclaredError(self.problem, remedy, **self.settings)
+        error.file = file_name(reference)
         return error
 
 

@@ -73,8 +73,8 @@ def _base(tag: str) -> str:
 def languages_of_names(source: str, target: str) -> Languages | None:
     """The languages in the names of two files.
 
-    Their suffixes, as in ``train.de``, or else the only word in which the names differ, if that is a known language, as
-    in ``train.de.txt``, ``en_test.txt`` or ``german.txt``.
+    Their suffixes, as in ``train.de``, or else the only word in which the names differ, as in ``train.de.txt``,
+    ``en_test.txt`` or ``german.txt``. One of these words must be a known language; the other may be any code.
     """
     names = [re.sub(r"(\.txt)?(\.gz)?$", "", Path(file).name, flags=re.IGNORECASE) for file in (source, target)]
     suffixes = [Path(f"_{name}").suffix[1:] for name in names]
@@ -87,5 +87,9 @@ def languages_of_names(source: str, target: str) -> Languages | None:
     different = [pair for pair in zip(*words, strict=True) if pair[0] != pair[1]]
     if len(different) != 1:
         return None
-    first, second = map(known_language, different[0])
-    return (first, second) if first and second else None
+    known = [known_language(word) for word in different[0]]
+    codes = [
+        word.lower() if looks_like_tag(word) and word.lower() not in _NO_LANGUAGES else None for word in different[0]
+    ]
+    first, second = (language or code for language, code in zip(known, codes, strict=True))
+    return (first, second) if any(known) and first and second else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element
 
-from dragoman.corpus.checks import existing_file
+from dragoman.corpus.checks import existing_file, warn_of_unused
 from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
@@ -69,24 +69,28 @@ def read_tmx(stream: IO[bytes], name: str, encoding: str | None, languages: Lang
         UserError: No unit has both languages, or the file is not well-formed (see `read_units`).
     """
     found: Counter[str] = Counter()
-    matched = False
+    total = matched = ambiguous = 0
     for unit in read_units(stream, name, encoding, ["tu"]):
+        total += 1
         segments = _find_segments(unit)
         source, target = (find_language(language, tuple(segments)) for language in languages)
         if source is not None and target is not None and source != target:
-            matched = True
-            yield to_pair(segments[source], segments[target], f"{name} line {unit.line}")
+            matched += 1
+            ambiguous += len(segments[source]) > 1 or len(segments[target]) > 1
+            yield to_pair(segments[source][0], segments[target][0], f"{name} line {unit.line}")
         elif not matched:
             found.update(segments.keys())
-    require_languages(matched, found, languages, name, "unit")
+    require_languages(matched > 0, found, languages, name, "unit")
+    warn_of_unused(name, total - matched, total, f"units lack {languages[0]} or {languages[1]}, and are not used")
+    warn_of_unused(name, ambiguous, total, "units have several texts in one language; the first is used")
 
 
-def _find_segments(unit: Unit) -> dict[str, Element]:
-    """The first segment of each language in a unit."""
-    segments: dict[str, Element] = {}
+def _find_segments(unit: Unit) -> dict[str, list[Element]]:
+    """The segments of each language in a unit."""
+    segments: dict[str, list[Element]] = {}
     for variant in unit.element.iterfind("tuv"):
         language = variant.get("xml:lang") or variant.get("lang") or ""
         segment = variant.find("seg")
         if segment is not None and language:
-            segments.setdefault(language, segment)
+            segments.setdefault(language, []).append(segment)
     return segments

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element
 
-from dragoman.corpus.checks import existing_file
+from dragoman.corpus.checks import existing_file, warn_of_unused
 from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary
 from dragoman.corpus.pair import Corpus, Languages, Pair
@@ -52,18 +52,21 @@ def _read_units(stream: IO[bytes], path: Path, encoding: str | None) -> Iterator
 
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
     found: Counter[str] = Counter()
-    matched = False
+    total = matched = 0
     with open_binary(path) as stream:
-        for unit in _read_units(stream, path, encoding):
+        for unit in _read_units(stream, path, encoding):  # in XLIFF 1.2, each is its own only segment
             tags = _find_languages(unit, str(path))
             forward, backward = _matches(tags, languages), _matches(tags[::-1], languages)
-            for source, target in _find_segments(unit.element):
-                if forward or backward:
-                    matched = True
-                    yield to_pair(*((source, target) if forward else (target, source)), f"{path} line {unit.line}")
-                else:
+            for segment in unit.element.iterfind("segment") if unit.element.tag == "unit" else (unit.element,):
+                total += 1
+                texts = _find_texts(segment)
+                if texts and (forward or backward):
+                    matched += 1
+                    yield to_pair(*(texts if forward else texts[::-1]), f"{path} line {unit.line}")
+                elif texts:
                     found[" to ".join(filter(None, tags))] += 1
-    require_languages(matched, found, languages, str(path), "segment")
+    require_languages(matched > 0, found, languages, str(path), "segment")
+    warn_of_unused(str(path), total - matched, total, "segments are not translated, and not used")
 
 
 def _find_languages(unit: Unit, name: str) -> tuple[str, str]:
@@ -84,10 +87,9 @@ def _matches(tags: tuple[str, ...], languages: Languages) -> bool:
     )
 
 
-def _find_segments(unit: Element) -> Iterator[tuple[Element, Element]]:
-    """Source and target of each translated segment; the unit itself is the only segment in XLIFF 1.2."""
-    for segment in unit.iterfind("segment") if unit.tag == "unit" else (unit,):
-        source, target = segment.find("source"), segment.find("target")
-        if source is None or target is None or {segment.get("state"), target.get("state")} & UNTRANSLATED_STATES:
-            continue
-        yield source, target
+def _find_texts(segment: Element) -> tuple[Element, Element] | None:
+    """Source and target, if the segment is translated."""
+    source, target = segment.find("source"), segment.find("target")
+    if source is None or target is None or {segment.get("state"), target.get("state")} & UNTRANSLATED_STATES:
+        return None
+    return source, target

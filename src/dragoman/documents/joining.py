@@ -9,7 +9,7 @@ import regex
 from dragoman.documents.segment import TranslatedSegment
 from dragoman.text.link import Link
 from dragoman.text.match import worst_match
-from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.text.normalization import WITHOUT_SPACES, visible_positions
 
 _NEEDS_NO_SPACE = regex.compile(rf"[{WITHOUT_SPACES}\u3000-\u303f\uff01-\uff65]")
 
@@ -53,6 +53,15 @@ def join_links(
         Link(start + link.source_start, start + link.source_end, place + link.target_start, place + link.target_end)
         for (start, _), place, each in zip(spans, places, links, strict=True)
         for link in each
+    )
+
+
+def with_invisible(text: str, links: Sequence[Link]) -> tuple[Link, ...]:
+    """The links of a text, given those of the text without invisible characters, which was translated."""
+    positions = visible_positions(text)
+    return tuple(
+        link._replace(source_start=positions[link.source_start], source_end=positions[link.source_end - 1] + 1)
+        for link in links
     )
 
 

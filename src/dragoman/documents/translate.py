@@ -15,7 +15,7 @@ from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
-from dragoman.documents.joining import join_links, join_translations
+from dragoman.documents.joining import join_links, join_translations, with_invisible
 from dragoman.documents.marked_terms import MarkedTermSearch
 from dragoman.documents.plain_text import PlainText, find_spans_of_line
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
@@ -104,7 +104,7 @@ class TextTranslator:
         return [
             TranslatedSegment(
                 text=each.joined.text,
-                links=each.join_links(links) if segment.aligned else (),
+                links=with_invisible(segment.text, each.join_links(links)) if segment.aligned else (),
                 problems=tuple(each.joined.problems),
                 confidence=each.joined.confidence,
                 alternatives=tuple(other.text for other in each.joined.alternatives),
@@ -136,12 +136,11 @@ class TextTranslator:
     def _translate_divided(self, segments: Sequence[Segment]) -> list[_DividedText]:
         """The translation of each segment: that of the memory, or else of the model; long segments are divided.
 
-        Invisible characters, which text from PDF files and word processors contains, would spoil translations. They
-        only stay in segments that are aligned, whose positions would not be right without them.
+        Invisible characters, which text from PDF files and word processors contains, would spoil translations.
         """
         plain = [
             Segment(
-                each.text if each.aligned else remove_invisible(each.text),
+                remove_invisible(each.text),
                 glossary=each.glossary if self._matcher.find(each.text, each.glossary) else None,
             )
             for each in with_glossary(segments, self.glossary)

@@ -62,6 +62,12 @@ def remove_invisible(text: str) -> str:
     return text if text.isprintable() else _INVISIBLE.sub("", text)
 
 
+def visible_positions(text: str) -> list[int]:
+    """The positions of the characters that `remove_invisible` keeps, and the length of the text."""
+    invisible = {match.start() for match in _INVISIBLE.finditer(text)}
+    return [position for position in range(len(text) + 1) if position not in invisible]
+
+
 def collapse_spaces(text: str) -> str:
     """The text on one line: every match of `SPACES` becomes one space; none remain at the ends."""
     return _SPACES.sub(" ", text).strip(" ")
