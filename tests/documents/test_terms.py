@@ -132,6 +132,15 @@ def test_each_place_of_a_term_gets_it() -> None:
     assert not draft.missing
 
 
+def test_a_term_at_the_beginning_of_any_sentence_is_capitalized() -> None:
+    source = "Mein Hund läuft. Hund ist Hund."
+    glossary = Glossary([Term("Hund", "dog")])
+    assert not _Draft(Segment(source, glossary=glossary), Translation("My dog runs. Dog is dog.")).missing
+    draft = _Draft(Segment(source, glossary=glossary), Translation("My dog runs. Hound is dog."))
+    place = draft._place(draft.missing[1], 13, 18)
+    assert place.prefix == "My dog runs. Dog"
+
+
 @pytest.mark.parametrize(
     ("found", "accepted"),
     [

@@ -19,7 +19,7 @@ from dragoman.explanation.alignment import align
 from dragoman.text.glossary import FoundTerm, Glossary, term_words
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term, starts_sentence
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
 
@@ -130,7 +130,7 @@ class _Draft:
     def _place(self, found: FoundTerm, start: int, end: int) -> _Place:
         text, target = self.translation.text, found.term.target
         before, replaced, after = text[:start], text[start:end], text[end:]
-        begins = not before.strip() and text[start : start + 1].isupper()
+        begins = text[start : start + 1].isupper() and starts_sentence(text, start)
         space = " " * (start == end and before[-1:].isalnum())
         return _Place(found, start, before + space + (capitalize(target) if begins else target), replaced, after)
 
