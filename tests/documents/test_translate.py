@@ -20,6 +20,7 @@ from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import OTHER_LANGUAGE, TextTranslator
 from dragoman.errors import UserError
+from dragoman.text.glossary import Glossary, Term
 from dragoman.text.term_matcher import CheckedTerm
 
 if TYPE_CHECKING:
@@ -121,13 +122,20 @@ def test_sentences_in_another_language_have_a_problem(texts: TextTranslator) -> 
     assert [OTHER_LANGUAGE in each for each in problems] == [False, True]
 
 
-@pytest.mark.parametrize("invisible", ["\u00ad", "\u200b", "\u200f", "\u2060", "\ufeff"])
+@pytest.mark.parametrize("invisible", ["\u00ad", "\u061c", "\u200b", "\u200f", "\u2060", "\ufeff"])
 def test_invisible_characters_do_not_matter(texts: TextTranslator, sentences: list[str], invisible: str) -> None:
     for sentence in sentences[:3]:
         disturbed = invisible + sentence.replace("n", f"n{invisible}", 1)
         assert texts(disturbed) == texts(sentence)
         (streamed,) = texts.stream([disturbed])
         assert streamed.text == texts(sentence)
+
+
+def test_terms_and_segments_of_a_memory_are_found_despite_invisible_characters(translator: Translator) -> None:
+    texts = TextTranslator(translator, Glossary([Term("Hund", "water spaniel")]))
+    assert texts("Ein Hun\u00add rennt.") == texts("Ein Hund rennt.") != texts.translator("Ein Hund rennt.").text
+    texts = TextTranslator(translator, memory=TranslationMemory([Pair("Anmelde\u00adname", "Login")]))
+    assert {texts(each) for each in ("Anmelde\u00adname", "Anmeldename", "\u200eAnmeldename")} == {"Login"}
 
 
 def test_a_memory_in_the_other_direction_is_warned_about(translator: Translator, corpus: Path) -> None:

@@ -140,11 +140,11 @@ class TextTranslator:
         only stay in segments that are aligned, whose positions would not be right without them.
         """
         plain = [
-            Segment(
-                each.text if each.aligned else remove_invisible(each.text),
-                glossary=each.glossary if self._matcher.find(each.text, each.glossary) else None,
-            )
+            replace(each, text=each.text if each.aligned else remove_invisible(each.text), aligned=False)
             for each in with_glossary(segments, self.glossary)
+        ]
+        plain = [
+            each if self._matcher.find(each.text, each.glossary) else replace(each, glossary=None) for each in plain
         ]
         exact = {one: known for one in dict.fromkeys(plain) if (known := self._find_exact(one))}
         spans = {segment: self.divide(segment.text) for segment in plain if segment not in exact}
