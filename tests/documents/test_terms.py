@@ -126,10 +126,31 @@ def test_each_place_of_a_term_gets_it() -> None:
     segment = Segment(source, glossary=Glossary([Term("Hund", "beagle")]))
     draft = _Draft(segment, Translation(target))
     place = draft.place_term(links)
+    assert place
     assert (place.prefix, place.replaced, place.rest) == ("A beagle sees a beagle", "dog", ".")
     draft.use(place, None)
     assert draft.translation.text == "A beagle sees a beagle."
     assert not draft.missing
+
+
+def test_words_that_translate_other_words_too_are_not_replaced_by_a_second_term() -> None:
+    source, target = "Wir haben Hunde. Hunde bellen.", "We have dogs."
+    words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
+    links = tuple(Link(*words[0][one], *words[1][other]) for one, other in ((0, 0), (1, 1), (3, 1), (2, 2)))
+    segment = Segment(source, glossary=Glossary([Term("Hunde", "dogs")]))
+    draft = _Draft(segment, Translation(target))
+    assert draft.missing
+    assert draft.place_term(links) is None
+    assert not draft.missing
+
+
+def test_a_term_at_the_beginning_of_any_sentence_is_capitalized() -> None:
+    source = "Mein Hund läuft. Hund ist Hund."
+    glossary = Glossary([Term("Hund", "dog")])
+    assert not _Draft(Segment(source, glossary=glossary), Translation("My dog runs. Dog is dog.")).missing
+    draft = _Draft(Segment(source, glossary=glossary), Translation("My dog runs. Hound is dog."))
+    place = draft._place(draft.missing[1], 13, 18)
+    assert place.prefix == "My dog runs. Dog"
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import OTHER_LANGUAGE, TextTranslator
 from dragoman.errors import UserError
+from dragoman.text.glossary import Glossary, Term
 from dragoman.text.term_matcher import CheckedTerm
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def test_sentences_in_another_language_have_a_problem(texts: TextTranslator) -> 
     assert [OTHER_LANGUAGE in each for each in problems] == [False, True]
 
 
-@pytest.mark.parametrize("invisible", ["\u00ad", "\u200b", "\u200f", "\u2060", "\ufeff"])
+@pytest.mark.parametrize("invisible", ["\u00ad", "\u061c", "\u200b", "\u200f", "\u2060", "\ufeff"])
 def test_invisible_characters_do_not_matter(texts: TextTranslator, sentences: list[str], invisible: str) -> None:
     for sentence in sentences[:3]:
         disturbed = invisible + sentence.replace("n", f"n{invisible}", 1)
@@ -132,6 +133,13 @@ def test_invisible_characters_do_not_matter(texts: TextTranslator, sentences: li
         (clean,), (found,) = (texts.translate_segments([each]) for each in (Segment(sentence, aligned=True), segment))
         linked = [(disturbed[a:b].replace(invisible, ""), c, d) for a, b, c, d in found.links]
         assert linked == [(sentence[a:b], c, d) for a, b, c, d in clean.links]
+
+
+def test_terms_and_segments_of_a_memory_are_found_despite_invisible_characters(translator: Translator) -> None:
+    texts = TextTranslator(translator, Glossary([Term("Hund", "water spaniel")]))
+    assert texts("Ein Hun\u00add rennt.") == texts("Ein Hund rennt.") != texts.translator("Ein Hund rennt.").text
+    texts = TextTranslator(translator, memory=TranslationMemory([Pair("Anmelde\u00adname", "Login")]))
+    assert {texts(each) for each in ("Anmelde\u00adname", "Anmeldename", "\u200eAnmeldename")} == {"Login"}
 
 
 def test_a_memory_in_the_other_direction_is_warned_about(translator: Translator, corpus: Path) -> None:

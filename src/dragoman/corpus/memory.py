@@ -11,6 +11,7 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.references import describe_reference
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
+from dragoman.text.normalization import remove_invisible
 
 NO_PAIR = "the translation memory has no pair with text on both sides"
 
@@ -18,8 +19,8 @@ NO_PAIR = "the translation memory has no pair with text on both sides"
 class TranslationMemory:
     """Segments with their translations.
 
-    Spaces around segments do not count. If a segment has several translations, the most frequent one is used; of
-    equally frequent ones, the last.
+    Spaces around segments and invisible characters in them do not count. If a segment has several translations, the
+    most frequent one is used; of equally frequent ones, the last.
 
     >>> memory = dragoman.TranslationMemory.read("memory.tmx", ("de", "en"))
     >>> memory.find("Ein Hund läuft.")
@@ -36,7 +37,7 @@ class TranslationMemory:
         self._targets: dict[str, str] = {}
         for pair in pairs:
             if pair.complete:
-                source, target = pair.source.strip(), pair.target.strip()
+                source, target = _key(pair.source), pair.target.strip()
                 counts[source, target] += 1
                 if counts[source, target] >= counts[source, self._targets.get(source, "")]:
                     self._targets[source] = target
@@ -63,7 +64,11 @@ class TranslationMemory:
 
     def find(self, text: str) -> str | None:
         """The translation of a segment; None if the memory does not contain it."""
-        return self._targets.get(text.strip())
+        return self._targets.get(_key(text))
+
+
+def _key(text: str) -> str:
+    return remove_invisible(text).strip()
 
 
 def _read(reference: CorpusReference, languages: Languages) -> Iterator[Pair]:

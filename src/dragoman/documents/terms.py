@@ -3,7 +3,7 @@
 Where the term belongs is known from a first translation: in place of the words that translate it (Chatterjee et al.
 2017, section 3). What is before this place is kept, and the search continues after the term. If it continues the term
 itself, for example with an ending, or brings back a word that the term replaces, only these words are replaced instead.
-Each place of a term in the source gets the term.
+Each place of a term in the source gets the term, unless other words share its translation.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import NamedTuple
 
 from dragoman.documents.marks import Mark, place_marks
@@ -19,7 +20,7 @@ from dragoman.explanation.alignment import align
 from dragoman.text.glossary import FoundTerm, Glossary, term_words
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term, starts_sentence
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
 
@@ -59,12 +60,14 @@ class TermSearch:
         """Put one more term into each translation."""
         texts = [draft.segment.text for draft in drafts]
         links = align(self._translator.bundle, texts, [draft.translation.text for draft in drafts])
-        places = [draft.place_term(own_links) for draft, own_links in zip(drafts, links, strict=True)]
-        free = [index for index, place in enumerate(places) if self._can_search(drafts[index], place)]
-        sources, prefixes = [texts[index] for index in free], [places[index].prefix for index in free]
-        found = dict(zip(free, self._translator.stream(sources, prefixes, max(1, len(free))), strict=True))
-        for index, (draft, place) in enumerate(zip(drafts, places, strict=True)):
-            draft.use(place, found.get(index))
+        found = [(draft, draft.place_term(own_links)) for draft, own_links in zip(drafts, links, strict=True)]
+        placed = [(draft, place) for draft, place in found if place]
+        is_free = [self._can_search(draft, place) for draft, place in placed]
+        free = list(compress(placed, is_free))
+        sources, prefixes = [draft.segment.text for draft, _ in free], [place.prefix for _, place in free]
+        searched = iter(self._translator.stream(sources, prefixes, max(1, len(free))))
+        for (draft, place), can_search in zip(placed, is_free, strict=True):
+            draft.use(place, next(searched) if can_search else None)
 
     def _can_search(self, draft: _Draft, place: _Place) -> bool:
         (ids,) = encode_masked(self._translator.bundle.target, [place.prefix])
@@ -113,24 +116,37 @@ class _Draft:
         missing = {term for term in needed if count_term(self.translation.text, term.target) < needed[term]}
         return [each for each in found if each.term in missing and each not in self.tried]
 
-    def place_term(self, links: tuple[Link, ...]) -> _Place:
-        """The first place in the translation that gets a term: that of the words that translate it."""
+    def place_term(self, links: tuple[Link, ...]) -> _Place | None:
+        """The first place in the translation that gets a term: that of the words that translate it.
+
+        None if there is none, because the translation expresses several places of the term in one. These are not tried
+        again.
+        """
         text, missing = self.translation.text, self.missing
         marks = [Mark(each.start, each.end, number) for number, each in enumerate(missing)]
         placed = place_marks(marks, self.segment.text, TranslatedSegment(text, links))
-        wrong = (
-            each for each in placed if not contains_term(text[each.start : each.end], missing[each.number].term.target)
-        )
-        mark = next(wrong, placed[0])
+        mark = next((each for each in placed if self._gets_term(missing[each.number], each, links)), None)
+        if mark is None:
+            self.tried.update(missing)
+            return None
         place = self._place(missing[mark.number], mark.start, mark.end)
         if mark.start < self.fixed and self._loses_term(place):
             return self._place(place.found, self.fixed, self.fixed)
         return place
 
+    def _gets_term(self, found: FoundTerm, mark: Mark, links: tuple[Link, ...]) -> bool:
+        """Whether words of the translation are replaced by a term; if it is there already, only words of its own."""
+        text, target = self.translation.text, found.term.target
+        if not contains_term(text, target):
+            return True
+        linked = [each for each in links if each.target_start < mark.end and mark.start < each.target_end]
+        own = all(found.start <= each.source_start and each.source_end <= found.end for each in linked)
+        return bool(linked) and own and not contains_term(text[mark.start : mark.end], target)
+
     def _place(self, found: FoundTerm, start: int, end: int) -> _Place:
         text, target = self.translation.text, found.term.target
         before, replaced, after = text[:start], text[start:end], text[end:]
-        begins = not before.strip() and text[start : start + 1].isupper()
+        begins = text[start : start + 1].isupper() and starts_sentence(text, start)
         space = " " * (start == end and before[-1:].isalnum())
         return _Place(found, start, before + space + (capitalize(target) if begins else target), replaced, after)
 

@@ -37,7 +37,7 @@ PARAGRAPHS = 0.1
 """Bundles are not given single sentences if at least this share of their training lines has several."""
 
 _MEMORY_SAMPLE = 200
-"""Segments of a translation memory whose language is checked."""
+"""Segments of a translation memory whose language is checked, at least."""
 
 OTHER_LANGUAGE = "other language"
 """The problem of a text that is not in the language that the bundle translates from."""
@@ -138,12 +138,10 @@ class TextTranslator:
 
         Invisible characters, which text from PDF files and word processors contains, would spoil translations.
         """
+        visible = [replace(each, text=remove_invisible(each.text), aligned=False) for each in segments]
         plain = [
-            Segment(
-                remove_invisible(each.text),
-                glossary=each.glossary if self._matcher.find(each.text, each.glossary) else None,
-            )
-            for each in with_glossary(segments, self.glossary)
+            each if self._matcher.find(each.text, each.glossary) else replace(each, glossary=None)
+            for each in with_glossary(visible, self.glossary)
         ]
         exact = {one: known for one in dict.fromkeys(plain) if (known := self._find_exact(one))}
         spans = {segment: self.divide(segment.text) for segment in plain if segment not in exact}

@@ -28,7 +28,7 @@ WITHOUT_SPACES = "".join(rf"\p{{Script={script}}}" for script in SCRIPTS_WITHOUT
 _SPACES = regex.compile(SPACES)
 _SURROGATES = regex.compile(r"\p{Cs}")
 _PUNCTUATION = regex.compile(r"[\s\p{P}]+")
-_INVISIBLE = regex.compile(r"[\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]")
+_INVISIBLE = regex.compile(r"[\u00AD\u061C\u200B\u200E\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]")
 _FORBIDDEN = regex.compile(r"[[\p{Cc}\p{Cs}]--\t]", regex.VERSION1)
 
 

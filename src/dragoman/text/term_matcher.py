@@ -11,6 +11,10 @@ from dragoman.text.lemmas import Lemmatize
 
 Use = Literal["exactly", "inflected", "not"]
 
+_SENTENCE_ENDS = tuple(".!?…")
+_QUOTES = "\"'“”„‘’«»()[]¿¡"
+_NEAR = 10  # characters between two sentences, at most
+
 
 @dataclass(frozen=True)
 class CheckedTerm:
@@ -58,7 +62,10 @@ class TermMatcher:
 
 
 def contains_term(text: str, target: str) -> bool:
-    """Whether a translation contains the translation of a term as whole words; its first letter may be capitalized."""
+    """Whether a translation contains the translation of a term as whole words.
+
+    At the beginning of a sentence, its first letter may be capitalized.
+    """
     return count_term(text, target) > 0
 
 
@@ -67,13 +74,26 @@ def count_term(text: str, target: str) -> int:
     words = term_words(text)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
     count = begin = 0
-    if words and text.startswith(capitalize(target), words[0][0]) and words[0][0] + len(target) in ends:
-        count, begin = 1, words[0][0] + len(target)
-    while (start := text.find(target, begin)) >= 0:
-        is_term = start in starts and start + len(target) in ends
-        count += is_term
-        begin = start + (len(target) if is_term else 1)
+    for start in sorted(starts):
+        end = start + len(target)
+        if start >= begin and end in ends and _is_at(text, start, target):
+            count, begin = count + 1, end
     return count
+
+
+def _is_at(text: str, start: int, target: str) -> bool:
+    if text.startswith(target, start):
+        return True
+    return text.startswith(capitalize(target), start) and starts_sentence(text, start)
+
+
+def starts_sentence(text: str, start: int) -> bool:
+    """Whether a word is the first one of a text or, judging by the punctuation before it, of a sentence."""
+    before = text[max(0, start - _NEAR) : start].rstrip(_QUOTES)
+    last = before.rstrip()
+    if not last:
+        return start <= _NEAR
+    return last != before and last.rstrip(_QUOTES).endswith(_SENTENCE_ENDS)
 
 
 def capitalize(text: str) -> str:
