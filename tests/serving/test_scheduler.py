@@ -194,7 +194,7 @@ def test_batches_in_progress_delay_others_by_the_rest_of_their_time() -> None:
 
 
 def test_clients_are_estimated_to_wait_for_their_share() -> None:
-    queue = FairQueue(Priority.INTERACTIVE)
+    queue = FairQueue()
     for client, lengths in {"a": (60, 40), "b": (10,), "c": ()}.items():
         for number, length in enumerate(lengths):
             translate = FakeTranslator(client).translate
@@ -209,7 +209,7 @@ def test_clients_are_estimated_to_wait_for_their_share() -> None:
 
 
 def test_the_estimated_wait_is_that_of_the_order_of_translation() -> None:
-    queue = FairQueue(Priority.INTERACTIVE)
+    queue = FairQueue()
     translate = FakeTranslator("en").translate
     for number in range(100):
         queue.add(f"c{number}", Job(translate, Segment(f"{number:0600}"), 600, Priority.INTERACTIVE, {"anyone": [0]}))
@@ -230,7 +230,7 @@ _TRANSLATE = FakeTranslator("en").translate
 
 
 def test_clients_get_equal_shares_whatever_the_lengths_of_their_texts() -> None:
-    queue, served = FairQueue(Priority.INTERACTIVE), Counter[str]()
+    queue, served = FairQueue(), Counter[str]()
     for client, length in {"long": 400, "middle": 90, "short": 7}.items():
         for _ in range(20_000 // length):
             queue.add(client, waiting_job(length))
@@ -241,7 +241,7 @@ def test_clients_get_equal_shares_whatever_the_lengths_of_their_texts() -> None:
 
 
 def test_one_short_text_after_another_gets_no_more_than_its_share() -> None:
-    queue, served = FairQueue(Priority.INTERACTIVE), Counter[str]()
+    queue, served = FairQueue(), Counter[str]()
     for _ in range(100):
         queue.add("long", waiting_job(400))
     queue.add("short", waiting_job(10))
@@ -254,7 +254,7 @@ def test_one_short_text_after_another_gets_no_more_than_its_share() -> None:
 
 
 def test_sentences_of_usual_length_are_translated_in_the_order_in_which_they_came() -> None:
-    queue, came = FairQueue(Priority.INTERACTIVE), []
+    queue, came = FairQueue(), []
     for number in range(200):
         job = waiting_job(1 + number * 37 % 120)
         queue.add(f"client {number}", job)
@@ -264,7 +264,7 @@ def test_sentences_of_usual_length_are_translated_in_the_order_in_which_they_cam
 
 
 def test_many_clients_do_not_delay_a_long_text_for_ever() -> None:
-    queue, long = FairQueue(Priority.INTERACTIVE), waiting_job(500)
+    queue, long = FairQueue(), waiting_job(500)
     queue.add("long", long)
     for number in range(20):
         queue.add(f"client {number}", waiting_job(10))
@@ -278,6 +278,35 @@ def test_many_clients_do_not_delay_a_long_text_for_ever() -> None:
     assert (queue._begins, queue._clients, queue.tokens) == ({}, {}, 0), "nothing is kept of clients that left"
 
 
+def test_a_sentence_is_translated_in_the_share_in_which_it_is_earliest(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake, batch_tokens=10)
+        await queue.occupy_workers()
+        text = [f"long {number:05}" for number in range(50)]
+        requests = [queue.ask(*text, "good day..", client="much")]
+        for client, sentence in (("again", "good day.."), ("other", "good bye.."), ("much", "good day..")):
+            await asyncio.sleep(0)
+            requests.append(queue.ask(sentence, client=client))
+        await asyncio.sleep(0)
+        queue.open()
+        await asyncio.gather(*requests)
+        places = [fake.batches.index([sentence]) for sentence in ("good day..", "good bye..", text[-1])]
+        assert max(places[:2]) < 5 < 50 < places[2]
+        assert fake.batches.count(["good day.."]) == 1
+
+    asyncio.run(check())
+
+
+def test_nothing_is_kept_of_texts_that_were_withdrawn() -> None:
+    queue, stays = FairQueue(), waiting_job(5)
+    queue.add("first", stays)
+    for number in range(100):
+        job = waiting_job(5)
+        queue.add(f"client {number}", job)
+        queue.leave(job)
+    assert list(queue._clients) == list(queue._begins) == ["first"]
+
+
 def test_the_count_of_waiting_tokens_is_that_of_the_jobs(fake: FakeTranslator) -> None:
     """The check of a request looks at clients, not at all their jobs."""
 
@@ -288,10 +317,10 @@ def test_the_count_of_waiting_tokens_is_that_of_the_jobs(fake: FakeTranslator) -
         leaving, staying = queue.ask("l1", "both", client="l"), queue.ask("both", "s1", client="s")
         await asyncio.sleep(0)
         interactive, document = queue.scheduler._queues.values()
-        assert (interactive._waiting, document._waiting) == ({"l": 6, "s": 2}, {"d": 2})
+        assert (interactive._waiting, document._waiting) == ({"l": 2, "s": 6}, {"d": 2})
         leaving.cancel()
         await asyncio.gather(leaving, return_exceptions=True)
-        assert (interactive._waiting, document._waiting) == ({"l": 4, "s": 2}, {"d": 2})
+        assert (interactive._waiting, document._waiting) == ({"s": 6}, {"d": 2})
         assert interactive.tokens_before("new", 100) == 6
         queue.open()
         await asyncio.gather(files, staying)
@@ -371,7 +400,7 @@ def test_a_free_worker_takes_a_share_of_what_several_clients_wait_for(fake: Fake
 
 def test_batches_have_one_translator_and_similar_lengths() -> None:
     one, other = FakeTranslator("en"), FakeTranslator("es")
-    queue = FairQueue(Priority.INTERACTIVE)
+    queue = FairQueue()
     for length in (10, 100, 11, 12, 90):
         queue.add("a", Job(one.translate, Segment("x" * length), length, Priority.INTERACTIVE, {"anyone": [0]}))
     queue.add("b", Job(other.translate, Segment("y" * 10), 10, Priority.INTERACTIVE, {"anyone": [0]}))

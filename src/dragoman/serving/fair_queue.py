@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import count
 from operator import itemgetter
 from typing import Any
 
@@ -15,6 +16,8 @@ from dragoman.documents.segment import Segment, TranslateSegments
 
 _USUAL_TOKENS = 125
 """Sentences are seldom longer."""
+
+_NUMBERS = count(1)
 
 
 class Priority(Enum):
@@ -36,6 +39,8 @@ class Job:
         waiters: Who waits for it, with the positions in their lists of segments.
         taken: Whether a worker has it.
         client: In whose share it is translated.
+        begin: When it was expected to begin, when it was added to the queue (see `FairQueue`).
+        number: Of its place in a queue; a job that changes its place gets another one.
     """
 
     translate: TranslateSegments
@@ -45,6 +50,8 @@ class Job:
     waiters: dict[Any, list[int]] = field(default_factory=dict)
     taken: bool = False
     client: str = ""
+    begin: float = 0.0
+    number: int = 0
 
 
 class FairQueue:
@@ -56,36 +63,39 @@ class FairQueue:
     Shenker 1989, "Analysis and Simulation of a Fair Queueing Algorithm").
     """
 
-    def __init__(self, priority: Priority) -> None:
-        self._priority = priority
-        self._clients: dict[str, deque[Job]] = {}  # with jobs that do not wait any more
+    def __init__(self) -> None:
+        self._clients: dict[str, deque[tuple[int, Job]]] = {}  # with places that jobs have left
         self._waiting: Counter[str] = Counter()  # tokens of each client that has any
         self._clock = 0.0
         self._begins: dict[str, float] = {}  # when the next job of a client begins: if it waits, or later than now
         self.tokens = 0
         """How many wait."""
 
+    def next_begin(self, client: str) -> float:
+        """When a job that a client adds now would begin."""
+        if client in self._waiting:
+            return self._begins[client] + self._waiting[client]
+        return max(self._clock, self._begins.get(client, 0.0))
+
     def add(self, client: str, job: Job) -> None:
         """Add a job at the end of a client's jobs."""
-        job.client = client
+        job.client, job.begin, job.number = client, self.next_begin(client), next(_NUMBERS)
         if client not in self._waiting:
-            self._begins[client] = self._next_begin(client)
-        self._clients.setdefault(client, deque()).append(job)
-        self._count(client, job.tokens)
+            self._begins[client] = job.begin
+        self._clients.setdefault(client, deque()).append((job.number, job))
+        self.tokens += job.tokens
+        self._waiting[client] += job.tokens
 
     def leave(self, job: Job) -> None:
         """Count a job no longer, because it does not wait here any more."""
-        self._count(job.client, -job.tokens)
+        self._remove(job)
+        self._forget_begins()
 
-    def _count(self, client: str, tokens: int) -> None:
-        self.tokens += tokens
-        self._waiting[client] += tokens
-        if not self._waiting[client]:
-            del self._waiting[client]
-
-    def _next_begin(self, client: str) -> float:
-        """When a job that a client adds begins, if none of its jobs waits."""
-        return max(self._clock, self._begins.get(client, 0.0))
+    def _remove(self, job: Job) -> None:
+        self.tokens -= job.tokens
+        self._waiting[job.client] -= job.tokens
+        if not self._waiting[job.client]:
+            del self._waiting[job.client], self._clients[job.client]
 
     def take(self, tokens: int) -> list[Job]:
         """Remove and return a batch of one translator: the next job, and those of similar length among the next ones.
@@ -102,22 +112,20 @@ class FairQueue:
             self._clock += job.tokens / clients
             self._begins[job.client] += job.tokens
             job.taken = True
-            self.leave(job)
+            self._remove(job)
         if self._waiting:
             self._clock = max(self._clock, min(self._begins[client] for client in self._waiting))
-        self._forget()
+        self._forget_begins()
         return batch
 
-    def _forget(self) -> None:
-        """Forget jobs and times that matter no longer."""
-        for client in self._clients.keys() - self._waiting.keys():
-            del self._clients[client]
+    def _forget_begins(self) -> None:
+        """Forget when clients without jobs may begin, if that is now."""
         for client in self._begins.keys() - self._waiting.keys():
             if not self._waiting or self._begins[client] <= self._clock:
                 del self._begins[client]
 
     def tokens_before(self, client: str, tokens: int) -> int:
-        """The tokens that are translated before new jobs of a client end, if no other client comes.
+        """About how many tokens are translated before new jobs of a client end, if no other client comes.
 
         No job is interrupted.
 
@@ -125,8 +133,7 @@ class FairQueue:
             client: Who asks.
             tokens: The size of the new jobs.
         """
-        own = self._waiting.get(client, 0)
-        end = (self._begins[client] if own else self._next_begin(client)) + own + tokens
+        own, end = self._waiting.get(client, 0), self.next_begin(client) + tokens
         others = (
             min(waiting, max(end - begin, next_size))
             for name, waiting in self._waiting.items()
@@ -136,31 +143,42 @@ class FairQueue:
 
     def _next_size(self, client: str) -> int:
         """The tokens of the next job of a client that waits."""
-        jobs = self._clients[client]
-        while not self._waits(jobs[0]):
-            jobs.popleft()
-        return jobs[0].tokens
-
-    def _waits(self, job: Job) -> bool:
-        return bool(job.waiters) and not job.taken and job.priority is self._priority
+        places = self._clients[client]
+        while not _waits(places[0]):
+            places.popleft()
+        return places[0][1].tokens
 
     def _candidates(self, tokens: int) -> list[Job]:
         """The first jobs that wait, until they have so many tokens."""
         candidates: list[Job] = []
-        for _, job in heapq.merge(*map(self._in_order, self._waiting), key=itemgetter(0)):
+        for _, job in heapq.merge(*map(self._in_order, self._first_clients(tokens)), key=itemgetter(0)):
             candidates.append(job)
             tokens -= job.tokens
             if tokens <= 0:
                 break
         return candidates
 
+    def _first_clients(self, tokens: int) -> Iterator[str]:
+        """The clients whose next jobs are the first ones, until these have so many tokens: no other job is earlier."""
+        sizes = {client: self._next_size(client) for client in self._waiting}
+        for client in sorted(sizes, key=lambda client: self._begins[client] + _excess(sizes[client])):
+            yield client
+            tokens -= sizes[client]
+            if tokens <= 0:
+                break
+
     def _in_order(self, client: str) -> Iterator[tuple[float, Job]]:
         """The waiting jobs of a client, with the times that order them."""
-        self._next_size(client)  # forgets those before the next one
         begin = self._begins[client]
-        for job in filter(self._waits, self._clients[client]):
+        for _, job in filter(_waits, self._clients[client]):
             yield begin + _excess(job.tokens), job
             begin += job.tokens
+
+
+def _waits(place: tuple[int, Job]) -> bool:
+    """Whether a job waits at one of its places."""
+    number, job = place
+    return not job.taken and job.number == number
 
 
 def _excess(tokens: int) -> int:

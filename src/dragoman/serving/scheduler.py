@@ -41,7 +41,7 @@ class Scheduler:
     def __init__(self, settings: Serving, workers: int, prepare_thread: Callable[[], None] = lambda: None) -> None:
         self._settings, self._prepare_thread = settings, prepare_thread
         self._changed = threading.Condition()
-        self._queues = {priority: FairQueue(priority) for priority in Priority}
+        self._queues = {priority: FairQueue() for priority in Priority}
         self._jobs: dict[tuple[TranslateSegments, Segment], Job] = {}
         self._in_progress: dict[int, tuple[float, int]] = {}  # when a thread began its batch, and the tokens of it
         self._idle = 0
@@ -153,13 +153,19 @@ class Scheduler:
             if job is None:
                 job = self._jobs[translate, segment] = Job(translate, segment, divided.sizes[places[0]], priority)
                 self._queues[priority].add(client, job)
-            elif not job.taken and priority.value < job.priority.value:
+            elif not job.taken and self._would_be_earlier(job, client, priority):
                 self._queues[job.priority].leave(job)
                 job.priority = priority
                 self._queues[priority].add(client, job)
             job.waiters[waiter] = places
             jobs.append(job)
         return jobs
+
+    def _would_be_earlier(self, job: Job, client: str, priority: Priority) -> bool:
+        """Whether a job that waits for others would be translated earlier in the share of a client."""
+        if priority is job.priority:
+            return self._queues[priority].next_begin(client) < job.begin
+        return priority.value < job.priority.value
 
     def _require_room(self, tokens: int, client: str) -> None:
         """Refuse interactive requests that do not fit into the queue, or that would wait too long.

@@ -6,6 +6,7 @@ import unicodedata
 
 import numpy as np
 import pytest
+import regex
 
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.doctor.data.character_model import CharacterModel
@@ -13,8 +14,9 @@ from dragoman.doctor.data.foreign_language import ForeignLanguageDetector, witho
 from dragoman.doctor.data.function_words import function_word_hashes
 from dragoman.doctor.data.language_classifier import LanguageClassifier
 from dragoman.doctor.data.languages import stopword_share, stopwords, usual_script
-from dragoman.doctor.data.scripts import SCRIPTS, count_letters
+from dragoman.doctor.data.scripts import SCRIPT_OF_CODE, SCRIPTS, count_letters
 from dragoman.doctor.data.words import HASHES, find_words
+from dragoman.text.world_languages import load_identifier, primary_language
 
 TEXTS = {
     "en": "A small boy is playing in the park.",
@@ -57,7 +59,10 @@ def test_all_letters_are_in_the_usual_script_of_the_language(language: str) -> N
 def test_codes_with_regions_scripts_and_three_letters() -> None:
     assert usual_script("ru-RU") == usual_script("rus") == usual_script("ru") == usual_script("uz-Cyrl")
     assert usual_script("sr-Latn") == usual_script("sr_Latn_RS") == "Latin"
-    assert usual_script("sr-ME") is None, "both scripts are usual"
+    assert usual_script("sr-ME") is usual_script("sr") is usual_script("uzb") is None, "both scripts are usual"
+    for code in ("tam-Taml", "tam", "ta_IN"):
+        assert usual_script(code) == "Tamil"
+    assert (usual_script("npi"), usual_script("kor_Hang"), usual_script("arb")) == ("Devanagari", "Hangul", "Arabic")
     for code in ("de-AT", "de_DE", "deu", "ger"):
         assert stopwords(code) == stopwords("de") != []
         assert set(function_word_hashes(code)) == set(function_word_hashes("de"))
@@ -70,7 +75,30 @@ def test_letters_of_several_texts_are_counted_apart() -> None:
 
 
 def test_other_languages_have_no_known_script() -> None:
-    assert usual_script("xx") is None
+    assert [usual_script(code) for code in ("xx", "zzz", "source", "", "de-Xxxx", "x_y_z")] == [None] * 6
+    assert (usual_script("en"), usual_script("hsb")) == ("Latin", "Latin")
+
+
+def test_codes_of_three_letters_are_those_of_two_if_there_are_any() -> None:
+    codes = {"isl": "is", "cym": "cy", "afr": "af", "nob": "nb", "pes": "fa", "npi": "ne", "cmn": "zh", "hau": "ha"}
+    assert {code: primary_language(code) for code in codes} == codes
+    assert primary_language("gug") == primary_language("gn_PY") == "gn", "the detector has the code of the member"
+    assert all(len(primary_language(label)) == 2 for label in load_identifier().labels if len(label) == 2)
+    assert [primary_language(code) for code in ("source", "hsb", "zzz", "a.b", "")] == [
+        "source",
+        "hsb",
+        "zzz",
+        "a.b",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("code", SCRIPT_OF_CODE.keys() - {"Hans", "Hant", "Jpan", "Kore"})  # these are combinations
+def test_codes_of_scripts(code: str) -> None:
+    assert set(SCRIPT_OF_CODE.values()) == set(SCRIPTS[1:])
+    letters = regex.findall(rf"[[\p{{Script={code}}}]&&[\p{{L}}]]", "".join(map(chr, range(0x10000))), regex.V1)
+    (counts,) = count_letters(["".join(letters)])
+    assert counts[SCRIPTS.index(SCRIPT_OF_CODE[code])] == len(letters) > 20
 
 
 def test_a_text_has_most_stopwords_of_its_language() -> None:

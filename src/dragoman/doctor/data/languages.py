@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+import langcodes
 import numpy as np
+from langcodes.tag_parser import LanguageTagError
 from numpy.typing import NDArray
 
+from dragoman.doctor.data.scripts import SCRIPT_OF_CODE
 from dragoman.doctor.data.words import hash_word
 from dragoman.text.world_languages import primary_language
 
@@ -31,34 +34,28 @@ _STOPWORDS = {
     "sv": "och är inte jag det som en att på har av för med den till ett de han hon om var från kan vi sig",
     "tr": "bir ve bu da ne için çok değil var ben de ile gibi daha ama kadar olarak sonra her mi olan",
 }
-_SCRIPTS = {
-    **dict.fromkeys(_STOPWORDS, "Latin"),
-    **dict.fromkeys(("ru", "uk", "bg", "be", "mk", "sr"), "Cyrillic"),
-    **dict.fromkeys(("hi", "mr", "ne"), "Devanagari"),
-    **dict.fromkeys(("ar", "fa", "ur"), "Arabic"),
-    **dict.fromkeys(("zh", "ja"), "Han or Kana"),
-    **{"el": "Greek", "he": "Hebrew", "ko": "Hangul", "bn": "Bengali", "as": "Bengali", "gu": "Gujarati"},
-    **{"pa": "Gurmukhi", "ta": "Tamil", "te": "Telugu", "kn": "Kannada", "ml": "Malayalam", "si": "Sinhala"},
-    **{"th": "Thai", "ka": "Georgian", "hy": "Armenian", "am": "Ethiopic", "km": "Khmer", "my": "Myanmar"},
-}
-_SCRIPT_CODES = {
-    **{"latn": "Latin", "cyrl": "Cyrillic", "grek": "Greek", "arab": "Arabic", "hebr": "Hebrew", "deva": "Devanagari"},
-    **{"beng": "Bengali", "guru": "Gurmukhi", "hans": "Han or Kana", "hant": "Han or Kana", "jpan": "Han or Kana"},
-}
-_SEVERAL_SCRIPTS = frozenset(["pa", "sr"])  # the region may decide
+_SEVERAL_SCRIPTS = {"az", "kk", "ks", "ku", "ky", "mn", "ms", "sd", "sr", "tg", "tk", "tt", "ug", "uz"}
+"""Languages of which several scripts are usual."""
 LANGUAGES_WITH_STOPWORDS = tuple(_STOPWORDS)
 
 
 def usual_script(language: str) -> str | None:
-    """The name of the script in which a language is usually written, or None if it is not known.
+    """The name of the script in which a language is usually written, or None if it is not known, or several are usual.
 
     Args:
         language: Its code, perhaps with a script or a region: ``sr-Latn`` is written in Latin script.
     """
-    primary, subtags = primary_language(language), language.lower().replace("_", "-").split("-")[1:]
-    if script := next((tag for tag in subtags if len(tag) == 4 and tag.isalpha()), None):
-        return _SCRIPT_CODES.get(script)
-    return None if subtags and primary in _SEVERAL_SCRIPTS else _SCRIPTS.get(primary)
+    primary = primary_language(language)
+    try:
+        tag, likely = langcodes.get(language), langcodes.get(primary).maximize()
+    except LanguageTagError:
+        return None
+    is_known = (
+        primary == "en" or likely.territory != "US"
+    )  # of unknown languages, langcodes says the same as of English
+    if not tag.script and (primary in _SEVERAL_SCRIPTS or not is_known):
+        return None
+    return SCRIPT_OF_CODE.get(tag.maximize().script or "")
 
 
 def most_likely_language(word_counts: Mapping[str, int]) -> str:

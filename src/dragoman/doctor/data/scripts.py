@@ -18,6 +18,16 @@ SCRIPTS = (
 )
 """The scripts that are distinguished; elsewhere a script is its index here."""
 
+SCRIPT_OF_CODE = {
+    **{"Latn": "Latin", "Grek": "Greek", "Cyrl": "Cyrillic", "Armn": "Armenian", "Hebr": "Hebrew", "Arab": "Arabic"},
+    **{"Deva": "Devanagari", "Beng": "Bengali", "Guru": "Gurmukhi", "Gujr": "Gujarati", "Orya": "Oriya"},
+    **{"Taml": "Tamil", "Telu": "Telugu", "Knda": "Kannada", "Mlym": "Malayalam", "Sinh": "Sinhala", "Thai": "Thai"},
+    **{"Laoo": "Lao", "Tibt": "Tibetan", "Mymr": "Myanmar", "Geor": "Georgian", "Ethi": "Ethiopic", "Khmr": "Khmer"},
+    **{"Hang": "Hangul", "Kore": "Hangul"},
+    **dict.fromkeys(["Hani", "Hans", "Hant", "Hira", "Kana", "Jpan"], HAN_OR_KANA),
+}
+"""The scripts by their codes in ISO 15924."""
+
 
 def _letters_of(script: str) -> str:
     """A pattern for runs of letters and combining marks of a script."""
