@@ -1,4 +1,4 @@
-"""What one client notices of others that send long texts without meaning, which take the model very long.
+"""How long one client waits while others send long random texts, which are slow to translate.
 
     python benchmarks/long_texts.py runs/mine --corpus multi30k:val
 
@@ -16,7 +16,9 @@ import statistics
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from urllib.parse import urlsplit
 
 from _servers import our_server, read_sentences, server_parser
@@ -40,16 +42,17 @@ def main() -> None:
 
         def post(text: str, address: str) -> tuple[int, float]:
             begin = time.perf_counter()
-            connection = http.client.HTTPConnection(
-                parts.hostname or "", parts.port, timeout=120, source_address=(address, 0)
-            )
-            body = json.dumps({"q": text, "source": languages[0], "target": languages[1]})
-            connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
-            reply = connection.getresponse()
-            reply.read()
-            return reply.status, time.perf_counter() - begin
+            host, port = parts.hostname or "", parts.port
+            with closing(
+                http.client.HTTPConnection(host, port, timeout=120, source_address=(address, 0))
+            ) as connection:
+                body = json.dumps({"q": text, "source": languages[0], "target": languages[1]})
+                connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
+                reply = connection.getresponse()
+                reply.read()
+                return reply.status, time.perf_counter() - begin
 
-        sentences = iter(sources)
+        sentences = itertools.cycle(sources)
         for sentence in itertools.islice(sentences, 20):
             post(sentence, "127.0.0.1")  # so that the server knows its speed
         measure("alone", post, list(itertools.islice(sentences, SENTENCES)))
@@ -60,13 +63,18 @@ def main() -> None:
         ]
         for thread in threads:
             thread.start()
-        is_good = measure("with others", post, list(itertools.islice(sentences, SENTENCES)))
-        stopped.set()
-        for thread in threads:
-            thread.join()
-        print(f"{replies.count(200)} of {len(replies)} long texts were translated, and the others refused")
+        try:
+            is_good = measure("with others", post, list(itertools.islice(sentences, SENTENCES)))
+        finally:
+            stopped.set()
+            for thread in threads:
+                thread.join()
+        statuses = Counter(replies)
+        print(f"{statuses[200]} of {len(replies)} long texts were translated, {statuses[503]} refused")
     if not is_good:
         sys.exit("the client was refused, or waited too long")
+    if statuses.keys() - {200, 503}:
+        sys.exit(f"other replies to long texts: {statuses}")
 
 
 def send_long_texts(post: Post, address: str, seed: int, stopped: threading.Event, replies: list[int]) -> None:
@@ -84,7 +92,10 @@ def measure(name: str, post: Post, sentences: list[str]) -> bool:
     for sentence in sentences:
         found.append(post(sentence, "127.0.0.1"))
         time.sleep(PAUSE)
-    times = sorted(seconds for status, seconds in found if status == 200) or [float("nan")]
+    times = sorted(seconds for status, seconds in found if status == 200)
+    if not times:
+        print(f"{name}: none of {len(found)} accepted")
+        return False
     print(
         f"{name}: {len(times)} of {len(found)} accepted, median {statistics.median(times):.3f} s, "
         f"p95 {times[int(0.95 * (len(times) - 1))]:.3f} s, at most {times[-1]:.3f} s",

@@ -13,10 +13,12 @@ from dragoman.text.normalization import (
     METASPACE,
     collapse_spaces,
     find_forbidden,
+    remove_invisible,
     replace_forbidden,
     replace_surrogates,
     simplify,
     simplify_lines,
+    visible_positions,
 )
 
 CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1)]
@@ -35,6 +37,22 @@ def test_the_first_forbidden_character_is_found_and_all_are_replaced(text: str) 
     replaced = replace_forbidden(text)
     assert find_forbidden(replaced) is None
     assert [one for one, other in zip(replaced, text, strict=True) if one != other] == [" "] * len(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "visible"),
+    [
+        ("Auf\u200clage", "Auflage"),
+        ("\ufeffHun\u00add\u200b", "Hund"),
+        ("خانه\u200cها", "خانه\u200cها"),
+        ("क्\u200dष", "क्\u200dष"),
+        ("ខ្ញុំ\u200bស្រឡាញ់", "ខ្ញុំ\u200bស្រឡាញ់"),
+        ("👩\u200d🚒", "👩\u200d🚒"),
+    ],
+)
+def test_invisible_characters_are_removed_that_no_word_needs(text: str, visible: str) -> None:
+    assert remove_invisible(text) == visible
+    assert "".join(f"{text} "[position] for position in visible_positions(text)) == f"{visible} "
 
 
 def test_only_surrogates_are_replaced() -> None:

@@ -73,6 +73,7 @@ def write_synthetic(
     directory = blocks_directory(output)
     directory.mkdir(exist_ok=True)
     with _lock(directory, output):
+        check_output(output, languages)  # another process may have finished it before this one had the lock
         paths = list(stored_blocks(pairs, maker, directory, meter, limit))
         left_out: Counter[str] = Counter()
         seconds = 0.0
