@@ -376,6 +376,10 @@ def test_the_data_type_is_an_argument_of_load(finished_run: Path, tmp_path: Path
     pytest.importorskip("ctranslate2")
     copied = shutil.copytree(finished_run / "bundle", tmp_path / "bundle")
     assert dragoman.load(copied, compute_type="int8").engine.name == "ctranslate2"
+    bare, whole = (
+        dragoman.load(copied, engine="ctranslate2", token_scores=each)("Ein Hund läuft.") for each in (False, True)
+    )
+    assert (bare.text, bare.log_probabilities, len(whole.log_probabilities) > 1) == (whole.text, [], True)
     assert dragoman.load(copied, compute_type="float32", engine="torch").engine.name == "torch"
 
 

@@ -121,11 +121,9 @@ class Translator:
                 stacklevel=2,
             )
         if faulty := sum(bool(translation.problems) for translation in translations):
-            warnings.warn(
-                f"placeholders, URLs or numbers are missing or repeated in {faulty:,} of "
-                f"{counted(len(translations), 'translation')}; see Translation.problems",
-                stacklevel=2,
-            )
+            number = f"{faulty:,} of {counted(len(translations), 'translation')}"
+            message = f"placeholders, URLs or numbers are missing or repeated in {number}; see Translation.problems"
+            warnings.warn(message, stacklevel=2)
         return translations
 
     @property
@@ -250,6 +248,7 @@ def load(
     engine: str | None = None,
     *,
     compute_type: ComputeType = "auto",
+    token_scores: bool = True,
     source_language: str | None = None,
     target_language: str | None = None,
     **settings: Any,
@@ -265,8 +264,8 @@ def load(
         engine: 'ctranslate2' (which converts the bundle to its format on first use), 'cpu' or 'torch'; by default
             'cpu' if it supports the bundle and the settings, otherwise 'torch'.
         compute_type: As --compute-type. Unless it is 'auto', the engine is by default the first that supports it.
-        source_language: The language to translate from, of a model with several.
-        target_language: The language to translate into, of a model with several.
+        token_scores: Whether tokens have log-probabilities; without, 'ctranslate2' is up to twice as fast.
+        source_language, target_language: The direction, of a model with several languages.
         settings: Settings of the search by name.
 
     Raises:
@@ -276,5 +275,5 @@ def load(
     bundle = choose_direction(Bundle.load(directory), source_language, target_language)
     chosen = choose_decoding(bundle, decoding, settings)
     converted_to = None if engine is None and compute_type == "auto" else directory
-    request = EngineRequest(bundle, chosen, choose_device(device), converted_to, compute_type)
+    request = EngineRequest(bundle, chosen, choose_device(device), converted_to, compute_type, token_scores)
     return Translator(bundle, chosen, device, engine=open_engine(request, engine))
