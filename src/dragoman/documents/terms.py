@@ -135,7 +135,7 @@ class _Draft:
         return place
 
     def _gets_term(self, found: FoundTerm, mark: Mark, links: tuple[Link, ...]) -> bool:
-        """Whether words of the translation are replaced by a term; if it is there already, only words of its own."""
+        """Whether a term replaces words: if the translation has it already, only those that translate nothing else."""
         text, target = self.translation.text, found.term.target
         if not contains_term(text, target):
             return True
