@@ -143,6 +143,8 @@ class Masking:
             replaced = self.known.replace_rare(text)
             spans = sorted([*spans, *self.known.find_copied(replaced, spans)])
             text = _replace_between(text, replaced, spans)
+        if not spans:
+            return Mask(text, {}, source)
         characters = _assign(text, spans, lambda kind: iter(RESERVED[kind]))
         masked = _substitute(text, spans, characters)
         mask = Mask(masked, {character: span for span, character in characters.items()}, source)
