@@ -9,13 +9,14 @@ from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import Split
 from dragoman.settings import Recipe, Text
 from dragoman.system.progress import Meter, Update
-from dragoman.text.augmentation import TEXT_CHANGES
+from dragoman.text.augmentation import DOTTED, TEXT_CHANGES
 from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import Masking, without_reserved
 from dragoman.text.number_forms import NumberCounts
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.usual_case import CaseCounts
 
 Tokenizers = tuple[Tokenizer, Tokenizer]
 """Of source and target."""
@@ -25,14 +26,15 @@ def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
     """Train the tokenizers of a recipe on a sample of the training pairs; all sources are read before the targets.
 
     As many pairs are in capital letters as in training. Otherwise such text would be split into single characters. With
-    text.placeholders, the spans of the sample are masked, and its numbers and characters decide what is masked later.
+    text.placeholders, the spans of the sample are masked, and its numbers, characters and words decide what is
+    masked and written as usual later. Turkish and the like are not, because capital I is there another letter.
 
     Raises:
         UserError: The vocabulary is too small for what it must hold.
     """
     data, size = recipe.data, sample_size(recipe.text, split.at_most)
     meter = Meter(update, "reading text for the vocabulary", 2 * size)
-    numbers, characters = NumberCounts(), CharacterCounts()
+    numbers, characters, cases = NumberCounts(), CharacterCounts(), CaseCounts()
 
     def sample(counted: bool = False) -> Iterator[Pair]:
         pairs = meter.track(sample_evenly(split.training, split.at_most, size))
@@ -43,7 +45,8 @@ def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
             masked = Pair(*Masking().mask_pair(pair.source, pair.target))
             if counted:
                 numbers.add(pair.source, pair.target)
-                characters.add(without_reserved(masked.source))
+                characters.add(source := without_reserved(masked.source))
+                cases.add(source)
             yield masked
 
     def targets() -> Iterator[str]:
@@ -54,7 +57,9 @@ def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
     languages = {"source_language": data.source_language, "target_language": data.target_language}
     source, target = train_tokenizers(sources, targets(), recipe.text, **languages)
     if isinstance(source, SubwordTokenizer) and isinstance(target, SubwordTokenizer) and recipe.text.placeholders:
-        masking = Masking(numbers.as_text(), characters.known(source.normalize), numbers.with_exchange())
+        has_plain_i = DOTTED.isdisjoint((data.source_language, data.target_language))
+        case = cases.usual() if has_plain_i and not recipe.text.lowercase else None
+        masking = Masking(numbers.as_text(), characters.known(source.normalize), numbers.with_exchange(), case)
         masked = source.with_masking(masking)
         return masked, masked if target is source else target.with_masking(masking)
     return source, target

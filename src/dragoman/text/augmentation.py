@@ -12,7 +12,7 @@ LETTERS_OF_A_TYPO = 3
 
 WORDS_PER_TYPO = 8
 
-_DOTTED = {"tr", "az", "crh", "tt"}  # languages whose i and ı are different letters
+DOTTED = {"tr", "az", "crh", "tt"}  # languages whose i and ı are different letters
 _FIRST_LETTER = regex.compile(r"(?<!\S)([^\p{L}\p{N}\s]*)(\p{L})")
 _END = regex.compile(r"[\s…\p{Sentence_Terminal}]+$")
 _WORD = regex.compile(r"[\p{L}\p{M}]+")
@@ -71,7 +71,7 @@ def _misspell(word: str, text: str, generator: Random) -> str:
 
 def _with_dots(text: str, language: str) -> str:
     """The text with İ in place of i if that is its capital letter in this language."""
-    return text.replace("i", "İ") if language in _DOTTED else text
+    return text.replace("i", "İ") if language in DOTTED else text
 
 
 TextChange = Callable[[str, str, tuple[str, str], str], tuple[str, str]]

@@ -57,10 +57,11 @@ def encode_pairs(
 def encode_spans_masked(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     """The ids of texts as a model sees them in training: with reserved tokens in place of spans.
 
-    Characters that the training text lacks are not replaced, so that words with them differ from all others.
+    Characters that the training text lacks are not replaced, so that words with them differ from all others. Capital
+    letters remain, too.
     """
     if masking := masking_of(tokenizer):
-        texts = [replace(masking, known=None).mask(text).text for text in texts]
+        texts = [replace(masking, known=None, case=None).mask(text).text for text in texts]
     return encode_masked(tokenizer, texts)
 
 

@@ -16,6 +16,7 @@ from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.number_forms import exchange_separators, number_form
 from dragoman.text.placeholders import LETTER, Span, SpanKind, find_spans, match_between
 from dragoman.text.term_marks import TERM_MARKS
+from dragoman.text.usual_case import Case, UsualCase, change_case
 
 SLOTS: dict[SpanKind, int] = {"placeholder": 8, "tag": 8, "link": 4, "number": 8, "emoji": 4}
 """Characters of each kind. A sentence with more different spans of a kind also uses those of other kinds."""
@@ -60,11 +61,13 @@ class Mask:
         text: The sentence with reserved characters.
         spans: What each reserved character stands for: the span as the translation writes it.
         source: The sentence itself, if it is known.
+        case: That of the sentence, and of what is restored. If it is not the usual one, `text` is written as usual.
     """
 
     text: str
     spans: dict[str, str]
     source: str | None = None
+    case: Case = "usual"
 
     def restore(self, text: str) -> str:
         """A text with the spans in place of reserved characters; those that stand for no span are dropped.
@@ -74,12 +77,13 @@ class Mask:
         """
         known = re.sub(f" ?[{unknown}]", "", text) if (unknown := self._unknown(text)) else text
         spaced = _AFTER_SENTENCE.sub(lambda match: " " if self._follows_space(match[1]) else "", known)
-        return _RESERVED_PATTERN.sub(lambda match: self.spans[match.group()], spaced)
+        return _RESERVED_PATTERN.sub(lambda match: self.spans[match.group()], change_case(spaced, self.case))
 
     def apply(self, text: str) -> str:
         """Another text, such as the beginning of the translation, with the same characters for the same spans."""
         if text == self.source:
             return self.text  # with other quotes, too
+        text = text.lower() if self.case == "upper" else text  # as the model writes most words
         characters = {span: character for character, span in self.spans.items()}
         symbols = [span for span in characters if not _is_found(span)]
         return _substitute(text, _with_occurrences(list(find_spans(text)), symbols, text), characters)
@@ -126,16 +130,19 @@ class Masking:
         numbers_as_text: Forms of numbers that are not masked, see `NumberCounts.as_text`.
         known: The characters of the training text. Others are masked in sentences to translate. Without it, none are.
         numbers_with_exchange: Forms of numbers in which the translation exchanges point and comma.
+        case: The usual case of words, in which sentences in capital letters are translated.
     """
 
     numbers_as_text: frozenset[str] = frozenset()
     known: KnownCharacters | None = None
     numbers_with_exchange: frozenset[str] = frozenset()
+    case: UsualCase | None = None
 
     def mask(self, text: str) -> Mask:
         """Mask a sentence to translate; the spans are numbered in their order.
 
-        Quotes and hyphens that are not known are replaced by known ones, outside of spans. If a text contains more
+        Quotes and hyphens that are not known are replaced by known ones, outside of spans, and a sentence in capital
+        letters is written as usual. If a text contains more
         different sequences of reserved characters than can be masked, all of it is one span.
         """
         source, spans = text, self._spans(text)
@@ -143,14 +150,15 @@ class Masking:
             replaced = self.known.replace_rare(text)
             spans = sorted([*spans, *self.known.find_copied(replaced, spans)])
             text = _replace_between(text, replaced, spans)
+        text, case = self.case.apply(text, spans) if self.case else (text, "usual")
         if not spans:
-            return Mask(text, {}, source)
+            return Mask(text, {}, source, case)
         characters = _assign(text, spans, lambda kind: iter(RESERVED[kind]))
         masked = _substitute(text, spans, characters)
         mask = Mask(masked, {character: span for span, character in characters.items()}, source)
         if mask.restore(mask.text) == text:
             translated = self._in_translation(text, spans)
-            return replace(mask, spans={each: translated[span] for each, span in mask.spans.items()})
+            return replace(mask, spans={each: translated[span] for each, span in mask.spans.items()}, case=case)
         whole = RESERVED["emoji"][0]
         return Mask(whole, {whole: text}, source)
 

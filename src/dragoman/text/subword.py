@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 from tokenizers import Tokenizer as Backend
@@ -15,6 +16,7 @@ from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.masking import ALL_RESERVED, Masking, replace_reserved
 from dragoman.text.normalization import METASPACE, collapse_spaces, replace_surrogates
 from dragoman.text.term_marks import TERM_MARKS
+from dragoman.text.usual_case import UsualCase
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 
 SubwordKind = Literal["bpe", "unigram"]
@@ -113,6 +115,7 @@ class SubwordTokenizer:
             data["numbers_as_text"] = sorted(self.masking.numbers_as_text)
             data["numbers_with_exchange"] = sorted(self.masking.numbers_with_exchange)
             data["known_characters"] = self.masking.known and self.masking.known.characters
+            data["usual_case"] = self.masking.case and asdict(self.masking.case)
         return data
 
 
@@ -122,8 +125,9 @@ class _Stored(Settings):
     specials: Specials
     tokenizer: dict[str, Any]
     numbers_as_text: frozenset[str] | None = None  # None: the vocabulary has no reserved tokens
-    numbers_with_exchange: frozenset[str] = frozenset()  # bundles of older versions lack this key and the next one
+    numbers_with_exchange: frozenset[str] = frozenset()  # bundles of older versions lack this key and the next two
     known_characters: str | None = None
+    usual_case: UsualCase | None = None
 
 
 def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
@@ -150,7 +154,9 @@ def load_subwords(data: dict[str, Any]) -> SubwordTokenizer:
     normalize = backend.normalizer.normalize_str if backend.normalizer else str
     known = None if stored.known_characters is None else KnownCharacters(stored.known_characters, normalize)
     masking = (
-        None if stored.numbers_as_text is None else Masking(stored.numbers_as_text, known, stored.numbers_with_exchange)
+        None
+        if stored.numbers_as_text is None
+        else Masking(stored.numbers_as_text, known, stored.numbers_with_exchange, stored.usual_case)
     )
     if masking and not ids.keys() >= set(ALL_RESERVED):
         raise UserError(f"the {stored.type} tokenizer is broken: its vocabulary lacks reserved tokens")
