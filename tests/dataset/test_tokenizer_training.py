@@ -44,6 +44,26 @@ def test_subwords_are_trained_on_a_sample_and_words_on_all_pairs(make_recipe: Re
     assert vocabulary(words, "text.subword_pairs=40") == vocabulary(words)
 
 
+@pytest.mark.parametrize(
+    ("languages", "lowercase", "is_known"),
+    [(("de", "en"), False, True), (("de", "tr"), False, False), (("de", "en"), True, False)],
+)
+def test_the_usual_case_of_words_is_counted(
+    languages: tuple[str, str], lowercase: bool, is_known: bool, make_recipe: RecipeMaker
+) -> None:
+    source, target = languages
+    settings = f"data.source_language={source}", f"data.target_language={target}", f"text.lowercase={lowercase}".lower()
+    recipe = make_recipe("text.placeholders=true", "text.vocabulary_size=400", *settings)
+    pairs = [Pair(f"Der Hund {index} läuft nicht.", f"The dog {index} does not run.") for index in range(97)]
+    for tokenizer in train_on_split(recipe, split_pairs(pairs, recipe.data, 1, no_update), no_update):
+        masking = masking_of(load_tokenizer(tokenizer.to_json()))
+        assert masking
+        assert (masking.case is not None) == is_known
+        text = masking.mask("DER HUND {A} LÄUFT NICHT.")
+        assert text.text == ("Der Hund \ufdd0 läuft nicht." if is_known else "DER HUND \ufdd0 LÄUFT NICHT.")
+        assert text.restore("A dog: \ufdd0") == ("A DOG: {A}" if is_known else "A dog: {A}")
+
+
 def test_tokenizers_see_as_many_capital_letters_as_training(make_recipe: RecipeMaker) -> None:
     pairs = PAIRS * 20
     assert list(with_capitals(pairs, make_recipe())) == pairs

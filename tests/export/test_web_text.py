@@ -20,6 +20,7 @@ from dragoman.documents.joining import join_translations
 from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import Masking
 from dragoman.text.subword import SubwordTokenizer
+from dragoman.text.usual_case import UsualCase
 
 PAGE = Path(dragoman.export.web.__file__).parent / "page"
 TEXTS = [*strange_texts(3000), "", " ", "<unk>", "a<unk>b", "<</s>", "a" * 3000]
@@ -96,6 +97,27 @@ def test_masked_texts_are_those_of_python(knows_characters: bool, page: Any) -> 
     for text, theirs in zip(TEXTS, run_module(page, "masking.js", body, argument), strict=True):
         mask = masking.mask(text)
         assert theirs == [mask.text, mask.spans, mask.restore(output + mask.text)], repr(text)
+
+
+@pytest.mark.parametrize("has_titles", [False, True])
+def test_the_case_of_masked_texts_is_that_of_python(has_titles: bool, page: Any) -> None:
+    case = UsualCase("Deich Strasse USA gehen grüßt der die läuft weiter in ist ich ﬁx ΟΔΟΣ öde", has_titles)
+    masking = Masking(case=case)
+    body = """
+      const { Tokenizer } = await import(new URL("tokenizer.js", location.href));
+      const mask = module.makeMasking(new Tokenizer(argument.data));
+      return argument.texts.map((text) => [mask(text).text, mask(text).restore(`x ß ${mask(text).text} ¿öde? 1a`)]);
+    """
+    written = ["Der %s läuft in die USA. Ich grüßt {der} Deich.", "»die« läuft! (In) der öde-weiter strasse ist ich"]
+    shouted = [change(text) for text in [*written, *TEXTS] for change in (str.upper, str.title)]
+    texts = [*shouted, *map(" ".join, zip(shouted, shouted[5:], strict=False))]
+    argument = {"data": tokenizer("placeholders").with_masking(masking).to_json(), "texts": texts}
+    cases = set()
+    for text, theirs in zip(texts, run_module(page, "masking.js", body, argument), strict=True):
+        mask = masking.mask(text)
+        assert theirs == [mask.text, mask.restore(f"x ß {mask.text} ¿öde? 1a")], repr(text)
+        cases.add(mask.case)
+    assert cases == {"usual", "upper"} | ({"title"} if not has_titles else set())
 
 
 def test_problems_are_those_of_python(page: Any) -> None:

@@ -20,8 +20,9 @@ from dragoman.explanation.alignment import align
 from dragoman.text.glossary import FoundTerm, Glossary, term_words
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term, starts_sentence
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term
 from dragoman.text.translation import Translation
+from dragoman.text.usual_case import starts_sentence
 from dragoman.translator import Translator
 
 _MATCHER = TermMatcher()

@@ -8,12 +8,9 @@ from typing import Literal
 
 from dragoman.text.glossary import FoundTerm, Glossary, fold, term_words
 from dragoman.text.lemmas import Lemmatize
+from dragoman.text.usual_case import starts_sentence
 
 Use = Literal["exactly", "inflected", "not"]
-
-_SENTENCE_ENDS = tuple(".!?…")
-_QUOTES = "\"'“”„‘’«»()[]¿¡"
-_NEAR = 10  # characters between two sentences, at most
 
 
 @dataclass(frozen=True)
@@ -85,15 +82,6 @@ def _is_at(text: str, start: int, target: str) -> bool:
     if text.startswith(target, start):
         return True
     return text.startswith(capitalize(target), start) and starts_sentence(text, start)
-
-
-def starts_sentence(text: str, start: int) -> bool:
-    """Whether a word is the first one of a text or, judging by the punctuation before it, of a sentence."""
-    before = text[max(0, start - _NEAR) : start].rstrip(_QUOTES)
-    last = before.rstrip()
-    if not last:
-        return start <= _NEAR
-    return last != before and last.rstrip(_QUOTES).endswith(_SENTENCE_ENDS)
 
 
 def capitalize(text: str) -> str:

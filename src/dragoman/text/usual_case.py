@@ -15,7 +15,6 @@ import regex
 
 from dragoman.text.augmentation import to_title_case
 from dragoman.text.placeholders import Span
-from dragoman.text.term_matcher import starts_sentence
 
 Case = Literal["usual", "upper", "title"]
 """How a sentence is written: as usual, in capital letters, or with a capital letter at the start of every word."""
@@ -30,8 +29,13 @@ MIN_WORDS = 3  # of a sentence in title case
 MIN_CHANGED = 0.25  # of its words are usually in lower case
 
 _WORD = regex.compile(r"[\p{L}\p{M}]+")
-_START = regex.compile(r"(?<!\S)[^\p{L}\p{N}\s]*\K[\p{L}\p{M}]+")
-_LOWER_START = regex.compile(r"(?<!\S)[^\p{L}\p{N}\s]*\p{Ll}")
+_START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{M}\p{N}\p{White_Space}]*\K[\p{L}\p{M}]+")
+_LOWER_START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{N}\p{White_Space}]*\p{Ll}")
+
+_QUOTES = r"""["'“”„‘’«»()\[\]¿¡]*"""
+_LINE_START = regex.compile(rf"\p{{White_Space}}*{_QUOTES}")
+_SENTENCE_START = regex.compile(rf"[.!?…]{_QUOTES}\p{{White_Space}}+{_QUOTES}\Z")
+_NEAR = 10  # characters between two sentences, at most
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,12 @@ class UsualCase:
 def is_in_title_case(text: str) -> bool:
     """Whether there are several words, which all start with a capital letter; scripts without case do not count."""
     return not _LOWER_START.search(text) and sum(word[0][0].isupper() for word in _START.finditer(text)) >= MIN_WORDS
+
+
+def starts_sentence(text: str, start: int) -> bool:
+    """Whether a word is the first one of a text or, judging by the punctuation before it, of a sentence."""
+    before = text[max(0, start - _NEAR) : start]
+    return (start <= _NEAR and _LINE_START.fullmatch(before) is not None) or bool(_SENTENCE_START.search(before))
 
 
 def change_case(text: str, case: Case) -> str:

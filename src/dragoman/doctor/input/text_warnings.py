@@ -10,6 +10,8 @@ from dragoman.corpus.pair import Languages
 from dragoman.doctor.input.source_language import SourceLanguage
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
 from dragoman.doctor.input.training_text import TrainingText
+from dragoman.text.masked_text import masking_of
+from dragoman.text.usual_case import UsualCase
 
 RARE = 0.002  # forms that fewer training lines have are reported
 MUCH_LONGER = 1.5  # times the longest training lines
@@ -37,10 +39,17 @@ class TextChecker:
         trained: The description of the training text; without it, there are no warnings.
         languages: Its languages.
         lowercase: Whether the translator converts texts to lower case.
+        case: In which the translator writes sentences in capital letters, if it does.
     """
 
-    def __init__(self, trained: TrainingText | None, languages: Languages, lowercase: bool = False) -> None:
-        self._trained, self._lowercase = trained, lowercase
+    def __init__(
+        self,
+        trained: TrainingText | None,
+        languages: Languages,
+        lowercase: bool = False,
+        case: UsualCase | None = None,
+    ) -> None:
+        self._trained, self._lowercase, self._case = trained, lowercase, case
         self._language = trained and SourceLanguage(trained, *languages)
 
     @classmethod
@@ -52,13 +61,14 @@ class TextChecker:
         """
         data = bundle.recipe.data
         languages = data.source_language, data.target_language
-        return cls(bundle.table("training_text", TrainingText), languages, bundle.recipe.text.lowercase)
+        masking, trained = masking_of(bundle.source), bundle.table("training_text", TrainingText)
+        return cls(trained, languages, bundle.recipe.text.lowercase, masking.case if masking else None)
 
     def check(self, number: int, text: str) -> list[TextWarning]:
         """What is unusual about a text. A text in another language has no other warning."""
         if not self._trained or not self._language:
             return []
-        text = text.lower() if self._lowercase else text
+        text = text.lower() if self._lowercase else self._case.apply(text)[0] if self._case else text
         other = self._language.find_other(text)
         found = [other] if other else _compare(text, self._trained)
         return [TextWarning(number, kind, message) for kind, message in found]

@@ -3,6 +3,7 @@
 import { KnownCharacters } from "./known_characters.js";
 import { exchangeSeparators, findSpans, numberForm } from "./spans.js";
 import { ALL_RESERVED, RESERVED } from "./tokenizer.js";
+import { changeCase, UsualCase } from "./usual_case.js";
 
 const CHARACTERS = ALL_RESERVED.join("");
 const ANY_RESERVED = new RegExp(`[${CHARACTERS}\u{1fffe}\u{1ffff}\u{2fffe}]`, "gu");
@@ -13,17 +14,19 @@ const AFTER_SENTENCE = new RegExp(`(?<=[.!?])(?=([${CHARACTERS}]))`, "g");
 /** A sentence with reserved characters in place of spans. */
 class Mask {
   /** @param text the sentence with reserved characters
-   *  @param spans what each reserved character stands for: the span as the translation writes it, a Map */
-  constructor(text, spans) {
+   *  @param spans what each reserved character stands for: the span as the translation writes it, a Map
+   *  @param letterCase that of the sentence, and of what is restored */
+  constructor(text, spans, letterCase = "usual") {
     this.text = text;
     this.spans = spans;
+    this.letterCase = letterCase;
   }
 
   /** A text with the spans in place of reserved characters; those that stand for no span are dropped. */
   restore(text) {
     const known = text.replace(SPACED_RESERVED, (all, character) => (this.spans.has(character) ? all : ""));
     const spaced = known.replace(AFTER_SENTENCE, (_, character) => (this.#followsSpace(character) ? " " : ""));
-    return spaced.replace(RESERVED_PATTERN, (character) => this.spans.get(character));
+    return changeCase(spaced, this.letterCase).replace(RESERVED_PATTERN, (character) => this.spans.get(character));
   }
 
   /** Which spans a translation lacks, repeats or adds, given the tokens of the source and of the translation. */
@@ -58,6 +61,7 @@ export function makeMasking(tokenizer) {
   const asText = new Set(tokenizer.numbersAsText), withExchange = new Set(tokenizer.numbersWithExchange);
   const characters = tokenizer.knownCharacters;
   const known = characters ? new KnownCharacters(characters, (text) => tokenizer.normalize(text)) : null;
+  const usual = tokenizer.usualCase ? new UsualCase(tokenizer.usualCase) : null;
 
   return (text) => {
     const isMasked = ({ start, end, kind }) => kind !== "number" || !asText.has(numberForm(text.slice(start, end)));
@@ -67,12 +71,14 @@ export function makeMasking(tokenizer) {
       spans = [...spans, ...known.findCopied(replaced, spans)].sort((one, other) => one.start - other.start);
       spelled = between(text, replaced, spans);
     }
+    let letterCase = "usual";
+    if (usual) [spelled, letterCase] = usual.apply(spelled, spans);
     const assigned = assign(spelled, spans);
     const mask = new Mask(substitute(spelled, spans, assigned), new Map([...assigned].map(([span, each]) => [each, span])));
     if (mask.restore(mask.text) === spelled) {
       const numbers = new Set(spans.filter(({ kind }) => kind === "number").map(({ start, end }) => spelled.slice(start, end)));
       const written = (span) => (numbers.has(span) && withExchange.has(numberForm(span)) ? exchangeSeparators(span) : span);
-      return new Mask(mask.text, new Map([...mask.spans].map(([each, span]) => [each, written(span)])));
+      return new Mask(mask.text, new Map([...mask.spans].map(([each, span]) => [each, written(span)])), letterCase);
     }
     const whole = RESERVED.emoji[0]; // too many sequences of reserved characters
     return new Mask(whole, new Map([[whole, spelled]]));

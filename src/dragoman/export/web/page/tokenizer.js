@@ -46,6 +46,8 @@ export class Tokenizer {
     this.numbersWithExchange = masking.numbers_with_exchange;
     /** The characters of the training text, if they are known. */
     this.knownCharacters = masking.known_characters;
+    /** The usual case of words, if it is known. */
+    this.usualCase = masking.usual_case;
     this.isMasked = masking.numbers_as_text !== undefined;
     const hidden = [specials.pad, specials.bos, specials.eos, ...TERM_MARKS, ...(this.isMasked ? [] : ALL_RESERVED)];
     this.#hidden = new Set(hidden.map((token) => this.ids.get(token)));

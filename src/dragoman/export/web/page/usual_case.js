@@ -1,0 +1,72 @@
+// The usual case of words, in which sentences in capital letters are translated, as in `dragoman.text.usual_case`.
+
+const MIN_WORDS = 3, MIN_CHANGED = 0.25;
+const NEAR = 10;
+const QUOTES = String.raw`["'“”„‘’«»\(\)\[\]¿¡]*`;
+const WORD = /[\p{L}\p{M}]+/gu;
+const START = /(?<=(?<!\P{White_Space})[^\p{L}\p{M}\p{N}\p{White_Space}]*)(?<![\p{L}\p{M}])[\p{L}\p{M}]+/gu;
+const LOWER_START = /(?<!\P{White_Space})[^\p{L}\p{N}\p{White_Space}]*\p{Ll}/u;
+const FIRST_LETTER = /(?<!\P{White_Space})([^\p{L}\p{N}\p{White_Space}]*)(\p{L})/gu;
+const LINE_START = new RegExp(String.raw`^\p{White_Space}*${QUOTES}$`, "u");
+const SENTENCE_START = new RegExp(String.raw`[.!?…]${QUOTES}\p{White_Space}+${QUOTES}$`, "u");
+
+export class UsualCase {
+  #usual;
+  #hasTitles;
+
+  /** @param data words as they are usually written, and whether sentences in title case are usual */
+  constructor({ words, has_titles: hasTitles }) {
+    this.#usual = new Map(words.split(" ").map((word) => [word.toLowerCase(), word]));
+    this.#hasTitles = hasTitles;
+  }
+
+  /** A sentence as it is usually written, of the same length, and its case: "usual", "upper" or "title". */
+  apply(text, spans) {
+    const letters = spans.reduce((all, { start, end }) => all.slice(0, start) + "0".repeat(end - start) + all.slice(end), text);
+    if (/\p{Uppercase}/u.test(letters) && !/[\p{Lowercase}\p{Lt}]/u.test(letters)) {
+      const words = [...letters.matchAll(WORD)];
+      const usual = words.map((word) => [word, this.#usual.get(word[0].toLowerCase()) ?? word[0].toLowerCase()]);
+      const isKnown = words.some(([word]) => (this.#usual.get(word.toLowerCase()) ?? word) !== word);
+      const changed = respell(text, usual);
+      return isKnown && changed !== text ? [changed, "upper"] : [text, "usual"];
+    }
+    const starts = this.#hasTitles || LOWER_START.test(letters) ? [] : [...letters.matchAll(START)];
+    if (starts.filter(([word]) => /^\p{Uppercase}/u.test(word)).length >= MIN_WORDS) {
+      const lowered = starts.filter(([word]) => this.#isLowered(word));
+      const changed = respell(text, lowered.map((word) => [word, word[0].toLowerCase()]));
+      const count = lowered.filter(({ index }) => changed[index] !== text[index]).length;
+      if (count >= MIN_CHANGED * starts.length) return [changed, "title"];
+    }
+    return [text, "usual"];
+  }
+
+  #isLowered(word) {
+    const [first] = word, lower = word.toLowerCase();
+    return word.slice(first.length) === lower.slice(first.length) && word !== lower && this.#usual.get(lower) === lower;
+  }
+}
+
+/** A text in the case of another. */
+export function changeCase(text, name) {
+  if (name === "upper") return text.toUpperCase();
+  if (name === "usual") return text;
+  return text.replace(FIRST_LETTER, (_, before, letter) => {
+    const [first, ...others] = letter.toUpperCase(); // of ß, two letters
+    return before + first + others.join("").toLowerCase();
+  });
+}
+
+/** The text with other spellings of words, unless their length differs; sentences start as before. */
+function respell(text, spellings) {
+  for (const [{ 0: word, index }, spelling] of spellings) {
+    if (spelling.length !== word.length) continue;
+    const [first] = startsSentence(text, index) ? text.slice(index) : spelling;
+    text = text.slice(0, index) + first + spelling.slice(first.length) + text.slice(index + word.length);
+  }
+  return text;
+}
+
+function startsSentence(text, start) {
+  const before = text.slice(Math.max(0, start - NEAR), start);
+  return (start <= NEAR && LINE_START.test(before)) || SENTENCE_START.test(before);
+}
