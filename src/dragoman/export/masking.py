@@ -25,8 +25,8 @@ characters, and replace the characters in the translation:
 In Python, after `from dragoman.text.masking import Masking`, this does it:
 `mask = Masking(frozenset({as_text}), None, frozenset({with_exchange})).mask(text)`. Encode `mask.text`, and call
 `mask.restore(translation)`. A translation can lack a character, or contain one that the source does not have: then
-`dragoman translate` searches again. It also copies symbols and letters that the training text lacks; this mask does
-not.
+`dragoman translate` searches again. It also copies symbols and letters that the training text lacks, and writes
+sentences in capital letters as usual; this mask does not.
 """
 
 
