@@ -64,8 +64,8 @@ class Text(Settings):
     placeholders: bool = Field(
         False,
         description="Copy placeholders, tags, URLs, e-mail addresses, emoji and numbers exactly: training replaces "
-        "them by reserved tokens that the model learns to copy. Sentences in capital letters are translated as they are "
-        "usually written (bpe, unigram).",
+        "them by reserved tokens that the model learns to copy. Sentences in capital letters are translated as they "
+        "are usually written (bpe, unigram).",
     )
     terms: bool = Field(
         False,
