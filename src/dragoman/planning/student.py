@@ -10,6 +10,7 @@ from typing import Any, Literal
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
+from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
 from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, PlannedBudget, choose_dropout, choose_training
 from dragoman.planning.expect import count_parameters
@@ -87,7 +88,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         plan: What it is planned for.
         overrides: ``SECTION.KEY=VALUE`` each; those of the section data change the text that is read.
         data_directory: Mirror of the dataset catalog.
-        log: Receives a message if the student is as large as the teacher.
+        log: Receives a message if the student is as large as the teacher, or a teacher is useless.
 
     Raises:
         UserError: A bundle is missing or does not fit, or the training text is gone, or a setting is invalid.
@@ -96,7 +97,10 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     of_data = [each for each in overrides if each.startswith("data.")]
     teacher = build_recipe(recipe_of_run(path).to_dict(), of_data, origin=path)
     data = teacher.data
-    bundle = _open_teachers(plan.distillation, data.languages)  # before the text is read, which takes long
+    bundles = _open_teachers(plan.distillation, data.languages)  # before the text is read, which takes long
+    for name, each in zip(plan.distillation.teachers, bundles, strict=True):
+        _warn_of_useless(name, each, log)
+    bundle = bundles[0]
     try:
         facts, sample = collect_facts([each.corpus for each in data.weighted], data.languages, data_directory)
     except UserError as error:
@@ -119,11 +123,22 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     return recipe
 
 
-def _open_teachers(settings: Distillation, languages: Languages) -> Bundle:
-    """The first teacher; raises UserError if the bundles do not fit together."""
+def _open_teachers(settings: Distillation, languages: Languages) -> Sequence[Bundle]:
+    """The teachers; raises UserError if the bundles do not fit together."""
     if settings.round_trip is not None:
         BundleEnsemble.load([settings.round_trip], languages[::-1])
-    return BundleEnsemble.load(settings.teachers, languages).bundles[0]
+    return BundleEnsemble.load(settings.teachers, languages).bundles
+
+
+def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:
+    """Warn of a teacher whose translations of all its test text are useless."""
+    tests = {corpus: test for corpus, test in teacher.scores.items() if isinstance(test, dict)}  # unlike old versions
+    scores = {corpus: overall_score(test["bleu"], test["chrf"]) for corpus, test in tests.items()}
+    if scores and max(scores.values()) < USELESS:
+        log(
+            f"the translations of {name} have almost nothing in common with the references of {', '.join(scores)}, and "
+            "those of the student will not be better; train the teacher longer first"
+        )
 
 
 def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts, subwords: int) -> dict[str, Any]:
