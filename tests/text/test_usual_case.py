@@ -88,7 +88,9 @@ def test_spans_remain_and_translations_have_the_case_of_the_source() -> None:
     mask = Masking(case=CASE).mask("DER %s HUND LÄUFT {In}!")
     assert mask.text == "Der \ufdd0 Hund läuft \ufdd1!"
     assert mask.restore("the \ufdd1 dog \ufdd0") == "THE {In} DOG %s"
-    assert mask.apply("THE DOG %s") == "the dog \ufdd0"
+    assert mask.apply("THE {In} DOG %s") == "the \ufdd1 dog \ufdd0"
+    many = "".join(map(chr, range(0xFDD0, 0xFDF0))) + " HUND 1 2 3 4 5 6 7 8 9" + " {A}" * 40
+    assert Masking(case=CASE).mask(many).restore(Masking(case=CASE).mask(many).text) == many
     assert change_case("the dog", "title") == "The Dog"
 
 

@@ -83,10 +83,13 @@ class Mask:
         """Another text, such as the beginning of the translation, with the same characters for the same spans."""
         if text == self.source:
             return self.text  # with other quotes, too
-        text = text.lower() if self.case == "upper" else text  # as the model writes most words
         characters = {span: character for character, span in self.spans.items()}
         symbols = [span for span in characters if not _is_found(span)]
-        return _substitute(text, _with_occurrences(list(find_spans(text)), symbols, text), characters)
+        spans = _with_occurrences(list(find_spans(text)), symbols, text)
+        lower = text.lower()  # as the model writes most words
+        if self.case == "upper" and len(lower) == len(text):
+            text = _replace_between(text, lower, spans)
+        return _substitute(text, spans, characters)
 
     def starts(self) -> list[int]:
         """Where each character of `text` begins in the sentence, and where the last one ends."""
@@ -142,15 +145,16 @@ class Masking:
         """Mask a sentence to translate; the spans are numbered in their order.
 
         Quotes and hyphens that are not known are replaced by known ones, outside of spans, and a sentence in capital
-        letters is written as usual. If a text contains more
-        different sequences of reserved characters than can be masked, all of it is one span.
+        letters is written as usual. If a text contains more different sequences of reserved characters than can be
+        masked, all of it is one span.
         """
         source, spans = text, self._spans(text)
         if self.known:
             replaced = self.known.replace_rare(text)
             spans = sorted([*spans, *self.known.find_copied(replaced, spans)])
             text = _replace_between(text, replaced, spans)
-        text, case = self.case.apply(text, spans) if self.case else (text, "usual")
+        spelled = text
+        text, case = self.case.apply(spelled, spans) if self.case else (spelled, "usual")
         if not spans:
             return Mask(text, {}, source, case)
         characters = _assign(text, spans, lambda kind: iter(RESERVED[kind]))
@@ -160,7 +164,7 @@ class Masking:
             translated = self._in_translation(text, spans)
             return replace(mask, spans={each: translated[span] for each, span in mask.spans.items()}, case=case)
         whole = RESERVED["emoji"][0]
-        return Mask(whole, {whole: text}, source)
+        return Mask(whole, {whole: spelled}, source)
 
     def mask_pair(self, source: str, target: str) -> tuple[str, str]:
         """Mask the spans that occur equally often in both sentences of a training pair, as the target writes them.

@@ -25,6 +25,7 @@ MAX_WORDS = 20_000
 MAX_TITLES = 0.01
 """If more sentences of the training text are in title case, that is usual, too."""
 
+MAX_COUNTED = 500_000  # spellings; above, those that occurred once are forgotten
 MIN_WORDS = 3  # of a sentence in title case
 MIN_CHANGED = 0.25  # of its words are usually in lower case
 
@@ -128,6 +129,8 @@ class CaseCounts:
         """Count the words of a sentence."""
         words = _WORD.findall(text)
         self._words.update(words[1:])
+        if len(self._words) > MAX_COUNTED:
+            self._words = Counter({word: count for word, count in self._words.items() if count > 1})
         if len(words) >= MIN_WORDS:
             self._sentences += 1
             self._titles += is_in_title_case(text)

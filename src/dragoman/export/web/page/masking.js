@@ -71,14 +71,13 @@ export function makeMasking(tokenizer) {
       spans = [...spans, ...known.findCopied(replaced, spans)].sort((one, other) => one.start - other.start);
       spelled = between(text, replaced, spans);
     }
-    let letterCase = "usual";
-    if (usual) [spelled, letterCase] = usual.apply(spelled, spans);
-    const assigned = assign(spelled, spans);
-    const mask = new Mask(substitute(spelled, spans, assigned), new Map([...assigned].map(([span, each]) => [each, span])));
-    if (mask.restore(mask.text) === spelled) {
-      const numbers = new Set(spans.filter(({ kind }) => kind === "number").map(({ start, end }) => spelled.slice(start, end)));
-      const written = (span) => (numbers.has(span) && withExchange.has(numberForm(span)) ? exchangeSeparators(span) : span);
-      return new Mask(mask.text, new Map([...mask.spans].map(([each, span]) => [each, written(span)])), letterCase);
+    const [written, letterCase] = usual ? usual.apply(spelled, spans) : [spelled, "usual"];
+    const assigned = assign(written, spans);
+    const mask = new Mask(substitute(written, spans, assigned), new Map([...assigned].map(([span, each]) => [each, span])));
+    if (mask.restore(mask.text) === written) {
+      const numbers = new Set(spans.filter(({ kind }) => kind === "number").map(({ start, end }) => written.slice(start, end)));
+      const translate = (span) => (numbers.has(span) && withExchange.has(numberForm(span)) ? exchangeSeparators(span) : span);
+      return new Mask(mask.text, new Map([...mask.spans].map(([each, span]) => [each, translate(span)])), letterCase);
     }
     const whole = RESERVED.emoji[0]; // too many sequences of reserved characters
     return new Mask(whole, new Map([[whole, spelled]]));
