@@ -89,6 +89,7 @@ def test_spans_remain_and_translations_have_the_case_of_the_source() -> None:
     assert mask.text == "Der \ufdd0 Hund läuft \ufdd1!"
     assert mask.restore("the \ufdd1 dog \ufdd0") == "THE {In} DOG %s"
     assert mask.apply("THE DOG %s") == "the dog \ufdd0"
+    assert mask.apply("THE {In} DOG") == "the \ufdd1 dog"
     assert change_case("the dog", "title") == "The Dog"
 
 

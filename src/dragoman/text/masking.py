@@ -83,10 +83,10 @@ class Mask:
         """Another text, such as the beginning of the translation, with the same characters for the same spans."""
         if text == self.source:
             return self.text  # with other quotes, too
-        text = text.lower() if self.case == "upper" else text  # as the model writes most words
         characters = {span: character for character, span in self.spans.items()}
         symbols = [span for span in characters if not _is_found(span)]
-        return _substitute(text, _with_occurrences(list(find_spans(text)), symbols, text), characters)
+        masked = _substitute(text, _with_occurrences(list(find_spans(text)), symbols, text), characters)
+        return masked.lower() if self.case == "upper" else masked  # as the model writes most words
 
     def starts(self) -> list[int]:
         """Where each character of `text` begins in the sentence, and where the last one ends."""
