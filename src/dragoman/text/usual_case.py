@@ -32,6 +32,8 @@ _WORD = regex.compile(r"[\p{L}\p{M}]+")
 _START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{M}\p{N}\p{White_Space}]*\K[\p{L}\p{M}]+")
 _LOWER_START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{N}\p{White_Space}]*\p{Ll}")
 
+_CASELESS = regex.compile(r"(?!\p{Lowercase})\p{Lo}")  # a letter of a script without case; ª is none
+
 _QUOTES = r"""["'“”„‘’«»()\[\]¿¡]*"""
 _LINE_START = regex.compile(rf"\p{{White_Space}}*{_QUOTES}")
 _SENTENCE_START = regex.compile(rf"[.!?…]{_QUOTES}\p{{White_Space}}+{_QUOTES}\Z")
@@ -53,11 +55,15 @@ class UsualCase:
     def apply(self, text: str, spans: Iterable[Span] = ()) -> tuple[str, Case]:
         """A sentence as it is usually written, and the case in which it is written. The length is the same.
 
+        Capital letters within a script without case, such as Devanagari, are an abbreviation or a name, and remain.
+
         Args:
             text: The sentence.
             spans: Parts of it that remain, in order.
         """
         letters = _without_spans(text, spans)
+        if _CASELESS.search(letters):
+            return text, "usual"
         if letters.isupper():
             words = {word.span(): word[0] for word in _WORD.finditer(letters)}
             usual = {place: self._usual.get(word.lower(), word.lower()) for place, word in words.items()}

@@ -1,6 +1,7 @@
 // The usual case of words, in which sentences in capital letters are translated, as in `dragoman.text.usual_case`.
 
 const MIN_WORDS = 3, MIN_CHANGED = 0.25;
+const CASELESS = /(?!\p{Lowercase})\p{Lo}/u;
 const NEAR = 10;
 const QUOTES = String.raw`["'“”„‘’«»\(\)\[\]¿¡]*`;
 const WORD = /[\p{L}\p{M}]+/gu;
@@ -23,6 +24,7 @@ export class UsualCase {
   /** A sentence as it is usually written, of the same length, and its case: "usual", "upper" or "title". */
   apply(text, spans) {
     const letters = spans.reduce((all, { start, end }) => all.slice(0, start) + "0".repeat(end - start) + all.slice(end), text);
+    if (CASELESS.test(letters)) return [text, "usual"];
     if (/\p{Uppercase}/u.test(letters) && !/[\p{Lowercase}\p{Lt}]/u.test(letters)) {
       const words = [...letters.matchAll(WORD)];
       const usual = words.map((word) => [word, this.#usual.get(word[0].toLowerCase()) ?? word[0].toLowerCase()]);
