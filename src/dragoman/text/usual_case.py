@@ -26,7 +26,8 @@ MAX_TITLES = 0.01
 """If more sentences of the training text are in title case, that is usual, too."""
 
 MIN_WORDS = 3  # of a sentence in title case
-MIN_CHANGED = 0.25  # of its words are usually in lower case
+MIN_LOWERED = 2  # of its words are usually in lower case
+MIN_CHANGED = 0.25  # of its words, too
 
 _WORD = regex.compile(r"[\p{L}\p{M}]+")
 _START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{M}\p{N}\p{White_Space}]*\K[\p{L}\p{M}]+")
@@ -74,7 +75,7 @@ class UsualCase:
             starts = list(_START.finditer(letters))
             changed = _respell(text, {word.span(): word[0].lower() for word in starts if self._is_lowered(word[0])})
             count = sum(one != other for one, other in zip(text, changed, strict=True))
-            return (changed, "title") if count >= MIN_CHANGED * len(starts) else (text, "usual")
+            return (changed, "title") if count >= max(MIN_LOWERED, MIN_CHANGED * len(starts)) else (text, "usual")
         return text, "usual"
 
     @cached_property

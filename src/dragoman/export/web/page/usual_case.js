@@ -1,6 +1,6 @@
 // The usual case of words, in which sentences in capital letters are translated, as in `dragoman.text.usual_case`.
 
-const MIN_WORDS = 3, MIN_CHANGED = 0.25;
+const MIN_WORDS = 3, MIN_LOWERED = 2, MIN_CHANGED = 0.25;
 const CASELESS = /(?!\p{Lowercase})\p{Lo}/u;
 const NEAR = 10;
 const QUOTES = String.raw`["'“”„‘’«»\(\)\[\]¿¡]*`;
@@ -37,7 +37,7 @@ export class UsualCase {
       const lowered = starts.filter(([word]) => this.#isLowered(word));
       const changed = respell(text, lowered.map((word) => [word, word[0].toLowerCase()]));
       const count = lowered.filter(({ index }) => changed[index] !== text[index]).length;
-      if (count >= MIN_CHANGED * starts.length) return [changed, "title"];
+      if (count >= Math.max(MIN_LOWERED, MIN_CHANGED * starts.length)) return [changed, "title"];
     }
     return [text, "usual"];
   }
