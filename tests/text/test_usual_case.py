@@ -65,7 +65,12 @@ def test_only_the_case_of_letters_changes(parts: list[str]) -> None:
         ("DER HUND läuft", "DER HUND läuft", "usual"),
         ("1 2 3", "1 2 3", "usual"),
         ("Der Hund Läuft In Die USA Und Bellt", "Der Hund läuft in die USA und bellt", "title"),
-        ("Läuft. Der Hund Bellt", "Läuft. Der Hund bellt", "title"),
+        ("Läuft. Der Hund Bellt Und Läuft", "Läuft. Der Hund bellt und läuft", "title"),
+        ("Der Hund Bellt.", "Der Hund Bellt.", "usual"),
+        ("पाठ IST HUND", "पाठ IST HUND", "usual"),
+        ("東京 Hund Läuft Und Bellt", "東京 Hund Läuft Und Bellt", "usual"),
+        ("DER 1ª HUND", "DER 1ª HUND", "usual"),
+        ("Die 1ª Katze Läuft Und Bellt", "Die 1ª Katze läuft und bellt", "title"),
         ("Anna Maria Schmidt Und Otto Weber", "Anna Maria Schmidt Und Otto Weber", "usual"),
         ("Läuft Bellt", "Läuft Bellt", "usual"),
     ],
@@ -88,7 +93,7 @@ def test_spans_remain_and_translations_have_the_case_of_the_source() -> None:
     mask = Masking(case=CASE).mask("DER %s HUND LÄUFT {In}!")
     assert mask.text == "Der \ufdd0 Hund läuft \ufdd1!"
     assert mask.restore("the \ufdd1 dog \ufdd0") == "THE {In} DOG %s"
-    assert mask.apply("THE {In} DOG %s") == "the \ufdd1 dog \ufdd0"
+    assert mask.apply("THE {In} DOG %s. IT RUNS") == "The \ufdd1 dog \ufdd0. It runs"
     many = "".join(map(chr, range(0xFDD0, 0xFDF0))) + " HUND 1 2 3 4 5 6 7 8 9" + " {A}" * 40
     assert Masking(case=CASE).mask(many).restore(Masking(case=CASE).mask(many).text) == many
     assert change_case("the dog", "title") == "The Dog"

@@ -16,7 +16,7 @@ from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.number_forms import exchange_separators, number_form
 from dragoman.text.placeholders import LETTER, Span, SpanKind, find_spans, match_between
 from dragoman.text.term_marks import TERM_MARKS
-from dragoman.text.usual_case import Case, UsualCase, change_case
+from dragoman.text.usual_case import Case, UsualCase, change_case, without_capitals
 
 SLOTS: dict[SpanKind, int] = {"placeholder": 8, "tag": 8, "link": 4, "number": 8, "emoji": 4}
 """Characters of each kind. A sentence with more different spans of a kind also uses those of other kinds."""
@@ -86,9 +86,8 @@ class Mask:
         characters = {span: character for character, span in self.spans.items()}
         symbols = [span for span in characters if not _is_found(span)]
         spans = _with_occurrences(list(find_spans(text)), symbols, text)
-        lower = text.lower()  # as the model writes most words
-        if self.case == "upper" and len(lower) == len(text):
-            text = _replace_between(text, lower, spans)
+        if self.case == "upper":
+            text = _replace_between(text, without_capitals(text), spans)
         return _substitute(text, spans, characters)
 
     def starts(self) -> list[int]:

@@ -27,11 +27,14 @@ MAX_TITLES = 0.01
 
 MAX_COUNTED = 500_000  # spellings; above, those that occurred once are forgotten
 MIN_WORDS = 3  # of a sentence in title case
-MIN_CHANGED = 0.25  # of its words are usually in lower case
+MIN_LOWERED = 2  # of its words are usually in lower case
+MIN_CHANGED = 0.25  # of its words, too
 
 _WORD = regex.compile(r"[\p{L}\p{M}]+")
 _START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{M}\p{N}\p{White_Space}]*\K[\p{L}\p{M}]+")
 _LOWER_START = regex.compile(r"(?<!\P{White_Space})[^\p{L}\p{N}\p{White_Space}]*\p{Ll}")
+
+_CASELESS = regex.compile(r"(?!\p{Lowercase})\p{Lo}")  # a letter of a script without case; ª is none
 
 _QUOTES = r"""["'“”„‘’«»()\[\]¿¡]*"""
 _LINE_START = regex.compile(rf"\p{{White_Space}}*{_QUOTES}")
@@ -54,11 +57,15 @@ class UsualCase:
     def apply(self, text: str, spans: Iterable[Span] = ()) -> tuple[str, Case]:
         """A sentence as it is usually written, and the case in which it is written. The length is the same.
 
+        Capital letters within a script without case, such as Devanagari, are an abbreviation or a name, and remain.
+
         Args:
             text: The sentence.
             spans: Parts of it that remain, in order.
         """
         letters = _without_spans(text, spans)
+        if _CASELESS.search(letters):
+            return text, "usual"
         if letters.isupper():
             words = {word.span(): word[0] for word in _WORD.finditer(letters)}
             usual = {place: self._usual.get(word.lower(), word.lower()) for place, word in words.items()}
@@ -69,7 +76,7 @@ class UsualCase:
             starts = list(_START.finditer(letters))
             changed = _respell(text, {word.span(): word[0].lower() for word in starts if self._is_lowered(word[0])})
             count = sum(one != other for one, other in zip(text, changed, strict=True))
-            return (changed, "title") if count >= MIN_CHANGED * len(starts) else (text, "usual")
+            return (changed, "title") if count >= max(MIN_LOWERED, MIN_CHANGED * len(starts)) else (text, "usual")
         return text, "usual"
 
     @cached_property
@@ -98,6 +105,11 @@ def change_case(text: str, case: Case) -> str:
     if case == "upper":
         return text.upper()
     return to_title_case(text, "") if case == "title" else text
+
+
+def without_capitals(text: str) -> str:
+    """A text in lower case except for the first letters of sentences; the length is the same."""
+    return _respell(text, {word.span(): word[0].lower() for word in _WORD.finditer(text)})
 
 
 def _without_spans(text: str, spans: Iterable[Span]) -> str:

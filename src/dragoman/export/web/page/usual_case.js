@@ -1,6 +1,7 @@
 // The usual case of words, in which sentences in capital letters are translated, as in `dragoman.text.usual_case`.
 
-const MIN_WORDS = 3, MIN_CHANGED = 0.25;
+const MIN_WORDS = 3, MIN_LOWERED = 2, MIN_CHANGED = 0.25;
+const CASELESS = /(?!\p{Lowercase})\p{Lo}/u;
 const NEAR = 10;
 const QUOTES = String.raw`["'“”„‘’«»\(\)\[\]¿¡]*`;
 const WORD = /[\p{L}\p{M}]+/gu;
@@ -23,6 +24,7 @@ export class UsualCase {
   /** A sentence as it is usually written, of the same length, and its case: "usual", "upper" or "title". */
   apply(text, spans) {
     const letters = spans.reduce((all, { start, end }) => all.slice(0, start) + "0".repeat(end - start) + all.slice(end), text);
+    if (CASELESS.test(letters)) return [text, "usual"];
     if (/\p{Uppercase}/u.test(letters) && !/[\p{Lowercase}\p{Lt}]/u.test(letters)) {
       const words = [...letters.matchAll(WORD)];
       const usual = words.map((word) => [word, this.#usual.get(word[0].toLowerCase()) ?? word[0].toLowerCase()]);
@@ -35,7 +37,7 @@ export class UsualCase {
       const lowered = starts.filter(([word]) => this.#isLowered(word));
       const changed = respell(text, lowered.map((word) => [word, word[0].toLowerCase()]));
       const count = lowered.filter(({ index }) => changed[index] !== text[index]).length;
-      if (count >= MIN_CHANGED * starts.length) return [changed, "title"];
+      if (count >= Math.max(MIN_LOWERED, MIN_CHANGED * starts.length)) return [changed, "title"];
     }
     return [text, "usual"];
   }
@@ -50,7 +52,8 @@ export class UsualCase {
 export function changeCase(text, name) {
   if (name === "upper") return text.toUpperCase();
   if (name === "usual") return text;
-  return text.replace(FIRST_LETTER, (_, before, letter) => {
+  return text.replace(FIRST_LETTER, (all, before, letter) => {
+    if (/\p{Script=Georgian}/u.test(letter)) return all; // whose capital letters are not used at the start of words
     const [first, ...others] = letter.toUpperCase(); // of ß, two letters
     return before + first + others.join("").toLowerCase();
   });
