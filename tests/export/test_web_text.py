@@ -23,7 +23,16 @@ from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.usual_case import UsualCase
 
 PAGE = Path(dragoman.export.web.__file__).parent / "page"
-TEXTS = [*strange_texts(3000), "", " ", "<unk>", "a<unk>b", "<</s>", "a" * 3000]
+TEXTS = [
+    *strange_texts(3000),
+    "SEE HTTPS://A.DE/X, WWW.A.DE OR Mailto:A@B.DE!",
+    "",
+    " ",
+    "<unk>",
+    "a<unk>b",
+    "<</s>",
+    "a" * 3000,
+]
 TOKENIZERS: dict[str, tuple[str, dict[str, Any]]] = {
     "BPE": ("pre-norm, tied", {}),
     "BPE without bytes": ("pre-norm, tied", {"text__byte_fallback": False}),

@@ -27,7 +27,8 @@ def found(text: str) -> list[str]:
         ("tag", '<br /> <b> </b> <br/> <a href="x y"> <x id=1 class="a">'),
         (
             "link",
-            "https://a.b/c_(d) http://x www.a.de mailto:a@b.c a.b+c@d-e.co.uk https://x.de/{id}?a=%20&b#c ftp://x/y",
+            "https://a.b/c_(d) http://x www.a.de mailto:a@b.c a.b+c@d-e.co.uk https://x.de/{id}?a=%20&b#c ftp://x/y "
+            "HTTPS://A.DE/X WWW.A.DE Mailto:A@B.DE",
         ),
         ("number", "10 2019 1,000.50 12:30 192.168.0.1 2024-01-05 5 १२,३४५ ٣٫١٤ 1/2"),
         ("emoji", "😀 👍🏽 👩‍👩‍👧 🇩🇪 ❤️ 1️⃣ #⃣ 😀😀 \ufdd0\ufdef"),

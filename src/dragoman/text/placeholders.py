@@ -38,7 +38,7 @@ _ATTRIBUTE = r"""\s++[\w:.-]++\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=/]++)""
 _TAG = rf"</?+[A-Za-z][\w:.-]*+(?:{_ATTRIBUTE})*+\s*+/?+>"
 _URL_CHARACTERS = rf"[[\w\-._~:/?\#\[\]@!$&'()*+,;=%{{}}|]--[{WITHOUT_SPACES}]]"
 _LINK = rf"""
-    (?<![A-Za-z0-9_])(?:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++
+    (?<![A-Za-z0-9_])(?i:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++
   | (?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
 """
 _SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
@@ -58,7 +58,7 @@ _SPANS = regex.compile(
     regex.VERSION1 | regex.VERBOSE,
 )
 _HINT = re.compile(
-    r"[\d{$%@<\[\u20e3\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|www\.|mailto:"
+    r"[\d{$%@<\[\u20e3\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|(?i:www\.|mailto:)"
 )
 """Occurs in every text with a span, and is much faster to search."""
 

@@ -27,7 +27,8 @@ const ATTRIBUTE = String.raw`[${SPACE}]+(?:${WORD}|[:.\-])+[${SPACE}]*=[${SPACE}
 const TAG = String.raw`<\/?[A-Za-z](?:${WORD}|[:.\-])*(?:${ATTRIBUTE})*[${SPACE}]*\/?>`;
 
 const ADDRESS = String.raw`[[${WORD}\-._~:\/?#\[\]@!$&'\(\)*+,;=%\{\}\|]--[${WITHOUT_SPACES}]]+`;
-const SCHEME = String.raw`(?:https?|ftps?|sftp|file|ssh|git|svn|ldap):\/\/|mailto:|www\.`;
+const anyCase = (pattern) => pattern.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+const SCHEME = anyCase(String.raw`(?:https?|ftps?|sftp|file|ssh|git|svn|ldap):\/\/|mailto:|www\.`);
 const LINK =
   String.raw`(?<![A-Za-z0-9_])(?:${SCHEME})(?=[${WORD}\/\[\{%$])${ADDRESS}` +
   String.raw`|(?<![${WORD}.+\-])[${WORD}.+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+`;
