@@ -68,8 +68,8 @@ def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pa
                 yield make_pair(*texts, f"{path} line {message.line}")
     if messages and not translated:
         raise UserError(f"{path}: no translations in {counted(messages, 'message')}, apart from fuzzy ones")
-    unused = "messages are fuzzy or not translated, and not used"
-    warn_of_unused(str(path), messages - translated, messages, unused)
+    what = "messages are fuzzy or not translated, and not used"
+    warn_of_unused(str(path), messages - translated, messages, what)
 
 
 def _parse_header(text: str) -> dict[str, str]:

@@ -66,7 +66,7 @@ def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pa
                 elif texts:
                     found[" to ".join(filter(None, tags))] += 1
     require_languages(matched > 0, found, languages, str(path), "segment")
-    warn_of_unused(str(path), total - matched, total, "segments are not translated, and not used")
+    warn_of_unused(str(path), total - matched, total, "segments are not translated or in other languages, and not used")
 
 
 def _find_languages(unit: Unit, name: str) -> tuple[str, str]:

@@ -68,8 +68,9 @@ class UsualCase:
             return text, "usual"
         if letters.isupper():
             words = {word.span(): word[0] for word in _WORD.finditer(letters)}
-            usual = {place: self._usual.get(word.lower(), word.lower()) for place, word in words.items()}
-            changed = _respell(text, usual)
+            changed = _respell(
+                text, {place: self._usual.get(word.lower(), word.lower()) for place, word in words.items()}
+            )
             is_known = any(self._usual.get(word.lower(), word) != word for word in words.values())
             return (changed, "upper") if is_known and changed != text else (text, "usual")
         if not self.has_titles and is_in_title_case(letters):
