@@ -142,6 +142,29 @@ def test_a_first_row_with_one_empty_column_may_be_a_pair(tmp_path: Path) -> None
     path = tmp_path / "t.csv"
     path.write_text("ein Hund,\nein Hund,a dog\n")
     assert read(str(path)) == [Pair("ein Hund", ""), PAIR]
+    book = save(tmp_path / "t.xlsx", ["ein Hund"], ["ein Hund", "a dog"])
+    assert read(book) == [Pair("ein Hund", ""), PAIR]
+
+
+def test_empty_rows_do_not_hide_a_header(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(" ,\n,\nDeutsch,English\nein Hund,a dog\n")
+    (tmp_path / "t.tsv").write_text("\n\t\nDeutsch\tEnglish\nein Hund\ta dog\n")
+    for name in ("t.csv", "t.tsv"):
+        file = str(tmp_path / name)
+        with pytest.raises(UserError, match=r"line 3: 'Deutsch' and 'English' look like a header row"):
+            read(file)
+        assert read(CorpusFile(file=file, header=True)) == [Pair("", ""), Pair("", ""), PAIR]
+
+
+def test_a_header_of_other_languages_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for names in ("fr,it", "Deutsch,Français", "en,fr"):
+        path.write_text(f"{names}\nein Hund,a dog\n")
+        for header in (None, True):
+            with pytest.raises(UserError, match=r"line 1: the columns are named .*, not 'de' and 'en'"):
+                read(CorpusFile(file=str(path), header=header))
+    path.write_text("hi,hi\n")
+    assert read(str(path)) == [Pair("hi", "hi")]
 
 
 def test_workbooks_are_refused_with_the_row(tmp_path: Path) -> None:

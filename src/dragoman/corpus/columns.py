@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from dragoman.corpus.language_tags import SOURCE_WORDS, TARGET_WORDS, has_word, looks_like_header, names_language
+from dragoman.corpus.language_tags import (
+    SOURCE_WORDS,
+    TARGET_WORDS,
+    has_word,
+    known_language,
+    looks_like_header,
+    names_language,
+)
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.pair_text import join_lines
 from dragoman.corpus.references import UndeclaredError
@@ -29,7 +36,8 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
         UserError: There is no such column, a row has another number of columns than the first, or an undeclared header
             row. It is an `UndeclaredError` if settings can be named that describe the table.
     """
-    first = next(rows, None)
+    while (first := next(rows, None)) is not None and not any(map(str.strip, first[1])):
+        yield Pair("", "")  # an empty row above a header row does not hide it
     if first is None:
         return
     number, values = first
@@ -96,10 +104,24 @@ def _explain_columns(values: Sequence[str], problem: str, languages: Languages) 
 
 def _refuse_header(values: Sequence[str], columns: tuple[int, int], place: str, languages: Languages) -> None:
     texts = [values[column] for column in columns]
+    _refuse_other_languages(texts, place, languages)
     if looks_like_header(texts, languages):
         shown = " and ".join(map(repr, texts))
         raise UndeclaredError(
             f"{place}: {shown} look like a header row; if they are text, set header = false", header=True
+        )
+
+
+def _refuse_other_languages(values: Sequence[str], place: str, languages: Languages) -> None:
+    """Check that two columns are not named after languages of which one is not among those of the corpus."""
+    named = [known_language(text.strip()) for text in values]
+    if None in named or len(set(named)) != len(named):  # the words "no" and "hi" are codes, too
+        return
+    if not all(any(names_language(text, language) for language in languages) for text in values):
+        shown = " and ".join(repr(text.strip()) for text in values)
+        raise UserError(
+            f"{place}: the columns are named {shown}, not {languages[0]!r} and {languages[1]!r}; correct the "
+            "languages, or set header = false if this is text"
         )
 
 
@@ -112,6 +134,8 @@ def _find_columns(values: Sequence[str], file: CorpusFile, place: str, languages
             shown = ", ".join(map(repr, names))
             problem = f"{place}: no columns named {languages[0]!r} and {languages[1]!r}, only {shown}"
             raise UndeclaredError(problem, columns=(1, 2)) if len(names) > 2 else UserError(problem)
+        if found is None:
+            _refuse_other_languages(names, place, languages)
         return found or (0, 1)
     return _find_column(file.columns[0], names, place), _find_column(file.columns[1], names, place)
 

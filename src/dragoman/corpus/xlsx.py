@@ -54,10 +54,10 @@ def _rows(archive: zipfile.ZipFile, name: str) -> Iterator[Row]:
                 limits = f"{MAX_ROWS:,} rows or {MAX_COLUMNS:,} columns"
                 raise UserError(f"{name} line {number}: more than {limits}; export it as .csv")
             texts = [_to_text(value, f"{name} line {number}") for value in values]
-            while len(texts) > width and not texts[-1]:
+            while len(texts) > max(width, 2) and not texts[-1]:  # the first row may lack a translation
                 texts.pop()
-            if texts and any(texts):
-                width = width or len(texts)
+            if any(texts):
+                width = width or max(2, len(texts))
                 yield number, texts + [""] * (width - len(texts))
     except _INVALID as error:
         place = f"{name} line {number + 1}" if number else name

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import torch
 
 from dragoman.system.device import choose_device, compute_dtype
 
-SIZE, SECONDS = 1024, 0.3  # of the square matrices, and of the measurement
+SIZE, SECONDS = 512, 0.5  # of the square matrices, and of the measurement
 EFFICIENCY = 0.055
 """Target tokens per second and per parameter, for each operation per second of the product.
 
@@ -18,16 +19,23 @@ about 12 operations per parameter, for a source and a target token; this is two 
 
 
 def operations_per_second() -> float:
-    """The speed of a product of two matrices on the device and in the data type of training."""
+    """The speed of the fastest of many products of two matrices, on the device and in the data type of training.
+
+    The mean would be half of it while another program uses the processor, even if that program ends soon, and a recipe
+    for half of the speed would stop training too early. A small product fits into one time slice of the
+    processor, but does not keep a GPU busy.
+    """
     device = choose_device("auto")
     dtype = compute_dtype("auto", device)
-    a = torch.ones(SIZE, SIZE, device=device, dtype=dtype)
+    size = SIZE if device.type == "cpu" else 2 * SIZE
+    a = torch.ones(size, size, device=device, dtype=dtype)
     (a @ a).sum().item()  # the first product prepares the kernel
-    count, started = 0, time.monotonic()
-    while (passed := time.monotonic() - started) < SECONDS:
+    fastest, ends = math.inf, time.monotonic() + SECONDS
+    while fastest == math.inf or time.monotonic() < ends:
+        started = time.perf_counter()
         (a @ a)[0, 0].item()  # waits for a GPU
-        count += 1
-    return 2 * SIZE**3 * count / passed
+        fastest = min(fastest, time.perf_counter() - started)
+    return 2 * size**3 / fastest
 
 
 def tokens_per_second(parameters: int, operations: float) -> float:
