@@ -20,6 +20,7 @@ MAX_LINE_CHARACTERS = 100_000
 _BYTE_ORDER_MARK = "\ufeff".encode()
 MAX_LINE_BYTES = 4 * MAX_LINE_CHARACTERS + len(_BYTE_ORDER_MARK) + len(b"\r\n")
 """The size of the longest line in UTF-8, with a byte order mark and the end of the line."""
+BLOCK_BYTES = 1 << 18  # of a file
 _TOO_LONG = f"longer than {MAX_LINE_CHARACTERS:,} characters; the file probably does not have one sentence per line"
 
 
@@ -45,6 +46,9 @@ def read_lines(path: Path, encoding: str | None = None) -> Generator[str, None, 
     number = 0
     try:
         with open_binary(path) as stream:
+            if not encoding and path.suffix != ".gz":
+                yield from _decode_blocks(stream, str(path))
+                return
             for line in decode_lines(stream, str(path), encoding):
                 number += 1
                 yield line
@@ -74,9 +78,29 @@ def decode_lines(
     return _decode_other(stream, name, encoding, check) if encoding else _decode_utf8(stream, name, check)
 
 
-def _decode_utf8(stream: IO[bytes], name: str, check: Check) -> Iterator[str]:
-    head = b""
-    for number in count(1):
+def _decode_blocks(stream: IO[bytes], name: str) -> Iterator[str]:
+    """The lines of a file in UTF-8. Many are decoded and checked at once, which is several times as fast."""
+    number, head = 1, b""
+    while block := stream.read(BLOCK_BYTES) + stream.readline(MAX_LINE_BYTES):
+        head = head or block[: block.find(b"\n") + 1 or None]
+        lines = _decode_block(block.removeprefix(_BYTE_ORDER_MARK) if number == 1 else block)
+        yield from _decode_utf8(io.BytesIO(block), name, check_text, number, head) if lines is None else lines
+        number += block.count(b"\n")
+
+
+def _decode_block(block: bytes) -> list[str] | None:
+    """The lines of a block, or None if it may contain an error."""
+    try:
+        lines = block.replace(b"\r\n", b"\n").decode().removesuffix("\n").split("\n")
+    except UnicodeDecodeError:
+        return None
+    valid = find_forbidden(" ".join(lines)) is None and max(map(len, lines)) <= MAX_LINE_CHARACTERS
+    return lines if valid else None
+
+
+def _decode_utf8(stream: IO[bytes], name: str, check: Check, first: int = 1, head: bytes = b"") -> Iterator[str]:
+    """The lines of a stream, or of a part of it that begins with its line `first`; `head` is the first line of all."""
+    for number in count(first):
         raw = stream.readline(MAX_LINE_BYTES)
         if not raw:
             return

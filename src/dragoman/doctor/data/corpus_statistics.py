@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from dragoman.doctor.data.line_statistics import (
     normalize,
 )
 from dragoman.doctor.data.words import HASHES, Words, concatenate_words, find_words
+from dragoman.system.processes import map_in_processes
 
 SAMPLE_LINES = 24_000  # lines at the start of a corpus that are all in the sample
 SAMPLE_CHUNK_LINES = 200  # lines at the start of each later chunk that are in the sample
@@ -123,8 +125,7 @@ class _Side:
         others: The lines of pairs with a side in another language.
     """
 
-    def __init__(self, language: str) -> None:
-        self.finder = LineLanguageFinder(language)
+    def __init__(self) -> None:
         self.lines: list[LineStatistics] = []
         self.languages: list[LineLanguages] = []
         self.own, self.others = _Texts(), _Texts()
@@ -140,38 +141,78 @@ class _Side:
         ), lines
 
 
+@dataclass(frozen=True)
+class _ChunkStatistics:
+    """What a chunk shows by itself.
+
+    Attributes:
+        chunk: The chunk.
+        words: The words of each side.
+        lines: Statistics of the lines of each side.
+        languages: The languages of the lines of each side.
+        equal: Pairs with equal sides.
+        recapitalized: Of these, those in which only some words differ in case.
+        invalid: Pairs with a side that is not valid UTF-8.
+    """
+
+    chunk: Chunk
+    words: tuple[Words, Words]
+    lines: tuple[LineStatistics, LineStatistics]
+    languages: tuple[LineLanguages, LineLanguages]
+    equal: Flags
+    recapitalized: Flags
+    invalid: Flags
+
+
 def collect_statistics(reader: ChunkedReader) -> CorpusStatistics:
     """Read a corpus once and collect its statistics."""
-    sides = source, target = _Side(reader.source_language), _Side(reader.target_language)
+    sides = _Side(), _Side()
     nothing = np.zeros(0, np.bool_)
-    invalid_parts, equal_parts, recapitalized_parts = [nothing], [nothing], [nothing]
-    for chunk in reader.chunks():
-        equal_parts.append(_add_chunk(chunk, source, target))
-        recapitalized_parts.append(_flag_recapitalized(chunk, equal_parts[-1]))
-        invalid_parts.append(np.isin(np.arange(len(chunk)), list(chunk.invalid_utf8)))
+    invalid, equal, recapitalized = [nothing], [nothing], [nothing]
+    finders = LineLanguageFinder(reader.source_language), LineLanguageFinder(reader.target_language)
+    for part in map_in_processes(partial(_examine, finders), reader.chunks()):
+        _add_chunk(part, sides)
+        invalid.append(part.invalid)
+        equal.append(part.equal)
+        recapitalized.append(part.recapitalized)
     in_own = [np.concatenate([NO_LANGUAGES, *side.languages]) == OWN for side in sides]
     few_own = int((in_own[0] & in_own[1]).sum()) < MIN_OWN_SHARE * len(in_own[0])
     (source_side, source_lines), (target_side, target_lines) = (side.join(few_own) for side in sides)
-    flags = _flag_pairs(source_lines, target_lines, np.concatenate(invalid_parts))
-    equal = np.concatenate(equal_parts) & source_lines.lettered
-    recapitalized = np.concatenate(recapitalized_parts)
-    return CorpusStatistics(source_side, target_side, flags, equal, recapitalized, source_lines.translatable)
+    flags = _flag_pairs(source_lines, target_lines, np.concatenate(invalid))
+    all_equal = np.concatenate(equal) & source_lines.lettered
+    return CorpusStatistics(
+        source_side, target_side, flags, all_equal, np.concatenate(recapitalized), source_lines.translatable
+    )
 
 
-def _add_chunk(chunk: Chunk, source: _Side, target: _Side) -> Flags:
-    """Add a chunk to the statistics of both sides, and return which pairs have equal sides."""
-    texts = chunk.sources, chunk.targets
+def _examine(finders: tuple[LineLanguageFinder, LineLanguageFinder], chunk: Chunk) -> _ChunkStatistics:
     words = find_words(chunk.sources), find_words(chunk.targets)
     equal: Flags = words[0].letters == words[1].letters
-    languages = source.finder.find(words[0]), target.finder.find(words[1])
-    own = (languages[0] == OWN) & (languages[1] == OWN)
+    return _ChunkStatistics(
+        chunk,
+        words,
+        (_line_statistics(chunk.sources), _line_statistics(chunk.targets)),
+        (finders[0].find(words[0]), finders[1].find(words[1])),
+        equal,
+        _flag_recapitalized(chunk, equal),
+        np.isin(np.arange(len(chunk)), list(chunk.invalid_utf8)),
+    )
+
+
+def _line_statistics(texts: list[str]) -> LineStatistics:
+    return compute_line_statistics(texts, [normalize(text) for text in texts])
+
+
+def _add_chunk(part: _ChunkStatistics, sides: tuple[_Side, _Side]) -> None:
+    """Add the statistics of a chunk to those of both sides."""
+    chunk, different = part.chunk, ~part.equal
+    own = (part.languages[0] == OWN) & (part.languages[1] == OWN)
     in_sample = len(chunk) if chunk.first_line <= SAMPLE_LINES else SAMPLE_CHUNK_LINES
-    for number, side in enumerate((source, target)):
-        side.lines.append(compute_line_statistics(texts[number], [normalize(text) for text in texts[number]]))
-        side.languages.append(languages[number])
-        side.own.add(texts[number], words[number], (~equal & own).nonzero()[0], in_sample)
-        side.others.add(texts[number], words[number], (~equal & ~own).nonzero()[0], in_sample)
-    return equal
+    for number, (side, texts) in enumerate(zip(sides, (chunk.sources, chunk.targets), strict=True)):
+        side.lines.append(part.lines[number])
+        side.languages.append(part.languages[number])
+        side.own.add(texts, part.words[number], (different & own).nonzero()[0], in_sample)
+        side.others.add(texts, part.words[number], (different & ~own).nonzero()[0], in_sample)
 
 
 def _flag_recapitalized(chunk: Chunk, equal: Flags) -> Flags:

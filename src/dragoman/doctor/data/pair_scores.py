@@ -17,6 +17,7 @@ from dragoman.doctor.data.line_statistics import Flags
 from dragoman.doctor.data.scripts import most_common_script
 from dragoman.doctor.data.word_links import WordLinks
 from dragoman.doctor.data.words import HASH_BITS, Words, find_words
+from dragoman.system.processes import map_in_processes
 
 Scores = NDArray[np.float32]
 
@@ -138,7 +139,7 @@ class _Scorer:
 def score_pairs(reader: ChunkedReader, statistics: CorpusStatistics) -> PairScores:
     """Read a corpus again and score its pairs."""
     scorer = _Scorer(statistics, (reader.source_language, reader.target_language))
-    parts = [scorer.score(chunk) for chunk in chain([Chunk(1, [], [], set())], reader.chunks())]
+    parts = map_in_processes(scorer.score, chain([Chunk(1, [], [], set())], reader.chunks()))
     return PairScores(scorer.links, *(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

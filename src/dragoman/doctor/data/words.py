@@ -16,6 +16,7 @@ from dragoman.text.normalization import WITHOUT_SPACES
 HASH_BITS = 20
 HASHES = 1 << HASH_BITS
 STEM_CHARACTERS = 6  # the rest of a word is ignored, so that most inflected forms are equal
+SLICE = 1024  # texts; the arrays of so many fit into the caches of a processor
 DENSE_CHARACTERS = 2  # in scripts without spaces, a word is any two characters
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -68,6 +69,12 @@ class Words:
 
 def find_words(texts: Sequence[str]) -> Words:
     """The words of texts."""
+    if len(texts) <= SLICE:
+        return _find_words(texts)
+    return concatenate_words([_find_words(texts[start : start + SLICE]) for start in range(0, len(texts), SLICE)])
+
+
+def _find_words(texts: Sequence[str]) -> Words:
     characters = _code_points(texts)
     values, dense = _word_characters()[characters], _dense_characters()[characters]
     in_word = values > 0
