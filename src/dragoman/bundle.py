@@ -25,12 +25,14 @@ from dragoman.settings import Model, Recipe
 from dragoman.system.files import atomic_directory, read_json, require_size, restore_replaced, sha256
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
+from dragoman.text.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.vocabulary import Vocabulary
 
 FORMAT = "dragoman-bundle"
 VERSION = 1
 WEIGHTS = "model.safetensors"
+FILES = (WEIGHTS, SOURCE_FILE, TARGET_FILE)
 MAX_ABOUT_BYTES = 10_000_000
 """Maximum size of bundle.json, which has about 100 kB."""
 Table = TypeVar("Table", bound=BaseModel)
@@ -45,7 +47,8 @@ class Bundle:
     `training_text` describes the training text in a few numbers, see `dragoman.doctor.input.training_text`; it is empty
     in imported bundles and in those of older versions. So is `alignment`, which names the attention that shows the
     alignment of words, see `dragoman.explanation.alignment.AttentionRows`, and `confidence`, the numbers with which the
-    confidence of translations is computed, see `dragoman.evaluation.confidence.Confidence`. Messages name the `origin`.
+    confidence of translations is computed, see `dragoman.evaluation.confidence.Confidence`. Students have
+    a `shortlist`. Messages name the `origin`.
     """
 
     recipe: Recipe
@@ -56,6 +59,7 @@ class Bundle:
     training_text: dict[str, Any] = field(default_factory=dict)
     alignment: dict[str, Any] = field(default_factory=dict)
     confidence: dict[str, Any] = field(default_factory=dict)
+    shortlist: Shortlist | None = None
     origin: str = "bundle.json"
 
     def table(self, name: str, kind: type[Table]) -> Table | None:
@@ -84,6 +88,8 @@ class Bundle:
         with atomic_directory(path) as directory:
             write_tensors(directory / WEIGHTS, _unshared(self.model))
             save_tokenizers(directory, self.source, self.target)
+            if self.shortlist:
+                self.shortlist.save(directory)
             (directory / "README.md").write_text(self._card(), encoding="utf-8")
             about = {
                 "format": FORMAT,
@@ -94,9 +100,14 @@ class Bundle:
                 "training_text": self.training_text,
                 "alignment": self.alignment,
                 "confidence": self.confidence,
-                "sha256": {name: sha256(directory / name) for name in (WEIGHTS, SOURCE_FILE, TARGET_FILE)},
+                "sha256": {name: sha256(directory / name) for name in self._files},
             }
             (directory / "bundle.json").write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
+
+    @property
+    def _files(self) -> tuple[str, ...]:
+        """The names of the files with everything but settings and scores."""
+        return (*FILES, SHORTLIST_FILE) if self.shortlist else FILES
 
     @classmethod
     def load(cls, path: str | Path) -> Bundle:
@@ -114,7 +125,10 @@ class Bundle:
             raise UserError(f"{directory}: model.tie = 'all', but the vocabularies of the tokenizers differ in size")
         model = _read_model(directory / WEIGHTS, recipe.model, source.vocabulary, target.vocabulary)
         tables = {key: about[key] for key in TABLES}
-        return cls(recipe, model.eval(), source, target, **tables, origin=str(directory / "bundle.json"))
+        sizes = len(source.vocabulary), len(target.vocabulary)
+        shortlist = Shortlist.load(directory, *sizes) if SHORTLIST_FILE in about["sha256"] else None
+        origin = str(directory / "bundle.json")
+        return cls(recipe, model.eval(), source, target, **tables, shortlist=shortlist, origin=origin)
 
     def _card(self) -> str:
         data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
@@ -191,7 +205,7 @@ def _read_about(directory: Path) -> dict[str, Any]:
 
 
 def _check_files(directory: Path, expected: dict[str, str]) -> None:
-    for name in (WEIGHTS, SOURCE_FILE, TARGET_FILE):
+    for name in (*FILES, *([SHORTLIST_FILE] if SHORTLIST_FILE in expected else [])):
         path = directory / name
         if not path.is_file():
             raise UserError(f"{path}: missing; the bundle is incomplete")

@@ -84,6 +84,11 @@ class Decoding(Settings):
         description="Maximum number of source tokens in a batch, padding included, times hypotheses per sentence; by "
         "default 4,096 on a CPU, where larger batches were slower, and 32,768 on a GPU.",
     )
+    shortlist: bool = advanced(
+        False,
+        description="With the engine ctranslate2, and a student of dragoman distill: choose only among tokens that are "
+        "likely for the tokens of the sources in a batch. This is faster; some translations depend on the batch.",
+    )
     cache: bool = advanced(
         True,
         description="Store keys and values of earlier positions; false computes the whole prefix again at each step.",

@@ -14,6 +14,7 @@ from dragoman.corpus.references import file_name
 from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.pairs import read_pairs
 from dragoman.dataset.prepare import Dataset
+from dragoman.dataset.shortlist_learning import learn_shortlist
 from dragoman.dataset.token_store import IdStore
 from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.doctor.output.check import check_translations
@@ -28,6 +29,7 @@ from dragoman.explanation.alignment_choice import choose_rows
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
 from dragoman.system.progress import format_seconds
+from dragoman.text.multilingual import all_language_ids
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.averaging import average_weights
 from dragoman.training.start_comparison import StartScores, compare_with_start
@@ -54,7 +56,11 @@ def read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pa
 
 
 def finish(
-    trainer: Trainer, model: Transformer, tests: Mapping[str, list[Pair]], start: StartScores | None = None
+    trainer: Trainer,
+    model: Transformer,
+    tests: Mapping[str, list[Pair]],
+    start: StartScores | None = None,
+    student: bool = False,
 ) -> None:
     """Load the best weights into a model, score it, and save the bundle.
 
@@ -63,6 +69,7 @@ def finish(
         model: A model with the settings of the run; its weights are replaced.
         tests: The test corpora by name.
         start: The bundle that the training started from, to compare its scores.
+        student: Whether the model is a student, which gets a shortlist.
     """
     recipe, progress, log = trainer.recipe, trainer.state.progress, trainer.log
     steps = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
@@ -86,6 +93,8 @@ def finish(
     fitted = calibrate(translator, trainer.data.validation)
     confidence = fitted.model_dump() if fitted else {}
     finished = replace(bundle, scores=scores, training_text=described, alignment=alignment, confidence=confidence)
+    if student and not all_language_ids(bundle.target):  # CTranslate2 could not begin with a language
+        finished = replace(finished, shortlist=learn_shortlist(trainer.data.train, bundle.source, bundle.target))
     log.metrics.require_directory()
     finished.save(trainer.run / "bundle")
     log.line.update(1.0, f"done after {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")

@@ -202,8 +202,9 @@ class _Run:
             with trainer.stop.interruptible():
                 if model:
                     (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop; see `_is_finished`
-                    finish(trainer, model, tests, self.start_scores)
-                    if self.written.distillation.teachers:
+                    student = bool(self.written.distillation.teachers)
+                    finish(trainer, model, tests, self.start_scores, student)
+                    if student:
                         validation = trainer.data.validation
                         self.facts += write_student_card(self.written, self.output, tests, validation, self.line)
         except StopRequested:

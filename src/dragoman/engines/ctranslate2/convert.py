@@ -13,6 +13,7 @@ from dragoman.errors import UserError
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import atomic_directory, read_json, remove_leftovers, sha256, write_json
 from dragoman.text.registry import save_tokenizers
+from dragoman.text.shortlist import Shortlist
 
 ORIGIN_FILE = "converted.json"
 
@@ -38,6 +39,17 @@ def write_model(bundle: Bundle, directory: Path, compute_type: str) -> None:
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     spec.save(str(directory))
     save_tokenizers(directory, bundle.source, bundle.target)
+    if bundle.shortlist:
+        _write_shortlist(bundle.shortlist, bundle, directory / "vmap.txt")
+
+
+def _write_shortlist(shortlist: Shortlist, bundle: Bundle, path: Path) -> None:
+    """Write what CTranslate2 calls a vocabulary map; the line without a source token is that of all texts."""
+    tokens = bundle.target.vocabulary.tokens
+    lines = [("", shortlist.always.tolist())]
+    lines += ((token, shortlist.of(index)) for index, token in enumerate(bundle.source.vocabulary.tokens))
+    text = "".join(f"{token}\t{' '.join(tokens[each] for each in ids)}\n" for token, ids in lines if ids)
+    path.write_text(text, encoding="utf-8")
 
 
 def conversion_directory(path: Path, compute_type: str) -> Path | None:
