@@ -27,7 +27,7 @@ from dragoman.training.metrics_file import MetricsFile
 from dragoman.training.state import build_state
 from dragoman.training.trainer import Trainer
 
-SHARES = {"upper_case": 0.07, "title_case": 0.05, "no_end_punctuation": 0.2, "typos": 0.05, "single_words": 0.03}
+SHARES = {"upper_case": 0.025, "title_case": 0.025, "no_end_punctuation": 0.2, "typos": 0.12, "single_words": 0.03}
 
 
 class Measured(NamedTuple):
