@@ -33,6 +33,7 @@ def test_it_is_stored_exactly(tmp_path: Path) -> None:
     "change",
     [
         {"always": int32(0, -1)},
+        {"always": int32()},
         {"candidates": int32(4, 3, 6)},
         {"candidates": int32(4, 3)},
         {"bounds": int32(0, 2, 3)},

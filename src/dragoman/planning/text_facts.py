@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
 from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.doctor.data.scripts import HAN_OR_KANA, SCRIPTS, count_letters
@@ -17,7 +15,7 @@ from dragoman.planning.neighbors import NeighborSimilarity
 from dragoman.settings import CorpusReference
 from dragoman.text.normalization import SCRIPTS_WITHOUT_SPACES
 
-CHUNK = 10_000  # pairs whose letters are counted at once
+CHUNK = 10_000  # pairs that are counted at once
 SAMPLE = 50_000  # pairs that are compared with their neighbors
 MAX_SAMPLE = 4000  # pairs that are returned
 
@@ -93,8 +91,9 @@ def collect_facts(
             side.add(texts)
     if not pairs:
         raise UserError("the training text has no pair with text on both sides")
-    facts = TextFacts(pairs, sides[0].facts(), sides[1].facts(), similar_neighbors=neighbors.similar)
-    return facts, sample.pairs
+    source = sides[0].facts([pair.source for pair in sample.pairs])
+    target = sides[1].facts([pair.target for pair in sample.pairs])
+    return TextFacts(pairs, source, target, similar_neighbors=neighbors.similar), sample.pairs
 
 
 def _chunks(
@@ -113,15 +112,14 @@ class _Counter:
 
     def __init__(self) -> None:
         self.characters = self.words = 0
-        self.letters = np.zeros(len(SCRIPTS), np.int64)
 
     def add(self, texts: Sequence[str]) -> None:
         self.characters += sum(map(len, texts))
         self.words += sum(len(text.split()) for text in texts)
-        self.letters += count_letters(texts).sum(axis=0)
 
-    def facts(self) -> SideFacts:
-        letters = self.letters[1:]
+    def facts(self, sample: Sequence[str]) -> SideFacts:
+        """The facts of the side, with the script of a sample of its texts."""
+        letters = count_letters(sample).sum(axis=0)[1:]
         script = SCRIPTS[1 + int(letters.argmax())] if letters.any() else "none"
         return SideFacts(self.characters, self.words, script)
 

@@ -55,7 +55,8 @@ class Shortlist:
             ids = np.concatenate([shortlist.always, shortlist.candidates])
             entries = np.diff(shortlist.bounds)
             intact = (
-                ids.dtype == shortlist.bounds.dtype == np.int32
+                len(shortlist.always) > 0
+                and ids.dtype == shortlist.bounds.dtype == np.int32
                 and len(entries) == source_size
                 and shortlist.bounds[0] == 0
                 and shortlist.bounds[-1] == len(shortlist.candidates)

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+import numpy as np
+
 from dragoman.doctor.data.chunked_reader import Chunk
 from dragoman.doctor.data.line_statistics import Flags
 from dragoman.errors import UserError
@@ -30,16 +32,15 @@ class CleanedCopy:
             chunk: Pairs of the corpus.
             flags: For each code of a finding, the pairs of the chunk that have the problem.
         """
-        flagged = {code: set(values.nonzero()[0].tolist()) for code, values in flags.items() if values.any()}
-        for index, (source, target) in enumerate(zip(chunk.sources, chunk.targets, strict=True)):
-            reasons = [code for code, indices in flagged.items() if index in indices]
-            if reasons:
-                texts = " ".join(source.split()), " ".join(target.split())
-                row = (corpus, str(chunk.first_line + index), ",".join(reasons), *texts)
-                self._dropped.write("\t".join(row) + "\n")
-            else:
-                self._source.write(source + "\n")
-                self._target.write(target + "\n")
+        flagged = np.zeros(len(chunk), np.bool_)
+        for values in flags.values():
+            flagged |= values
+        for stream, texts in ((self._source, chunk.sources), (self._target, chunk.targets)):
+            stream.writelines(f"{texts[index]}\n" for index in (~flagged).nonzero()[0].tolist())
+        for index in flagged.nonzero()[0].tolist():
+            reasons = ",".join(code for code, values in flags.items() if values[index])
+            texts = [" ".join(side[index].split()) for side in (chunk.sources, chunk.targets)]
+            self._dropped.write("\t".join([corpus, str(chunk.first_line + index), reasons, *texts]) + "\n")
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def _write_shortlist(shortlist: Shortlist, bundle: Bundle, path: Path) -> None:
     lines = [("", shortlist.always.tolist())]
     lines += ((token, shortlist.of(index)) for index, token in enumerate(bundle.source.vocabulary.tokens))
     text = "".join(f"{token}\t{' '.join(tokens[each] for each in ids)}\n" for token, ids in lines if ids)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def conversion_directory(path: Path, compute_type: str) -> Path | None:
