@@ -29,7 +29,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # set before torch is imported, also by
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of several workers would wait for each other's cores
 
 
-hypothesis.settings.register_profile("any speed")  # the tests also run on busy machines
+hypothesis.settings.register_profile("any speed", deadline=None)  # the tests also run on busy machines
 hypothesis.settings.load_profile("any speed")
 
 

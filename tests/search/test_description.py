@@ -34,6 +34,7 @@ CHANGES = {
     "no_repeat_ngram": 2,
     "max_length_ratio": 1.5,
     "max_length_offset": 3,
+    "shortlist": True,
 }
 SAMPLING_CHANGES = {"top_k": 7, "top_p": 0.5, "seed": 9}
 
