@@ -133,9 +133,8 @@ def test_a_shortlist_allows_only_its_tokens(bundle: Bundle, tmp_path: Path, monk
     for tokens in (range(size), allowed):
         always, none = np.array(tokens, np.int32), np.zeros(0, np.int32)
         short = replace(bundle, shortlist=Shortlist(always, np.zeros(source_size + 1, np.int32), none))
-        converted = tmp_path / str(len(tokens))
-        converted.mkdir()
-        write(short, converted, "float32")
+        short.save(tmp_path / str(len(tokens)))
+        converted = convert(short, tmp_path / str(len(tokens)), "float32")
         whole = translator_for(short, converted, decoding.model_copy(update={"shortlist": False}))
         assert_alike(expected, whole(sentences()))
         translator = translator_for(short, converted, decoding)

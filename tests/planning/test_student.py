@@ -29,7 +29,7 @@ def test_a_student_has_the_text_of_its_teacher_and_greedy_search(finished_run: P
     assert (student.data, student.text) == (teacher.data, teacher.text)
     assert student.training.seed == teacher.training.seed, "the same pairs are held out"
     assert student.training.minutes == 30
-    assert student.decoding == teacher.decoding.model_copy(update={"beam_size": 1, "shortlist": True})
+    assert student.decoding == teacher.decoding.model_copy(update={"beam_size": 1})
     assert (student.model.positions, student.model.max_length) == (teacher.model.positions, teacher.model.max_length)
     assert student.distillation.teachers == (str(finished_run),)
 

@@ -23,8 +23,8 @@ def learn_shortlist(pairs: PairStore, source: Tokenizer, target: Tokenizer) -> S
     """The shortlist of a model that was trained on these pairs.
 
     Special tokens are always possible, and a token with the spelling of a source token is one of its candidates, so
-    names and reserved tokens are copied. Of 1,000 greedy translations of a Multi30k model, 989 were the same with such
-    a list, and the BLEU score changed by less than 0.01.
+    names and reserved tokens are copied. Of 1,000 greedy translations of a Multi30k model in large batches, 976 were
+    the same with such a list; of single sentences, 70 % were.
     """
     chosen = range(0, len(pairs), 1 + len(pairs) // MAX_PAIRS)
     texts = [(_tokens(pairs.source[index], source), _tokens(pairs.target[index], target)) for index in chosen]

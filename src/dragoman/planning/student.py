@@ -52,7 +52,7 @@ TRAINING: dict[str, Any] = {
 """Settings of the training that differ from those that `choose_training` chooses."""
 
 LESS_DROPOUT = 0.1  # than a model that learns from text of people: a student is small, and its text is simpler
-GREEDY = {"beam_size": 1, "n_best": 1, "sampling": False, "mbr_samples": 0, "shortlist": True}
+GREEDY = {"beam_size": 1, "n_best": 1, "sampling": False, "mbr_samples": 0}
 TRANSLATION_SHARE = 0.25  # at most; the student also gets the time that translating does not need
 
 

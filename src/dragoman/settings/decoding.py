@@ -87,7 +87,7 @@ class Decoding(Settings):
     shortlist: bool = advanced(
         False,
         description="With the engine ctranslate2, and a student of dragoman distill: choose only among tokens that are "
-        "likely for the tokens of the sources in a batch. This is faster; some translations depend on the batch.",
+        "likely for the tokens of the sources in a batch. This is faster; translations of few sentences get worse.",
     )
     cache: bool = advanced(
         True,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from dragoman.errors import UserError
 
@@ -40,7 +40,7 @@ class Shortlist:
 
     def save(self, directory: Path) -> None:
         """Write it into the directory of a bundle."""
-        save_file(vars(self), directory / SHORTLIST_FILE)
+        (directory / SHORTLIST_FILE).write_bytes(save(vars(self)))
 
     @classmethod
     def load(cls, directory: Path, source_size: int, target_size: int) -> Shortlist:

@@ -39,8 +39,6 @@ def write_model(bundle: Bundle, directory: Path, compute_type: str) -> None:
     spec.optimize(quantization=None if compute_type == "float32" else compute_type)
     spec.save(str(directory))
     save_tokenizers(directory, bundle.source, bundle.target)
-    if bundle.shortlist:
-        _write_shortlist(bundle.shortlist, bundle, directory / "vmap.txt")
 
 
 def _write_shortlist(shortlist: Shortlist, bundle: Bundle, path: Path) -> None:
@@ -87,6 +85,8 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
                 remove_leftovers(place.parent, place.name)
                 with atomic_directory(place) as directory:
                     write_model(bundle, directory, compute_type)
+                    if bundle.shortlist:
+                        _write_shortlist(bundle.shortlist, bundle, directory / "vmap.txt")
                     checksums = {file.name: sha256(file) for file in sorted(directory.iterdir())}
                     write_json(directory / ORIGIN_FILE, _origin(path) | {"sha256": checksums})
     except (OSError, UserError) as error:

@@ -32,7 +32,6 @@ DECODING_SETTINGS = (
     "max_length_offset",
     "min_length",
     "no_repeat_ngram",
-    "shortlist",
 )
 """The decoding settings that the program in the README follows."""
 
@@ -52,7 +51,6 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
         "max_length": bundle.model.settings.max_length,
         "eos": json.dumps(bundle.target.vocabulary.specials.eos, ensure_ascii=False),
         "start": [bundle.target.vocabulary.tokens[index] for index in language_ids(bundle.target)],
-        "shortlist": bool(bundle.shortlist and decoding.shortlist),
         "needs_dragoman": not _tokenizers_suffice(bundle),
         "other_settings": list_other_settings(decoding, DECODING_SETTINGS),
         "placeholders": describe_masking(bundle),
