@@ -99,9 +99,10 @@ def test_full_disk_leaves_the_old_translation(
     assert {path.name: path.read_text() for path in small_disk.path.iterdir()} == {"out.txt": "old"}
 
 
-def test_interrupted_translation_leaves_nothing_behind(finished_run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_translation_leaves_nothing_behind(finished_run: Path, number: int, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text(
-        "".join(f"Ein Hund läuft mit {number} Katzen nach Hause.\n" for number in range(20_000))
+        "".join(f"Ein Hund läuft mit {count} Katzen nach Hause.\n" for count in range(20_000))
     )
     arguments = ["translate", finished_run, "--document", tmp_path / "in.txt", "--output", tmp_path / "out.txt"]
     process = subprocess.Popen([sys.executable, "-m", "dragoman", *map(str, arguments)], stderr=subprocess.PIPE)
@@ -109,7 +110,7 @@ def test_interrupted_translation_leaves_nothing_behind(finished_run: Path, tmp_p
     while len(os.listdir(tmp_path)) == 1 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert len(os.listdir(tmp_path)) == 2, "a temporary file"
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     process.communicate(timeout=60)
-    assert process.returncode
+    assert process.returncode == 128 + number
     assert os.listdir(tmp_path) == ["in.txt"]

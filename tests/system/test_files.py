@@ -278,9 +278,18 @@ def test_only_temporary_files_and_directories_are_removed(tmp_path: Path) -> Non
     (tmp_path / ".hidden").write_text("")
     assert sum(map(is_leftover, tmp_path.iterdir())) == 4
     remove_leftovers(tmp_path, "x")
-    assert sum(map(is_leftover, tmp_path.iterdir())) == 2
+    assert sum(map(is_leftover, tmp_path.iterdir())) == 3, "not those of x-directory"
     remove_leftovers(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".hidden", "x", "x-directory", "y", "y-directory"]
+
+
+def test_writing_a_file_deletes_what_a_killed_process_left_of_it(tmp_path: Path) -> None:
+    ended, running = (tmp_path / f".x.tmp-{process}" for process in (999_999_999, os.getppid()))
+    other = tmp_path / ".x.y.tmp-999999999"
+    for path in (ended, running, other):
+        path.write_text("unfinished")
+    write_text(tmp_path / "x", "done")
+    assert sorted(tmp_path.iterdir()) == sorted([running, other, tmp_path / "x"])
 
 
 def test_a_directory_that_another_process_is_replacing_is_left_alone(tmp_path: Path) -> None:

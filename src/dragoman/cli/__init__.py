@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -73,6 +74,7 @@ app.add_typer(serve_key_app, name="serve-key")
 
 def main() -> None:
     """Run the command line; a UserError becomes a message and exit code 2."""
+    signal.signal(signal.SIGTERM, _terminate)
     warnings.formatwarning = _format_warning
     _prepare_streams()
     try:
@@ -99,6 +101,12 @@ def main() -> None:
         _require_memory_error(error)
         reason = str(error).partition("\n")[0] or "no more is available"
         sys.exit(_print_error(UserError(f"out of memory: {reason}; use a smaller model or smaller batches")))
+
+
+def _terminate(number: int, frame: object) -> None:
+    """Exit as after Ctrl-C, so that unfinished files are deleted; a second signal ends the process at once."""
+    signal.signal(number, signal.SIG_DFL)
+    raise SystemExit(128 + number)
 
 
 def _run() -> None:

@@ -105,7 +105,8 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
     """Yield an open temporary file; if the block succeeds, it is renamed to `path` and replaces what was there.
 
     Text is written as UTF-8. A device or a pipe, such as /dev/stdout, is written to directly instead of being replaced.
-    If `path` is a symbolic link, what it points to is replaced.
+    If `path` is a symbolic link, what it points to is replaced. What a killed process has left of the same file is
+    deleted.
 
     Raises:
         UserError: The disk is full or `path` is not writable; what was there is unchanged.
@@ -114,6 +115,10 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
     place = path if special else follow_links(path)
     temporary = path if special else place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
+        if not special:
+            for leftover in place.parent.glob(f".{glob.escape(place.name)}.tmp-*"):
+                if is_leftover(leftover) and not is_in_use(leftover):
+                    leftover.unlink(missing_ok=True)
         with temporary.open(mode, encoding="utf-8" if mode == "w" else None) as file:
             yield file
         if not special:
@@ -185,7 +190,10 @@ def remove_leftovers(directory: Path, name: str = "") -> None:
     A directory that such a process was replacing is restored first.
     """
     for path in [path for path in directory.glob(f".{glob.escape(name)}*") if is_leftover(path)]:
-        restore_replaced(directory / re.sub(r"^\.|\.(tmp|old)-\d+$", "", path.name))
+        original = re.sub(r"^\.|\.(tmp|old)-\d+$", "", path.name)
+        if name and original != name:
+            continue
+        restore_replaced(directory / original)
         if path.is_dir():
             shutil.rmtree(path)
         else:
