@@ -42,6 +42,18 @@ def test_output_file_is_complete_or_unchanged(
     assert f"standard input {message}" in outcome.error
 
 
+def test_control_characters_are_translated_as_spaces(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    """A line of crawled text with a form feed must not end the translation of a large file."""
+    (tmp_path / "in").write_bytes(b"Ein Hund l\xc3\xa4uft.\nEin\x0cHund\xc2\x85l\xc3\xa4uft.\n")
+    for outcome in (
+        command("translate", finished_run, "--input", tmp_path / "in"),
+        command("translate", finished_run, stdin=(tmp_path / "in").read_bytes()),
+    ):
+        assert outcome.code == 0
+        first, second = outcome.out.splitlines()
+        assert first == second
+
+
 @pytest.mark.parametrize("arguments", [("data", "list"), ("--help",), ("translate", "RUN", "--input", "SOURCE")])
 def test_closed_pipe_is_not_an_error(arguments: tuple[str, ...], finished_run: Path, corpus: Path) -> None:
     """As under ``| head -1``, which exits after the first line; here the reader has exited before."""

@@ -142,6 +142,7 @@ BROKEN: dict[str, tuple[str, bytes, list[str]]] = {
         b"de,en\nein Hund,a dog\n",
         ["line 1: 'de' and 'en' look like a header row", "header = true", "--header", "header = false"],
     ),
+    "csv with a Chinese header": ("t.csv", "德语,英语\na,b\n".encode(), ["look like a header row"]),
     "csv with a header in words": ("t.csv", b"Deutsch;Text (English)\na;b\n", ["look like a header row"]),
     "csv with many columns": (
         "t.csv",

@@ -59,9 +59,9 @@ class Shard:
         """
         from dragoman.corpus.lines import read_lines
 
-        total = sum(1 for _ in read_lines(file))
+        total = sum(1 for _ in read_lines(file, replace_controls=True))
         start, stop = (total * end // self.count for end in (self.number - 1, self.number))
-        return islice(enumerate(read_lines(file), start=1), start, stop)
+        return islice(enumerate(read_lines(file, replace_controls=True), start=1), start, stop)
 
 
 def part_of_output(shard: Shard, source: Path | None, output: Path | None, option: str = "--input") -> Path:

@@ -17,12 +17,12 @@ DASH = Path("-")
 
 
 def read_standard_input(prompt: str) -> Iterator[str]:
-    """The lines of standard input; on a terminal, they are typed at a prompt."""
+    """The lines of standard input, with spaces in place of control characters; on a terminal, typed at a prompt."""
     from dragoman.corpus.lines import decode_lines
 
     if sys.stdin.isatty():
         return _prompted_lines(prompt)
-    return decode_lines(sys.stdin.buffer, "standard input")
+    return decode_lines(sys.stdin.buffer, "standard input", replace_controls=True)
 
 
 def _prompted_lines(prompt: str) -> Iterator[str]:

@@ -108,7 +108,7 @@ class TranslateInput:
             return self.shard.read(self._file)
         texts: Iterable[str] = self.texts
         if not self.texts:
-            texts = read_lines(self._file) if self._file else read_standard_input("> ")
+            texts = read_lines(self._file, replace_controls=True) if self._file else read_standard_input("> ")
         return enumerate(texts, start=1)
 
 

@@ -13,9 +13,10 @@ _NAMES = {
     "ca": "catalan català",
     "cs": "czech čeština česky",
     "da": "danish dansk",
-    "de": "german deutsch allemand alemán tedesco",
+    "de": "german deutsch allemand alemán tedesco немецкий 德语 德文 ドイツ語",
     "el": "greek ελληνικά",
-    "en": "english englisch anglais inglés inglese",
+    "en": "english englisch anglais inglés inglês inglese engelska engelsk engels angielski angličtina английский "
+    "англійська ingilizce अंग्रेज़ी الإنجليزية 英语 英文 英語 영어",
     "es": "spanish español spanisch espagnol castellano",
     "et": "estonian eesti",
     "eu": "basque euskara",

@@ -32,11 +32,13 @@ class LineError(ValueError):
     """Why a line is rejected; does not say which file and line, because the caller knows them."""
 
 
-def read_lines(path: Path, encoding: str | None = None) -> Generator[str, None, None]:
+def read_lines(
+    path: Path, encoding: str | None = None, *, replace_controls: bool = False
+) -> Generator[str, None, None]:
     """The lines of a file, plain or ``.gz``, without line ends. Its encoding is UTF-8 if none is given.
 
     Only a line feed ends a line (a carriage return before it is dropped). An empty line is an empty string; an empty
-    file has no lines.
+    file has no lines. With `replace_controls`, control characters become spaces, except NUL, which text in UTF-16 has.
 
     Raises:
         UserError: With file and line, for text that is not in this encoding, control characters other than tab, lines
@@ -47,9 +49,9 @@ def read_lines(path: Path, encoding: str | None = None) -> Generator[str, None, 
     try:
         with open_binary(path) as stream:
             if not encoding and path.suffix != ".gz":
-                yield from _decode_blocks(stream, str(path))
+                yield from _decode_blocks(stream, str(path), _replace_controls if replace_controls else check_text)
                 return
-            for line in decode_lines(stream, str(path), encoding):
+            for line in decode_lines(stream, str(path), encoding, replace_controls=replace_controls):
                 number += 1
                 yield line
     except gzip.BadGzipFile as error:
@@ -69,7 +71,7 @@ def decode_lines(
         stream: Text.
         name: What error messages call it.
         encoding: Its encoding, if it is not UTF-8.
-        replace_controls: Whether control characters become spaces, except NUL, which text in UTF-16 has.
+        replace_controls: As for `read_lines`.
 
     Raises:
         UserError: For text that `read_lines` rejects.
@@ -78,13 +80,13 @@ def decode_lines(
     return _decode_other(stream, name, encoding, check) if encoding else _decode_utf8(stream, name, check)
 
 
-def _decode_blocks(stream: IO[bytes], name: str) -> Iterator[str]:
+def _decode_blocks(stream: IO[bytes], name: str, check: Check) -> Iterator[str]:
     """The lines of a file in UTF-8. Many are decoded and checked at once, which is several times as fast."""
     number, head = 1, b""
     while block := stream.read(BLOCK_BYTES) + stream.readline(MAX_LINE_BYTES):
         head = head or block[: block.find(b"\n") + 1 or None]
         lines = _decode_block(block.removeprefix(_BYTE_ORDER_MARK) if number == 1 else block)
-        yield from _decode_utf8(io.BytesIO(block), name, check_text, number, head) if lines is None else lines
+        yield from _decode_utf8(io.BytesIO(block), name, check, number, head) if lines is None else lines
         number += block.count(b"\n")
 
 
