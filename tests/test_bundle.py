@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
@@ -20,7 +22,7 @@ from dragoman.bundle import Bundle, find_bundle
 from dragoman.engines.choose import ENGINES
 from dragoman.errors import UserError
 from dragoman.evaluation.scoring import score
-from dragoman.model.build import build_model
+from dragoman.model.build import build_empty_model
 from dragoman.settings import Text
 from dragoman.system.files import sha256
 from dragoman.text.registry import train_tokenizers
@@ -78,6 +80,13 @@ def test_each_parameter_is_saved_once_in_float32(dtype: torch.dtype, translator:
     for name, parameter in model.named_parameters():
         assert weights[name].dtype == torch.float32
         assert torch.equal(weights[name], parameter.float())
+
+
+def test_loading_imports_no_compiler(finished_run: Path) -> None:
+    """torch imports its compiler for some operations on the device "meta", which takes longer than everything else."""
+    load = f"from dragoman.bundle import Bundle; Bundle.load({str(finished_run)!r})"
+    command = [sys.executable, "-c", f"{load}; import sys; sys.exit('torch._dynamo' in sys.modules)"]
+    assert subprocess.run(command).returncode == 0
 
 
 def test_load_accepts_runs_and_bundles(finished_run: Path) -> None:
@@ -255,9 +264,9 @@ def test_sizes_are_compared_with_the_weights_before_memory_is_allocated(
 
     def recorded(*arguments: Any, **options: Any) -> Any:
         devices.append(torch.get_default_device().type)
-        return build_model(*arguments, **options)
+        return build_empty_model(*arguments, **options)
 
-    monkeypatch.setattr("dragoman.bundle.build_model", recorded)
+    monkeypatch.setattr("dragoman.bundle.build_empty_model", recorded)
     Bundle.load(bundle)
     assert devices == ["meta", "cpu"], "a good bundle is compared, then built"
     recipe = json.loads((bundle / "bundle.json").read_text())["recipe"]

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from dragoman import __version__
 from dragoman.errors import UserError, shortened
-from dragoman.model.build import build_model
+from dragoman.model.build import build_empty_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Recipe
@@ -237,7 +237,7 @@ def _read_model(path: Path, settings: Model, source: Vocabulary, target: Vocabul
     try:
         with safe_open(path, framework="pt") as file:
             _check_header(path, file, settings, sizes)
-            model = build_model(settings, *sizes, seed=0)
+            model = build_empty_model(settings, *sizes)
             with torch.no_grad():
                 for name, parameter in model.named_parameters():
                     parameter.copy_(_finite(path, name, file.get_tensor(name)))
@@ -256,7 +256,7 @@ def _check_header(path: Path, file: Any, settings: Model, sizes: tuple[int, int,
     if settings.encoder_layers + settings.decoder_layers > len(names):
         raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
     with torch.device("meta"):
-        parameters = dict(build_model(settings, *sizes, seed=0).named_parameters())
+        parameters = dict(build_empty_model(settings, *sizes).named_parameters())
     if names != parameters.keys():
         raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
     for name, parameter in parameters.items():

@@ -18,7 +18,7 @@ from dragoman.export.huggingface.original import ImportedLanguages, OriginalMode
 from dragoman.export.huggingface.weights import import_weights
 from dragoman.export.model_outputs import model_outputs, random_pairs
 from dragoman.export.parity import TOLERANCE
-from dragoman.model.build import build_model
+from dragoman.model.build import build_empty_model
 from dragoman.model.transformer import Transformer
 from dragoman.system.files import read_json
 
@@ -64,7 +64,7 @@ def _build_bundle(original: OriginalModel) -> Bundle:
     recipe, source, target = original.recipe, original.source, original.target
     source.encode(["a"])  # a damaged tokenizer is refused here, because the logits do not need it
     sizes = len(source.vocabulary), len(target.vocabulary)
-    model = build_model(recipe.model, *sizes, source.vocabulary.pad, seed=0).eval()
+    model = build_empty_model(recipe.model, *sizes, source.vocabulary.pad).eval()
     _copy_weights(_read_weights(original), model, original.directory)
     return Bundle(recipe, model, source, target)
 
