@@ -53,6 +53,21 @@ def test_slow_clients_are_disconnected(impatient: Running, beginning: bytes) -> 
     assert impatient.translate("Hund").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "before", [b"", b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"], ids=["first request", "next request"]
+)
+def test_endless_heads_are_refused(start_server: StartServer, before: bytes) -> None:
+    server = start_server()
+    sent, chunk = 0, b"X: " + b"a" * 10_000
+    with socket.create_connection(server.address, timeout=10) as connection:
+        connection.sendall(before + b"POST /translate HTTP/1.1\r\nHost: x\r\n")
+        with contextlib.suppress(ConnectionError):
+            while sent < 100_000_000:
+                connection.sendall(chunk)
+                sent += len(chunk)
+    assert sent < 20_000_000, "what the system buffers"
+
+
 def test_a_client_that_sends_a_byte_now_and_then_is_disconnected(impatient: Running) -> None:
     with socket.create_connection(impatient.address) as connection:
         connection.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\n")

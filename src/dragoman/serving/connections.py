@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import h11
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from dragoman.settings.serving import Serving
 
+_HEAD_BYTES = 65_536
+"""Of the head of a request, and of everything else that is not part of a body; the parser has no limit."""
 _SECONDS_TO_READ_REPLY = 1.0
 _SECONDS_TO_ARRIVE = 0.5
 """A request that was sent just before the server stops may take so long to arrive."""
@@ -41,7 +42,7 @@ class ServerConfig(uvicorn.Config):
         )
 
 
-class LimitedProtocol(H11Protocol):
+class LimitedProtocol(HttpToolsProtocol):
     """The protocol of uvicorn, which also closes connections on which no request arrives in time.
 
     A connection above the limit replaces the one that has waited longest for a request, so that connections that send
@@ -55,6 +56,7 @@ class LimitedProtocol(H11Protocol):
         super().connection_made(transport)
         self._waiting: asyncio.TimerHandle | None = None
         self._is_stopping = False
+        self._incomplete = 0  # bytes of a head that have arrived
         self._limit_head()
         if len(self.connections) > self.config.settings.connections:
             longest = next(iter(self.config.idle))
@@ -65,7 +67,10 @@ class LimitedProtocol(H11Protocol):
         """Take what arrives: a request is in time once its head is complete."""
         if self.cycle is not None and self.cycle.response_complete and self._waiting is None:
             self._limit_head()
+        self._incomplete += len(data)
         super().data_received(data)
+        if self._incomplete > _HEAD_BYTES and not self.transport.is_closing():
+            self.send_400_response("The head of the request is too long.")
         if self._is_refused():
             self.transport.pause_reading()  # the client can still read the reply
             self._stop_waiting()
@@ -74,6 +79,16 @@ class LimitedProtocol(H11Protocol):
             self._stop_waiting()
             if self._is_stopping:
                 self._announce_end()
+
+    def on_headers_complete(self) -> None:
+        """Answer the request, whose head has arrived."""
+        self._incomplete = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body."""
+        self._incomplete = 0
+        super().on_body(body)
 
     def on_response_complete(self) -> None:
         """Begin to wait for the next request."""
@@ -104,8 +119,7 @@ class LimitedProtocol(H11Protocol):
 
     def _is_refused(self) -> bool:
         """Whether the client still sends a request that is already answered, because it is too large."""
-        answered = self.cycle is not None and self.cycle.response_complete
-        return answered and self.conn.their_state is h11.SEND_BODY
+        return self.cycle is not None and self.cycle.response_complete and self.cycle.more_body
 
     def _limit_head(self) -> None:
         """Close the connection if the head of a request takes too long from now on."""
