@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from itertools import count
@@ -21,6 +22,8 @@ _BYTE_ORDER_MARK = "\ufeff".encode()
 MAX_LINE_BYTES = 4 * MAX_LINE_CHARACTERS + len(_BYTE_ORDER_MARK) + len(b"\r\n")
 """The size of the longest line in UTF-8, with a byte order mark and the end of the line."""
 BLOCK_BYTES = 1 << 18  # of a file
+_ASCII_CONTROLS = bytes(code for code in (*range(32), 127) if chr(code) not in "\t\n")
+_C1_CONTROLS = re.compile(rb"\xc2[\x80-\x9f]")
 _TOO_LONG = f"longer than {MAX_LINE_CHARACTERS:,} characters; the file probably does not have one sentence per line"
 
 
@@ -93,11 +96,17 @@ def _decode_blocks(stream: IO[bytes], name: str, check: Check) -> Iterator[str]:
 def _decode_block(block: bytes) -> list[str] | None:
     """The lines of a block, or None if it may contain an error."""
     try:
-        lines = block.replace(b"\r\n", b"\n").decode().removesuffix("\n").split("\n")
+        block = block.replace(b"\r\n", b"\n")
+        lines = block.decode().removesuffix("\n").split("\n")
     except UnicodeDecodeError:
         return None
-    valid = find_forbidden(" ".join(lines)) is None and max(map(len, lines)) <= MAX_LINE_CHARACTERS
+    valid = not _has_controls(block) and max(map(len, lines)) <= MAX_LINE_CHARACTERS
     return lines if valid else None
+
+
+def _has_controls(block: bytes) -> bool:
+    """Whether text in UTF-8 has characters that `find_forbidden` finds, except line feeds; six times as fast."""
+    return len(block.translate(None, _ASCII_CONTROLS)) < len(block) or _C1_CONTROLS.search(block) is not None
 
 
 def _decode_utf8(stream: IO[bytes], name: str, check: Check, first: int = 1, head: bytes = b"") -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -66,7 +65,7 @@ class CorpusPairs:
         for corpus, (weight, tagged) in zip(self._corpora, self._marks, strict=True):
             complete = (pair for pair in corpus.read() if pair.complete)
             plain = weight == 1 and not tagged
-            yield from complete if plain else (replace(pair, weight=weight, tagged=tagged) for pair in complete)
+            yield from complete if plain else (pair._replace(weight=weight, tagged=tagged) for pair in complete)
 
     def _identify(self) -> list[Any]:
         """Names and files of the corpora, weights other than 1, and whether they are tagged."""

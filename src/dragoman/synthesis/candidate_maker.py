@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -67,7 +67,7 @@ class CandidateMaker:
         kept = []
         for pair, good in found:
             best = max(zip(islice(scores, len(good)), good, strict=True), key=itemgetter(0))[1]
-            kept.append(replace(pair, target=collapse_spaces(best.text)))
+            kept.append(pair._replace(target=collapse_spaces(best.text)))
         return PairBlock(kept, +left_out)
 
     def _score(self, candidates: Sequence[tuple[Pair, Translation]]) -> Sequence[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -103,7 +103,7 @@ class PairMaker:
         return pair.target if self.backward else pair.source
 
     def _replace(self, pair: Pair, translation: str) -> Pair:
-        return replace(pair, source=translation) if self.backward else replace(pair, target=translation)
+        return pair._replace(source=translation) if self.backward else pair._replace(target=translation)
 
     def _reject(self, texts: Sequence[str], translations: Sequence[Translation]) -> list[bool]:
         if self.round_trip is None:
