@@ -55,7 +55,7 @@ def test_every_format_of_files_has_a_writer(tmp_path: Path) -> None:
 sentences = st.text(st.characters(exclude_categories=["Cc", "Cs"]))
 
 
-@given(pairs=st.lists(st.builds(Pair, sentences, sentences)))
+@given(pairs=st.lists(st.tuples(sentences, sentences).map(lambda texts: Pair(*texts))))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @pytest.mark.parametrize("name", ["aligned", "tsv", "tsv of Excel", "jsonl"])
 def test_any_text_is_read_unchanged(name: str, pairs: list[Pair], tmp_path: Path) -> None:
