@@ -88,7 +88,7 @@ def test_clean_leaves_out_pairs_with_problems(
     ("arguments", "message"),
     [
         (["pairs.csv"], "expected files to read and a file to write"),
-        (["pairs.csv", "b.tsv"], "the languages are not known; add --languages"),
+        (["pairs.csv", "b.tsv", "--no-header"], "the languages are not known; add --languages"),
         (["pairs.csv", "b.tsv", "--languages", "de"], "expected two language codes, such as de-en or pt-BR:en"),
         (["pairs.csv", "b.tsv", "--languages", "de-en", "--columns", "a"], "expected two different names or numbers"),
         (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from openpyxl import Workbook
 
 from dragoman.corpus.stated_languages import find_languages, languages_of_names
 from dragoman.errors import UserError
-from dragoman.settings import FilePair
+from dragoman.settings import CorpusFile, FilePair
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,37 @@ def test_other_numbers_of_languages_are_listed(tmp_path: Path) -> None:
         find_languages([str(regions)])
     with pytest.raises(UserError, match="only one language is stated, de; add --languages, such as --languages de-en"):
         find_languages([str(one)])
-    with pytest.raises(UserError, match="the languages are not known"):
-        find_languages([str(tmp_path / "pairs.tsv")])
-    with pytest.raises(UserError, match="no such file"):
-        find_languages([str(tmp_path / "missing.tmx")])
+    for missing in ("missing.tmx", "missing.tsv", "missing.xlsx"):
+        with pytest.raises(UserError, match="no such file"):
+            find_languages([str(tmp_path / missing)])
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "languages"),
+    [
+        ("t.csv", "de,en", ("de", "en")),
+        ("t.csv", "English;Deutsch", ("en", "de")),
+        ("t.tsv", "id\tEnglish\tcomment\tHindi", ("en", "hi")),
+        ("t.tsv", "source\ttarget", None),
+        ("t.csv", "id,no", None),
+        ("t.csv", "de,en,hi", None),
+        ("t.csv", "Ein Hund läuft.,A dog runs.", None),
+    ],
+)
+def test_header_rows_name_languages(name: str, header: str, languages: tuple[str, str] | None, tmp_path: Path) -> None:
+    path = tmp_path / name
+    separator = max(",;\t", key=header.count)
+    path.write_text(f"{header}\n" + separator.join("x" * (header.count(separator) + 1)) + "\n", encoding="utf-8")
+    rows = [line.split(separator) for line in path.read_text("utf-8").splitlines()]
+    workbook = Workbook()
+    sheet: Any = workbook.active
+    for row in rows:
+        sheet.append(row)
+    workbook.save(tmp_path / "t.xlsx")
+    for file in (path, tmp_path / "t.xlsx"):
+        if languages:
+            assert find_languages([CorpusFile(file=str(file))]) == languages
+        for declared in (None, False):
+            if declared is False or not languages:
+                with pytest.raises(UserError, match="the languages are not known"):
+                    find_languages([CorpusFile(file=str(file), header=declared)])

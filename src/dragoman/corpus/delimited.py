@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
+from dragoman.corpus.checks import existing_file
 from dragoman.corpus.columns import Row, select_pairs
+from dragoman.corpus.language_tags import languages_of_header
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import UndeclaredError, as_corpus_file
@@ -37,24 +39,42 @@ def open_table(reference: CorpusReference, languages: Languages, delimiter: str 
     Raises:
         UserError: The file is missing.
     """
+    file, is_undeclared = _complete(reference, delimiter, quotes)
+    read = partial(_read, file=file, languages=languages, refuse_quotes=is_undeclared)
+    return open_single_file(reference, read)
+
+
+def stated_languages_of_table(reference: CorpusReference, delimiter: str | None, quotes: bool) -> list[str]:
+    """The languages after which two columns of the first row are named; arguments and errors as for `open_table`."""
+    file, _ = _complete(reference, delimiter, quotes)
+    if file.header is False:
+        return []
+    with closing(_read_rows(existing_file(file.file), file)) as rows:
+        return languages_of_header(next(rows, (0, ()))[1])
+
+
+def _complete(reference: CorpusReference, delimiter: str | None, quotes: bool) -> tuple[CorpusFile, bool]:
+    """A reference with these settings unless it states others, and whether it says nothing about quotation marks."""
     file = as_corpus_file(reference)
-    undeclared = file.quotes is None and not quotes
+    is_undeclared = file.quotes is None and not quotes
     update = {"delimiter": file.delimiter or delimiter, "quotes": quotes if file.quotes is None else file.quotes}
-    file = file.model_copy(update=update)
-    return open_single_file(reference, partial(_read, file=file, languages=languages, refuse_quotes=undeclared))
+    return file.model_copy(update=update), is_undeclared
 
 
 def _read(path: Path, file: CorpusFile, languages: Languages, refuse_quotes: bool) -> Iterator[Pair]:
+    with closing(_read_rows(path, file)) as rows:
+        kept = _without_quotes(rows, str(path)) if refuse_quotes else rows
+        yield from select_pairs(kept, file, str(path), languages)
+
+
+def _read_rows(path: Path, file: CorpusFile) -> Generator[Row, None, None]:
     with closing(read_lines(path, file.encoding)) as lines:
         sample = list(islice(lines, _SAMPLE))
         stated = _STATED_DELIMITER.fullmatch(sample[0]) if sample else None
         if stated:
             del sample[0]
         delimiter = file.delimiter or (stated and stated[1]) or _detect_delimiter(sample, file, str(path))
-        rows = _rows(chain(sample, lines), delimiter, bool(file.quotes), str(path), before=int(bool(stated)))
-        if refuse_quotes:
-            rows = _without_quotes(rows, str(path))
-        yield from select_pairs(rows, file, str(path), languages)
+        yield from _rows(chain(sample, lines), delimiter, bool(file.quotes), str(path), before=int(bool(stated)))
 
 
 def _rows(lines: Iterable[str], delimiter: str, quotes: bool, name: str, before: int = 0) -> Iterator[Row]:

@@ -120,6 +120,16 @@ def known_language(word: str) -> str | None:
     return code if code in _NAMES else _LANGUAGE_OF.get(code)
 
 
+def languages_of_header(cells: Iterable[str]) -> list[str]:
+    """The codes of the two columns that are named after languages, such as ``de`` and ``English``, or an empty list.
+
+    Words such as ``id``, which is also a code, do not name a language.
+    """
+    words = (cell.strip() for cell in cells)
+    found = [code for word in words if word.casefold() not in _OTHER_WORDS and (code := known_language(word))]
+    return found if len(found) == len(set(found)) == 2 else []
+
+
 def looks_like_tag(text: str) -> bool:
     """Whether a word has the form of a language tag: ``de``, ``deu`` or ``pt-BR``."""
     return _TAG.fullmatch(text) is not None

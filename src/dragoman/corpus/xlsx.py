@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.corpus.archive import DAMAGED, open_archive
+from dragoman.corpus.checks import existing_file
 from dragoman.corpus.columns import Row, select_pairs
+from dragoman.corpus.language_tags import languages_of_header
 from dragoman.corpus.lines import LineError, check_text
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import join_lines
-from dragoman.corpus.references import as_corpus_file, has_suffix, refuse_settings
+from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError
 from dragoman.settings import CorpusFile, CorpusReference
@@ -38,6 +40,15 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
     """The rows of the first sheet of this workbook; UserError if it is missing."""
     refuse_settings(reference, "encoding", "delimiter", "quotes")
     return open_single_file(reference, partial(_read, file=as_corpus_file(reference), languages=languages))
+
+
+def stated_languages(reference: CorpusReference) -> list[str]:
+    """The languages that its header row names; UserError if the file is missing or damaged."""
+    path, file = existing_file(file_name(reference)), as_corpus_file(reference)
+    if file.header is False:
+        return []
+    with open_archive(path, MAX_BYTES) as archive:
+        return languages_of_header(next(_rows(archive, str(path)), (0, ()))[1])
 
 
 def _read(path: Path, file: CorpusFile, languages: Languages) -> Iterator[Pair]:
