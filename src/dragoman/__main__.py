@@ -1,5 +1,16 @@
-"""``python -m dragoman``, for torchrun and where the command is not on the path."""
+"""The command `dragoman`, also as ``python -m dragoman``: for torchrun, and where the command is not on the path."""
 
-from dragoman.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command line; see `dragoman.cli.main`."""
+    try:
+        from dragoman import cli  # takes a moment, in which Ctrl-C may be pressed
+    except KeyboardInterrupt:
+        sys.exit(130)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -122,3 +122,22 @@ dragoman.cli.main()
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1] == "RuntimeError: x"
+
+
+INTERRUPTED = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, path, target=None):
+        if name == "typer":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+from dragoman.__main__ import main
+main()
+"""
+
+
+def test_interrupt_while_the_command_is_imported_prints_no_traceback() -> None:
+    ended = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (130, "")
