@@ -22,7 +22,7 @@ from dragoman.bundle import Bundle, find_bundle
 from dragoman.engines.choose import ENGINES
 from dragoman.errors import UserError
 from dragoman.evaluation.scoring import score
-from dragoman.model.build import build_empty_model
+from dragoman.model.build import build_model
 from dragoman.settings import Text
 from dragoman.system.files import sha256
 from dragoman.text.registry import train_tokenizers
@@ -264,9 +264,9 @@ def test_sizes_are_compared_with_the_weights_before_memory_is_allocated(
 
     def recorded(*arguments: Any, **options: Any) -> Any:
         devices.append(torch.get_default_device().type)
-        return build_empty_model(*arguments, **options)
+        return build_model(*arguments, **options)
 
-    monkeypatch.setattr("dragoman.bundle.build_empty_model", recorded)
+    monkeypatch.setattr("dragoman.bundle.build_model", recorded)
     Bundle.load(bundle)
     assert devices == ["meta", "cpu"], "a good bundle is compared, then built"
     recipe = json.loads((bundle / "bundle.json").read_text())["recipe"]

@@ -18,12 +18,13 @@ from torch import Tensor
 
 from dragoman import __version__
 from dragoman.errors import UserError, shortened
-from dragoman.model.build import build_empty_model
+from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Recipe
 from dragoman.system.files import atomic_directory, read_json, require_size, restore_replaced, sha256
 from dragoman.system.run_paths import explain_no_bundle
+from dragoman.system.uninitialized import WithoutInitialWeights
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenizer import Tokenizer
@@ -237,7 +238,8 @@ def _read_model(path: Path, settings: Model, source: Vocabulary, target: Vocabul
     try:
         with safe_open(path, framework="pt") as file:
             _check_header(path, file, settings, sizes)
-            model = build_empty_model(settings, *sizes)
+            with WithoutInitialWeights():
+                model = build_model(settings, *sizes, seed=0)
             with torch.no_grad():
                 for name, parameter in model.named_parameters():
                     parameter.copy_(_finite(path, name, file.get_tensor(name)))
@@ -255,8 +257,8 @@ def _check_header(path: Path, file: Any, settings: Model, sizes: tuple[int, int,
     names = set(file.keys())
     if settings.encoder_layers + settings.decoder_layers > len(names):
         raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
-    with torch.device("meta"):
-        parameters = dict(build_empty_model(settings, *sizes).named_parameters())
+    with torch.device("meta"), WithoutInitialWeights():
+        parameters = dict(build_model(settings, *sizes, seed=0).named_parameters())
     if names != parameters.keys():
         raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
     for name, parameter in parameters.items():

@@ -44,7 +44,8 @@ def save_model(directory: Path, pieces: int, languages: int, **options: Any) -> 
         model = transformers.M2M100ForConditionalGeneration(config)
         for parameter in model.parameters():
             parameter.data.add_(torch.randn_like(parameter) * 0.5)
-    bias, output = model.model.decoder.layer_norm.bias.data.normal_(), model.lm_head.weight.data
+    bias = model.model.decoder.layer_norm.bias.data.normal_(generator=torch.Generator().manual_seed(1))
+    output = model.lm_head.weight.data
     changes = torch.zeros(len(output)).index_fill(0, torch.tensor([0, 1, 3]), -8)
     changes[pieces:], changes[2] = -8, 3
     output += changes[:, None] * bias / bias.square().sum()

@@ -120,12 +120,12 @@ def known_language(word: str) -> str | None:
     return code if code in _NAMES else _LANGUAGE_OF.get(code)
 
 
-def languages_of_header(cells: Iterable[str]) -> list[str]:
+def languages_of_header(names: Iterable[str]) -> list[str]:
     """The codes of the two columns that are named after languages, such as ``de`` and ``English``, or an empty list.
 
     Words such as ``id``, which is also a code, do not name a language.
     """
-    words = (cell.strip() for cell in cells)
+    words = map(str.strip, names)
     found = [code for word in words if word.casefold() not in _OTHER_WORDS and (code := known_language(word))]
     return found if len(found) == len(set(found)) == 2 else []
 

@@ -8,8 +8,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_DEVICE = "cpu"  # also where a model is built on "meta": there, torch would import its compiler, which takes a second
-
 
 class Positions(nn.Module):
     """A position encoding. A subclass overrides one of the two methods.
@@ -35,8 +33,8 @@ class Positions(nn.Module):
 def sinusoids(length: int, d_model: int, fairseq: bool = False) -> Tensor:
     """The table of Vaswani et al. 2017, section 3.5, sines and cosines interleaved, (length, d_model)."""
     # in fairseq's models, the first position is 2, and the slowest wave has the rate 1 / 10000
-    exponents = torch.arange(d_model // 2, dtype=torch.float64, device=_DEVICE) / (d_model // 2 - fairseq)
-    angles = (torch.arange(length, device=_DEVICE)[:, None] + 2 * fairseq) * torch.exp(exponents * -math.log(10000.0))
+    exponents = torch.arange(d_model // 2, dtype=torch.float64) / (d_model // 2 - fairseq)
+    angles = (torch.arange(length)[:, None] + 2 * fairseq) * torch.exp(exponents * -math.log(10000.0))
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1).float()
 
 
@@ -84,9 +82,9 @@ class RotaryPositions(Positions):
     def __init__(self, max_length: int, d_model: int, heads: int) -> None:
         super().__init__(max_length, d_model, heads)
         d_head = d_model // heads
-        pairs = torch.arange(0, d_head, 2, dtype=torch.float32, device=_DEVICE)
+        pairs = torch.arange(0, d_head, 2, dtype=torch.float32)
         rates = torch.exp(pairs * (-math.log(10000.0) / d_head))  # (d_head / 2,)
-        angles = torch.arange(max_length, device=_DEVICE)[:, None] * rates  # (max_length, d_head / 2)
+        angles = torch.arange(max_length)[:, None] * rates  # (max_length, d_head / 2)
         self.register_buffer("table", torch.stack((angles.cos(), angles.sin()), dim=-1), persistent=False)
 
     def rotation(self, positions: Tensor) -> Tensor | None:

@@ -18,9 +18,10 @@ from dragoman.export.huggingface.original import ImportedLanguages, OriginalMode
 from dragoman.export.huggingface.weights import import_weights
 from dragoman.export.model_outputs import model_outputs, random_pairs
 from dragoman.export.parity import TOLERANCE
-from dragoman.model.build import build_empty_model
+from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
 from dragoman.system.files import read_json
+from dragoman.system.uninitialized import WithoutInitialWeights
 
 MODEL_TYPES = {"marian": open_marian, "m2m_100": open_m2m100}
 """The models that can be imported, by the ``model_type`` in config.json; NLLB-200 has that of M2M100."""
@@ -64,7 +65,8 @@ def _build_bundle(original: OriginalModel) -> Bundle:
     recipe, source, target = original.recipe, original.source, original.target
     source.encode(["a"])  # a damaged tokenizer is refused here, because the logits do not need it
     sizes = len(source.vocabulary), len(target.vocabulary)
-    model = build_empty_model(recipe.model, *sizes, source.vocabulary.pad).eval()
+    with WithoutInitialWeights():
+        model = build_model(recipe.model, *sizes, source.vocabulary.pad, seed=0).eval()
     _copy_weights(_read_weights(original), model, original.directory)
     return Bundle(recipe, model, source, target)
 
