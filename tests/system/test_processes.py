@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -31,7 +32,9 @@ def square(number: int) -> tuple[int, int]:
 @several
 @pytest.mark.parametrize("count", [0, 1, FIRST_PARTS, 50])
 def test_results_are_in_order(count: int) -> None:
-    results = list(map_in_processes(square, iter(range(count))))
+    found = list(map_in_processes(square, iter(range(count))))
+    assert [part for part, _ in found] == list(range(count))
+    results = [result for _, result in found]
     assert [result for result, _ in results] == [number * number for number in range(count)]
     assert all((process == os.getpid()) == (count < FIRST_PARTS) for _, process in results)
 
@@ -56,7 +59,7 @@ def test_errors_are_raised_and_end_the_processes() -> None:
     results, found = map_in_processes(square, [*range(6), -1, 7]), set()
 
     def collect() -> None:
-        for _, process in results:
+        for _, (_, process) in results:
             found.add(process)
 
     with pytest.raises(ValueError, match="-1"):
@@ -74,7 +77,7 @@ def test_processes_end_with_their_parent(end: signal.Signals) -> None:
         "def work(part):\n"
         "    time.sleep(0.05)\n"
         "    return os.getpid()\n"
-        "for process in map_in_processes(work, iter(int, 1)):\n"
+        "for _, process in map_in_processes(work, iter(int, 1)):\n"
         "    print(process, flush=True)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -86,6 +89,43 @@ def test_processes_end_with_their_parent(end: signal.Signals) -> None:
     while any(_is_running(child) for child in children) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(_is_running(child) for child in children)
+
+
+@several
+def test_a_killed_process_is_an_error_although_signals_are_handled() -> None:
+    program = (
+        "import os, signal, sys\n"
+        "from dragoman.errors import UserError\n"
+        "from dragoman.system.processes import map_in_processes\n"
+        "signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))\n"
+        "def work(part):\n"
+        "    if part == 20:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return bytes(10_000_000)\n"
+        "try:\n"
+        "    for _ in map_in_processes(work, range(1000)):\n"
+        "        pass\n"
+        "except UserError as error:\n"
+        "    print(error)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        try:
+            printed, _ = parent.communicate(timeout=30)
+        finally:
+            parent.kill()
+    assert "a process was killed" in printed
+
+
+def map_squares(count: int) -> list[tuple[int, int]]:
+    return [result for _, result in map_in_processes(square, range(count))]
+
+
+@several
+def test_a_process_that_must_not_start_others_computes_by_itself() -> None:
+    with multiprocessing.get_context("fork").Pool(1) as pool:  # its processes are daemons
+        results = pool.apply(map_squares, [50])
+    assert [result for result, _ in results] == [number * number for number in range(50)]
+    assert len({process for _, process in results}) == 1
 
 
 def _is_running(process: int) -> bool:

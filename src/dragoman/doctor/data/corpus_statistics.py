@@ -146,7 +146,6 @@ class _ChunkStatistics:
     """What a chunk shows by itself.
 
     Attributes:
-        chunk: The chunk.
         words: The words of each side.
         lines: Statistics of the lines of each side.
         languages: The languages of the lines of each side.
@@ -155,7 +154,6 @@ class _ChunkStatistics:
         invalid: Pairs with a side that is not valid UTF-8.
     """
 
-    chunk: Chunk
     words: tuple[Words, Words]
     lines: tuple[LineStatistics, LineStatistics]
     languages: tuple[LineLanguages, LineLanguages]
@@ -170,8 +168,8 @@ def collect_statistics(reader: ChunkedReader) -> CorpusStatistics:
     nothing = np.zeros(0, np.bool_)
     invalid, equal, recapitalized = [nothing], [nothing], [nothing]
     finders = LineLanguageFinder(reader.source_language), LineLanguageFinder(reader.target_language)
-    for part in map_in_processes(partial(_examine, finders), reader.chunks()):
-        _add_chunk(part, sides)
+    for chunk, part in map_in_processes(partial(_examine, finders), reader.chunks()):
+        _add_chunk(chunk, part, sides)
         invalid.append(part.invalid)
         equal.append(part.equal)
         recapitalized.append(part.recapitalized)
@@ -189,7 +187,6 @@ def _examine(finders: tuple[LineLanguageFinder, LineLanguageFinder], chunk: Chun
     words = find_words(chunk.sources), find_words(chunk.targets)
     equal: Flags = words[0].letters == words[1].letters
     return _ChunkStatistics(
-        chunk,
         words,
         (_line_statistics(chunk.sources), _line_statistics(chunk.targets)),
         (finders[0].find(words[0]), finders[1].find(words[1])),
@@ -203,9 +200,9 @@ def _line_statistics(texts: list[str]) -> LineStatistics:
     return compute_line_statistics(texts, [normalize(text) for text in texts])
 
 
-def _add_chunk(part: _ChunkStatistics, sides: tuple[_Side, _Side]) -> None:
+def _add_chunk(chunk: Chunk, part: _ChunkStatistics, sides: tuple[_Side, _Side]) -> None:
     """Add the statistics of a chunk to those of both sides."""
-    chunk, different = part.chunk, ~part.equal
+    different = ~part.equal
     own = (part.languages[0] == OWN) & (part.languages[1] == OWN)
     in_sample = len(chunk) if chunk.first_line <= SAMPLE_LINES else SAMPLE_CHUNK_LINES
     for number, (side, texts) in enumerate(zip(sides, (chunk.sources, chunk.targets), strict=True)):

@@ -140,7 +140,8 @@ def score_pairs(reader: ChunkedReader, statistics: CorpusStatistics) -> PairScor
     """Read a corpus again and score its pairs."""
     scorer = _Scorer(statistics, (reader.source_language, reader.target_language))
     parts = map_in_processes(scorer.score, chain([Chunk(1, [], [], set())], reader.chunks()))
-    return PairScores(scorer.links, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+    columns = zip(*(scores for _, scores in parts), strict=True)
+    return PairScores(scorer.links, *(np.concatenate(column) for column in columns))
 
 
 def _without_shared(source: Words, target: Words) -> tuple[Words, Words]:
