@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import threading
 from pathlib import Path
 from typing import BinaryIO
 
@@ -161,3 +163,23 @@ def test_missing_files_are_reported_with_the_nearest_match(tmp_path: Path) -> No
     (tmp_path / "l.tsv").symlink_to("l.tsv")
     with pytest.raises(UserError, match=r"l\.tsv: is a link to 'l\.tsv', which does not exist or leads back"):
         read(f"{tmp_path}/l.tsv")
+
+
+def test_lines_of_a_pipe_arrive_as_they_are_written(tmp_path: Path) -> None:
+    pipe, arrived, in_time = tmp_path / "pipe", threading.Event(), []
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with pipe.open("w") as file:
+            for number in range(3):
+                arrived.clear()
+                print(number, file=file, flush=True)
+                in_time.append(arrived.wait(10))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for line in read_lines(pipe):
+        assert line.isdecimal()
+        arrived.set()
+    writer.join()
+    assert in_time == [True] * 3

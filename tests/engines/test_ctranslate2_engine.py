@@ -129,7 +129,8 @@ def test_a_shortlist_allows_only_its_tokens(bundle: Bundle, tmp_path: Path, monk
     size, source_size = len(bundle.target.vocabulary), len(bundle.source.vocabulary)
     decoding = Decoding(beam_size=4, max_length=60, shortlist=True)
     allowed = sorted({*bundle.target.vocabulary.special_ids, *range(0, size, 2)})
-    expected = Translator(bundle, decoding)(sentences())
+    with pytest.warns(UserWarning, match="shortlist has no effect: the bundle has none"):
+        expected = Translator(bundle, decoding)(sentences())
     for tokens in (range(size), allowed):
         always, none = np.array(tokens, np.int32), np.zeros(0, np.int32)
         short = replace(bundle, shortlist=Shortlist(always, np.zeros(source_size + 1, np.int32), none))
@@ -140,6 +141,8 @@ def test_a_shortlist_allows_only_its_tokens(bundle: Bundle, tmp_path: Path, monk
         translator = translator_for(short, converted, decoding)
         if len(tokens) == size:
             assert_alike(expected, translator(sentences()))
+    with pytest.warns(UserWarning, match="shortlist has no effect: only the engine ctranslate2 uses it"):
+        Translator(short, decoding)
     monkeypatch.setattr(CTranslate2Engine, "_search_unfinished", lambda *arguments: None)  # the other engine has none
     found = translator.engine.translate([bundle.source.encode([text])[0] for text in sentences()])
     chosen = [token for hypotheses in found for each in hypotheses for token in each.tokens]

@@ -42,6 +42,7 @@ def test_it_is_stored_exactly(tmp_path: Path) -> None:
         {"bounds": np.array([0, 2, 2, 3], np.float32)},
         {"bounds": int32()},
         {"bounds": np.zeros((2, 2), np.int32)},
+        {"always": np.zeros((1, 1), np.int32), "candidates": np.array([[4], [3], [5]], np.int32)},
         {"candidates": np.array(["4"], np.bytes_).view(np.uint8)},
         {"more": int32(1)},
     ],

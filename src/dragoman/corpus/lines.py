@@ -52,7 +52,9 @@ def read_lines(
     try:
         with open_binary(path) as stream:
             if not encoding and path.suffix != ".gz":
-                yield from _decode_blocks(stream, str(path), _replace_controls if replace_controls else check_text)
+                yield from _decode_blocks(
+                    cast(io.BufferedReader, stream), str(path), _replace_controls if replace_controls else check_text
+                )
                 return
             for line in decode_lines(stream, str(path), encoding, replace_controls=replace_controls):
                 number += 1
@@ -83,10 +85,12 @@ def decode_lines(
     return _decode_other(stream, name, encoding, check) if encoding else _decode_utf8(stream, name, check)
 
 
-def _decode_blocks(stream: IO[bytes], name: str, check: Check) -> Iterator[str]:
+def _decode_blocks(stream: io.BufferedReader, name: str, check: Check) -> Iterator[str]:
     """The lines of a file in UTF-8. Many are decoded and checked at once, which is several times as fast."""
     number, head = 1, b""
-    while block := stream.read(BLOCK_BYTES) + stream.readline(MAX_LINE_BYTES):
+    while block := stream.read1(BLOCK_BYTES):  # of a pipe, what has arrived
+        if not block.endswith(b"\n"):
+            block += stream.readline(MAX_LINE_BYTES)
         head = head or block[: block.find(b"\n") + 1 or None]
         lines = _decode_block(block.removeprefix(_BYTE_ORDER_MARK) if number == 1 else block)
         yield from _decode_utf8(io.BytesIO(block), name, check, number, head) if lines is None else lines

@@ -117,7 +117,7 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
     try:
         if not special:
             for leftover in place.parent.glob(f".{glob.escape(place.name)}.tmp-*"):
-                if is_leftover(leftover) and not is_in_use(leftover):
+                if leftover.is_file() and is_leftover(leftover) and not is_in_use(leftover):
                     leftover.unlink(missing_ok=True)
         with temporary.open(mode, encoding="utf-8" if mode == "w" else None) as file:
             yield file

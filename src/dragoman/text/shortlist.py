@@ -55,7 +55,8 @@ class Shortlist:
             ids = np.concatenate([shortlist.always, shortlist.candidates])
             entries = np.diff(shortlist.bounds)
             intact = (
-                len(shortlist.always) > 0
+                ids.ndim == shortlist.bounds.ndim == 1
+                and len(shortlist.always) > 0
                 and ids.dtype == shortlist.bounds.dtype == np.int32
                 and len(entries) == source_size
                 and shortlist.bounds[0] == 0

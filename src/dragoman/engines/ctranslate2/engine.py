@@ -96,7 +96,8 @@ class CTranslate2Engine:
     @cached_property
     def _other(self) -> Engine:
         """The engine for the sentences that CTranslate2 cannot search."""
-        return open_other_engine(replace(self.request, path=None, compute_type="float32"))
+        decoding = self.request.decoding.model_copy(update={"shortlist": False})
+        return open_other_engine(replace(self.request, decoding=decoding, path=None, compute_type="float32"))
 
     def translate(
         self,
