@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 if "PYTEST_XDIST_WORKER" in os.environ:  # set before torch is imported, also by the processes that tests start
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of several workers would wait for each other's cores
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in background jobs of a shell
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the processes that tests start and interrupt
 
 hypothesis.settings.register_profile("any speed", deadline=None)  # the tests also run on busy machines
 hypothesis.settings.load_profile("any speed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import select
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -52,6 +53,8 @@ class Terminal:
                 break
             if self._read_until(lambda: False, seconds=10):  # a second Ctrl-C would kill a process that ends
                 break
+        else:
+            os.kill(self.process, signal.SIGKILL)
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1]), self.shown
 
     def _read_until(self, done: Callable[[], bool], seconds: float = TIMEOUT) -> bool:

@@ -29,6 +29,14 @@ HAS_ONEDNN_LINEAR = (
 torch computes float32 matrix products with MKL, which does not use AVX-512 on AMD processors and is half as fast there.
 """
 
+HAS_FAST_MKL = (
+    torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
+    and torch.backends.cpu.get_cpu_capability() == "AVX512"
+    and has_operator(torch.cpu, "get_capabilities")
+    and str(torch.cpu.get_capabilities().get("cpu_name")).startswith("Intel")
+)
+"""Whether torch multiplies float32 matrices with MKL on a processor of Intel, where MKL uses AVX-512."""
+
 HAS_INT8_MATMUL = (
     has_operator(torch.cpu, "_is_vnni_supported")
     and torch.cpu._is_vnni_supported()
