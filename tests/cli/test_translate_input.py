@@ -120,6 +120,27 @@ def test_texts_with_slashes_are_translated(text: str, place: Path, command: Comm
     assert (outcome.code, outcome.out) == ((0, f"{expected}\n") if text != "/" else (2, ""))
 
 
+@pytest.mark.parametrize("name", ["letter.md", "Film.SRT", "app.po"])
+def test_lines_of_documents_are_answered_with_the_command(name: str, place: Path, command: Command) -> None:
+    (place / name).write_text("Ein Hund läuft.\n", "utf-8")
+    outcome = command("translate", "runs/tiny", "--input", name)
+    assert (outcome.code, outcome.out.count("\n")) == (0, 1)
+    warning, *_ = outcome.error.splitlines()
+    assert warning.startswith(f"dragoman: warning: {name}: each line is translated as text")
+    expected = ["translate", "runs/tiny", "--document", name, "--output", f"translated{Path(name).suffix}"]
+    assert suggested(warning) == expected
+    outcome = command("translate", "runs/tiny", name)
+    assert (outcome.code, outcome.out, suggested(outcome.error)) == (2, "", expected)
+
+
+def test_word_documents_are_not_read_as_lines(place: Path, command: Command) -> None:
+    (place / "letter.docx").write_bytes(b"PK\3\4\xad")
+    expected = ["translate", "runs/tiny", "--document", "letter.docx", "--output", "translated.docx"]
+    for arguments in (["letter.docx"], ["--input", "letter.docx"]):
+        outcome = command("translate", "runs/tiny", *arguments)
+        assert (outcome.code, outcome.out, suggested(outcome.error)) == (2, "", expected)
+
+
 def test_dash_is_standard_input_and_output(place: Path, command: Command) -> None:
     text = Path("my/test.de").read_bytes()
     expected = command("translate", "runs/tiny", "--input", "my/test.de").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from dragoman.system.run_paths import is_finished
 
 if TYPE_CHECKING:
     from dragoman.bundle import Bundle
+
+_ARCHIVES = {".docx", ".pptx", ".odt", ".epub"}
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,13 @@ class TranslateInput:
         if self.texts and not is_finished(self.bundle):
             _refuse_other_order(self.bundle, self.texts)
         if self.texts and all(map(os.path.isfile, self.texts)):
-            _refuse_files(self.texts)
+            _refuse_files(self.bundle, self.texts)
         if len(self.texts) == 1:
             _refuse_mistyped_file(self.texts[0])
+        if self._file and self._file.suffix.lower() in _ARCHIVES and self._file.is_file():
+            raise UserError(
+                f"{self.file}: is not text; translate it with: {_document_command(self.bundle, self._file)}"
+            )
 
     @property
     def _file(self) -> Path | None:
@@ -86,6 +93,12 @@ class TranslateInput:
         """
         from dragoman.doctor.input.text_warnings import TextChecker
 
+        if self._file and _is_document(self._file):
+            print(
+                f"dragoman: warning: {self._file}: each line is translated as text, also tags and settings of the "
+                f"format; to translate it as a document: {_document_command(self.bundle, self._file)}",
+                file=sys.stderr,
+            )
         if self.typed:
             data = bundle.recipe.data
             direction = f"from {data.source_language} to {data.target_language}"
@@ -120,7 +133,21 @@ def _refuse_other_order(bundle: Path, texts: Sequence[str]) -> None:
         raise UserError(f"the run comes before the texts: {command}")
 
 
-def _refuse_files(texts: Sequence[str]) -> None:
+def _is_document(file: Path) -> bool:
+    """Whether the name of a file is that of a document with more than lines of text."""
+    from dragoman.documents.formats.open import DOCUMENT_FORMATS
+
+    return file.suffix.lower() in DOCUMENT_FORMATS.keys() - {".txt"}
+
+
+def _document_command(bundle: Path, document: Path) -> str:
+    output = f"translated{document.suffix}"
+    return shlex.join(["dragoman", "translate", str(bundle), "--document", str(document), "--output", output])
+
+
+def _refuse_files(bundle: Path, texts: Sequence[str]) -> None:
+    if len(texts) == 1 and _is_document(Path(texts[0])):
+        raise UserError(f"{texts[0]}: is a file; translate it with: {_document_command(bundle, Path(texts[0]))}")
     if len(texts) == 1:
         command = command_with(sys.argv[1:], {texts[0]: ["--input", texts[0]]})
         raise UserError(f"{texts[0]}: is a file; translate its content with: {command}")
