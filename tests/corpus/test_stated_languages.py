@@ -99,6 +99,9 @@ def test_other_numbers_of_languages_are_listed(tmp_path: Path) -> None:
         find_languages([str(regions)])
     with pytest.raises(UserError, match="only one language is stated, de; add --languages, such as --languages de-en"):
         find_languages([str(one)])
+    one.write_text('msgid ""\nmsgstr "Language: en\\n"\n\nmsgid "Hund"\nmsgstr "dog"\n', "utf-8")
+    with pytest.raises(UserError, match="only one language is stated, en; add --languages, such as --languages de-en"):
+        find_languages([str(one)])
     for missing in ("missing.tmx", "missing.tsv", "missing.xlsx"):
         with pytest.raises(UserError, match="no such file"):
             find_languages([str(tmp_path / missing)])

@@ -43,8 +43,9 @@ def find_languages(references: Sequence[CorpusReference]) -> Languages:
         raise UserError(f"{names}: the languages are not known; add --languages, such as --languages de-en")
     shown = ", ".join(languages[:_SHOWN]) + (", …" if len(languages) > _SHOWN else "")
     if len(languages) == 1:
+        example = f"{shown}-en" if _base(shown) != "en" else f"de-{shown}"
         raise UserError(
-            f"{names}: only one language is stated, {shown}; add --languages, such as --languages {shown}-en"
+            f"{names}: only one language is stated, {shown}; add --languages, such as --languages {example}"
         )
     bases = list(dict.fromkeys(map(_base, languages)))  # without regions, all units of a language are taken
     example = ":".join((bases if len(bases) > 1 else languages)[:2])
