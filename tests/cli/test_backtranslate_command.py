@@ -66,6 +66,20 @@ def test_the_text_becomes_the_target(finished_run: Path, command: Command, mono:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["synthetic.tsv"]
 
 
+def test_output_without_pairs_is_not_recommended_for_training(
+    finished_run: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    (tmp_path / "mono.de").write_text("\n \n", "utf-8")
+    outcome = command(
+        "backtranslate", finished_run, "--mono", tmp_path / "mono.de", "--output", tmp_path / "synthetic.tsv"
+    )
+    assert outcome.code == 0
+    assert "0 pairs from 2 lines" in outcome.error
+    assert "no pair is left to train on; --mono must be text in de" in outcome.error
+    assert "data.train" not in outcome.error
+
+
 def test_pipes_and_compressed_files(
     finished_run: Path, command: Command, mono: Path, uninterrupted: Path, tmp_path: Path
 ) -> None:

@@ -143,7 +143,10 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
             line.log(f"{blocks_directory(str(output))} contains what is translated; the same command continues")
             raise
         line.log(f"{output}: {written}")
-        line.log(f"to train on it, add to data.train: {to_toml({'corpus': str(output), 'tagged': True})}")
+        if written.pairs:
+            line.log(f"to train on it, add to data.train: {to_toml({'corpus': str(output), 'tagged': True})}")
+        else:
+            line.log(f"no pair is left to train on; --mono must be text in {data.source_language}")
 
 
 def _count_lines(mono: Path) -> int | None:
