@@ -45,3 +45,21 @@ def test_errors_name_the_file(command: Command, finished_run: Path, terms: Path,
     assert (outcome.code, "Hund: dog in line 1, hound in line 2" in outcome.error) == (2, True)
     outcome = command("translate", finished_run, "a", "--glossary", terms, "--prefixes", terms)
     assert (outcome.code, "--prefixes" in outcome.error) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("Deutsch\tEnglisch\nHund\tdog\n", "terms.tsv:1: 'Deutsch' and 'Englisch' look like a header row"),
+        ("Quelle\tZiel\nHund\tdog\n", "terms.tsv:1: 'Quelle' and 'Ziel' look like a header row"),
+        ('Katze\tcat\n"Hund"\t"dog"\n', 'terms.tsv:2: "Hund" would match only with its quotation marks'),
+        ("Deutsch\tGerman\nEnglisch\tEnglish\n", None),
+        ('original\toriginal\n"A"-Dur\tA major\nZoll\t5"\n', None),
+    ],
+)
+def test_tables_of_excel_are_refused(
+    lines: str, message: str | None, command: Command, finished_run: Path, terms: Path
+) -> None:
+    terms.write_text(lines, encoding="utf-8")
+    outcome = command("translate", finished_run, "Ein Hund.", "--glossary", terms)
+    assert (outcome.code, (message or "") in outcome.error) == (2 if message else 0, True)

@@ -43,6 +43,7 @@ def write_units(path: Path, *units: dict[str, str], attribute: str = "xml:lang")
         ("a<it pos='begin'>x</it>b<ut>y</ut>c", "abc"),
         ("a<ph>img <sub>alternative</sub></ph>b", "ab"),
         ("a<ph type='lb'/>b", "a b"),
+        ("a<ph>&lt;br/></ph>b", "a b"),
         ("\n   two\n   lines  \n ", "two lines"),
         ("5 &lt; 6 &amp; 7 &#8364; <![CDATA[<x>]]>", "5 < 6 & 7 € <x>"),
         ("  kept  ", "  kept  "),

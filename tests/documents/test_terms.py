@@ -165,3 +165,12 @@ def test_a_term_at_the_beginning_of_any_sentence_is_capitalized() -> None:
 def test_a_search_must_keep_the_term_without_the_words_that_it_replaces(found: str, accepted: bool) -> None:
     place = _Place(FoundTerm(4, 8, Term("Hund", "beagle")), 2, "A beagle", "dog", " runs.")
     assert place.accepts(found) == accepted
+
+
+@pytest.mark.parametrize(
+    ("found", "accepted"),
+    [("The ACME Park™ is open.", True), ("The ACME Park™s are open.", False), ("The park.", False)],
+)
+def test_a_term_that_ends_in_a_sign_gets_no_ending(found: str, accepted: bool) -> None:
+    place = _Place(FoundTerm(4, 8, Term("Park", "ACME Park™")), 4, "The ACME Park™", "park", " is open.")
+    assert place.accepts(found) == accepted

@@ -197,10 +197,27 @@ def _read_glossary(path: Path | None) -> Glossary | None:
 
     if path is None:
         return None
-    glossary = Glossary.parse(read_lines(path), str(path))
+    lines = list(read_lines(path))
+    _refuse_table(path, lines)
+    glossary = Glossary.parse(lines, str(path))
     if not glossary.terms:
         raise UserError(f"{path}: contains no term")
     return glossary
+
+
+def _refuse_table(path: Path, lines: list[str]) -> None:
+    """Check that a glossary has no header row and no quotation marks, which a table of Excel would have."""
+    from dragoman.corpus.language_tags import SOURCE_WORDS, TARGET_WORDS, has_word, languages_of_header
+
+    for number, line in enumerate(lines, start=1):
+        columns = [column.strip() for column in line.split("\t")]
+        if number == 1 and len(columns) == 2:
+            sides = has_word(columns[0], SOURCE_WORDS) and has_word(columns[1], TARGET_WORDS)
+            if sides or languages_of_header(columns):
+                shown = " and ".join(map(repr, columns))
+                raise UserError(f"{path}:1: {shown} look like a header row, which a glossary does not have; delete it")
+        if quoted := [column for column in columns if len(column) > 2 and column[0] == column[-1] == '"']:
+            raise UserError(f"{path}:{number}: {quoted[0]} would match only with its quotation marks; delete them")
 
 
 def _read_memory(corpora: list[str] | None, translator: Translator) -> TranslationMemory | None:

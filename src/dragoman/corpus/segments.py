@@ -33,7 +33,7 @@ def segment_text(segment: Element) -> str:
     for child in segment:
         if child.tag not in _CODES:
             parts.append(segment_text(child))
-        if {child.get("type"), child.get("ctype")} & _LINE_BREAKS:
+        if {child.get("type"), child.get("ctype")} & _LINE_BREAKS or (child.text or "").startswith("<br"):
             parts.append("\n")
         parts.append(child.tail or "")
     return "".join(parts)

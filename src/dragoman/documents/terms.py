@@ -93,11 +93,12 @@ class _Place(NamedTuple):
     rest: str
 
     def accepts(self, translation: str) -> bool:
-        """Whether a search has kept the term, and not brought back what it replaces."""
+        """Whether a search has kept the term without an ending, and not brought back what it replaces."""
         words = [self.replaced[start:end] for start, end in term_words(self.replaced)]
         longest = max(words, key=len, default="")
         returns = count_term(translation, longest) > count_term(self.prefix + self.rest, longest) if longest else False
-        return not returns and contains_term(translation, self.found.term.target)
+        ending = not self.prefix[-1].isalpha() and translation[len(self.prefix) :][:1].islower()  # as in ™s
+        return not returns and not ending and contains_term(translation, self.found.term.target)
 
 
 @dataclass

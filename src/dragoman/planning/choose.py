@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.errors import counted
+from dragoman.planning.speed import R_DROP_COST
 from dragoman.planning.text_facts import TextFacts
 
 MIN_SUBWORDS, MAX_SUBWORDS = 1000, 32_000
@@ -14,6 +15,9 @@ MANY_PAIRS = 300_000  # pairs from which a larger model is better, if there is t
 SMALL_BATCH, LARGE_BATCH = 1024, 4096  # target tokens
 NO_DROPOUT_EPOCHS, LITTLE_DROPOUT_EPOCHS = 5.0, 10.0  # with 7 epochs of Multi30k, a dropout of 0.2 costs 2 BLEU
 MANY_EPOCHS = 40.0  # with 20 epochs of 9,000 pairs, a dropout of 0.3 costs several points of chrF
+LITTLE_TEXT = 10_000  # pairs
+R_DROP_EPOCHS = 2 * MANY_EPOCHS  # without R-Drop; with it, the same time suffices for about half of them
+R_DROP_WEIGHT = 5.0  # of Liang et al. (2021)
 EPOCHS_OF_AUGMENTATION = 20.0  # shorter trainings change fewer pairs
 MANY_STEPS = 10_000  # more of them help less than larger batches
 
@@ -46,23 +50,43 @@ class PlannedBudget:
 
     Attributes:
         minutes: The time that was given; None if there is no limit.
-        tokens_per_second: Target tokens that this machine processes in a second.
+        tokens_per_second: Target tokens that this machine processes in a second, without R-Drop.
         share: Epochs without a limit, as a share of those that random weights need.
+        allows_r_drop: Whether little text is read with R-Drop if there is enough time.
     """
 
     minutes: float | None
     tokens_per_second: float
     share: float = 1.0
+    allows_r_drop: bool = False
+
+    def uses_r_drop(self, facts: TextFacts) -> bool:
+        """Whether each sentence is computed twice, which little text needs that is read very often."""
+        enough = self.minutes is None or self._readings(self.minutes, facts) >= R_DROP_EPOCHS
+        return self.allows_r_drop and facts.pairs < LITTLE_TEXT and enough
+
+    def reads_often(self, facts: TextFacts) -> bool:
+        """Whether the text is read so often that a model begins to learn it by heart."""
+        return self.uses_r_drop(facts) or self.epochs(facts) >= MANY_EPOCHS
 
     def epochs(self, facts: TextFacts) -> float:
         """Passes over the text: those that fit into the time, or more for less text."""
         if self.minutes is not None:
-            return 60 * self.minutes * self.tokens_per_second / facts.target_tokens
-        return float(round(self.share * min(max(20 * (30_000 / facts.pairs) ** 0.3, 4), 60)))
+            return self._readings(self.minutes, facts) / self._cost(facts)
+        fewest = MANY_EPOCHS if self.uses_r_drop(facts) else 4.0
+        return float(round(self.share * min(max(20 * (30_000 / facts.pairs) ** 0.3, fewest), 60)))
 
     def expected_minutes(self, facts: TextFacts) -> float:
         """How long the training takes."""
-        return self.epochs(facts) * facts.target_tokens / self.tokens_per_second / 60
+        return self.epochs(facts) * self._cost(facts) * facts.target_tokens / self.tokens_per_second / 60
+
+    def _readings(self, minutes: float, facts: TextFacts) -> float:
+        """Epochs without R-Drop."""
+        return 60 * minutes * self.tokens_per_second / facts.target_tokens
+
+    def _cost(self, facts: TextFacts) -> float:
+        """The time of a step, relative to one without R-Drop."""
+        return R_DROP_COST if self.uses_r_drop(facts) else 1.0
 
     def batch_tokens(self, facts: TextFacts) -> int:
         """Target tokens in a batch."""
@@ -145,7 +169,7 @@ def choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSe
         probability = 0.0 if epochs < NO_DROPOUT_EPOCHS else 0.1
         reason = f"low, because the text is read only about {counted(max(1, round(epochs)), 'time')}."
     else:
-        probability = 0.3 if facts.pairs < 10_000 and epochs >= MANY_EPOCHS else 0.2
+        probability = 0.3 if facts.pairs < LITTLE_TEXT and budget.reads_often(facts) else 0.2
         reason = f"high, because {counted(facts.pairs, 'pair')} are few and are read about {round(epochs)} times."
     yield ChosenSetting("model", "dropout", probability, f"Dropout probability: {reason}")
 
@@ -176,9 +200,12 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     warmup = min(steps // 10, 4000 if large else 250)
     reason = f"Steps in which the learning rate rises: at most a tenth of about {steps:,}."
     yield ChosenSetting("training", "warmup_steps", warmup, reason)
+    if budget.uses_r_drop(facts):
+        reason = "R-Drop: two passes with different dropout must agree, which helps most with little text."
+        yield ChosenSetting("training", "r_drop", R_DROP_WEIGHT, reason)
     yield ChosenSetting("training", "clip_norm", 1.0, "Larger gradients are scaled down to this norm.")
     yield ChosenSetting("training", "validations", 10, "Number of validations, evenly spaced …")
-    often = budget.epochs(facts) >= MANY_EPOCHS
+    often = budget.reads_often(facts)
     sentences = 1000 if often else 200
     yield ChosenSetting(
         "training", "validation_sentences", sentences, "… of which each translates this many sentences …"

@@ -8,7 +8,7 @@ import torch
 
 from dragoman.errors import counted
 from dragoman.model.transformer import Transformer, parameter_counts
-from dragoman.planning.speed import tokens_per_second
+from dragoman.planning.speed import R_DROP_COST, tokens_per_second
 from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Model, Recipe
 
@@ -37,7 +37,7 @@ def expect_training(
     """
     training, tokens = recipe.training, facts.target_tokens
     parameters = parameters or count_parameters(recipe.model, recipe.text.vocabulary_size)
-    speed = tokens_per_second(parameters, operations)
+    speed = tokens_per_second(parameters, operations) / (R_DROP_COST if training.r_drop else 1)
     batch = training.batch_tokens
     if training.batch_sentences:
         batch = min(batch, max(1, training.batch_sentences * tokens // facts.pairs))

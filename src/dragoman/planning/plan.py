@@ -237,7 +237,7 @@ def choose_size(facts: TextFacts, minutes: float | None, operations: float) -> t
 def _plan_budget(facts: TextFacts, size: ModelSize, minutes: float | None, operations: float) -> PlannedBudget:
     settings = Model.model_validate({choice.key: choice.value for choice in choose_model(facts, size)})
     parameters = count_parameters(settings, vocabulary_size(facts.pairs))
-    return PlannedBudget(minutes, tokens_per_second(parameters, operations))
+    return PlannedBudget(minutes, tokens_per_second(parameters, operations), allows_r_drop=True)
 
 
 def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None, max_tokens: int) -> list[ChosenSetting]:
