@@ -48,7 +48,8 @@ def find_languages(references: Sequence[CorpusReference]) -> Languages:
             f"{names}: only one language is stated, {shown}; add --languages, such as --languages {example}"
         )
     bases = list(dict.fromkeys(map(_base, languages)))  # without regions, all units of a language are taken
-    example = ":".join((bases if len(bases) > 1 else languages)[:2])
+    chosen = (bases if len(bases) > 1 else languages)[:2]
+    example = (":" if any("-" in language for language in chosen) else "-").join(chosen)
     raise UserError(f"{names}: has several languages ({shown}); choose two, such as --languages {example}")
 
 

@@ -82,16 +82,18 @@ def compare_with_start(
     validation = trainer.data.validation[: trainer.settings.validation_sentences]
     for name, pairs in {**tests, VALIDATION: validation, **start.old_text}.items():
         trainer.log.line.update(1.0, f"comparing the scores of {name} …")
-        old = _scores(before, pairs)
-        new = {key: scores[name][key] for key in old} if name in tests else _scores(translator, pairs)
+        old, decoding = _scores(before, pairs)
+        new = {key: scores[name][key] for key in old} if name in tests else _scores(translator, pairs)[0]
         values = {"name": name, "old_text": name in start.old_text, "before": old, "after": new}
         trainer.log.metrics.write("comparison", trainer.position | values)
         trainer.log.message(
             f"{name}{', old text' * (name in start.old_text)}: BLEU {old['bleu']:.2f} → {new['bleu']:.2f}, chrF "
-            f"{old['chrf']:.2f} → {new['chrf']:.2f} ({counted(len(pairs), 'sentence')}, before and after training)"
+            f"{old['chrf']:.2f} → {new['chrf']:.2f} ({counted(len(pairs), 'sentence')}, {decoding}, before and after "
+            "training)"
         )
 
 
-def _scores(translator: Translator, pairs: list[Pair]) -> dict[str, Any]:
+def _scores(translator: Translator, pairs: list[Pair]) -> tuple[dict[str, Any], str]:
+    """Scores, and how the translations were searched."""
     report, _ = evaluate(translator, [pair.source for pair in pairs], [pair.target for pair in pairs])
-    return {"sentences": report.sentences, "bleu": report.bleu, "chrf": report.chrf}
+    return {"sentences": report.sentences, "bleu": report.bleu, "chrf": report.chrf}, report.decoding
