@@ -32,8 +32,11 @@ def test_steps_give_the_logits_of_the_model(choice: tuple[Any, ...], positions: 
     check_steps(tiny_model(**options, positions=positions, encoder_layers=1), padded_source(4, 6, 2), PrepackedDecoder)
 
 
+@pytest.mark.parametrize("few_rows", [1, 64])
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
-def test_steps_without_padding(options: dict[str, Any]) -> None:
+def test_steps_without_padding(options: dict[str, Any], few_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows are multiplied by MKL or by oneDNN, as it is faster on the processor."""
+    monkeypatch.setattr("dragoman.engines.cpu.linear.FEW_ROWS", few_rows)
     check_steps(tiny_model(**options), padded_source(4, 4, 4), PrepackedDecoder)
 
 
