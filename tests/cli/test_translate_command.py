@@ -30,7 +30,7 @@ def expected(translator: Translator, source: Path) -> list[str]:
 
 
 def test_texts_are_translated_line_by_line(finished_run: Path, command: Command, translator: Translator) -> None:
-    texts = ["Ein Hund läuft.", "", "Zwei Frauen lesen\nein Buch."]
+    texts = ["Ein Hund läuft.", "", "Zwei Frauen lesen ein Buch."]
     outcome = command("translate", finished_run, *texts)
     assert (outcome.code, outcome.error) == (0, "")
     assert outcome.out == "".join(f"{translator(text)}\n" for text in texts)
@@ -42,7 +42,7 @@ def test_standard_input_is_translated_to_standard_output(
     lines = ["Ein Hund läuft.", "", "  ", "Zwei Frauen lesen ein Buch.", ""]
     outcome = process("translate", finished_run / "bundle", stdin="\r\n".join(lines).encode() + b"\n")
     assert (outcome.code, outcome.error) == (0, "")
-    assert outcome.out == "".join(f"{translator(line)}\n" for line in lines)
+    assert outcome.out == "".join(f"{line if line.isspace() else translator(line)}\n" for line in lines)
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
@@ -197,8 +197,21 @@ def test_sentences_of_a_line_are_translated_separately(
     assert not found["truncated"]
 
 
-def test_lines_and_json_have_no_spaces_at_the_ends_of_texts() -> None:
+def test_only_a_line_without_alternatives_keeps_its_spaces() -> None:
+    assert to_line(Translation("\tA dog,\na cat ")) == "\tA dog, a cat "
     translation = Translation(" A dog ", alternatives=[Translation("A  hound\t")])
     assert to_line(translation) == "A dog\tA hound"
-    shown = json.loads(to_json(translation))
-    assert (shown["text"], shown["alternatives"][0]["text"]) == ("A dog", "A  hound")
+    assert json.loads(to_json(translation))["text"] == " A dog "
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\u2028"])
+def test_a_text_of_several_lines_is_translated_like_a_file(
+    line_break: str, finished_run: Path, tmp_path: Path, command: Command
+) -> None:
+    lines = ["  1. Ein Hund läuft.", "", "  2. Zwei Frauen lesen. Ein Kind spielt.", "Ciao ragazzi, come state oggi?"]
+    (tmp_path / "file").write_text("\n".join(lines), "utf-8")
+    from_file = command("translate", finished_run, "--input", tmp_path / "file")
+    outcome = command("translate", finished_run, line_break.join(lines))
+    assert outcome == from_file
+    assert [line[:5] for line in outcome.out.splitlines()[:3:2]] == ["  1. ", "  2. "]
+    assert "line 4" in outcome.error

@@ -64,6 +64,8 @@ def test_layout_is_not_translated() -> None:
         ("de", "- 1. Mai ist Feiertag.", ["1. Mai ist Feiertag."]),
         ("de", "1. Auf\n\n1. Ab", ["Auf", "Ab"]),
         ("de", "1. Auf\nmit Hund\n2. Ab\n\nAm\n1. Mai", ["Auf", "mit Hund", "Ab", "Am", "1. Mai"]),
+        ("de", "1. Mai\n" + "\n".join("abcdefghi") + "\n2. Juni", ["Mai", *"abcdefghi", "Juni"]),
+        ("de", "1. Mai\n" + "\n".join("abcdefghij") + "\n2. Juni", ["1. Mai", *"abcdefghij", "2. Juni"]),
         ("de", "a) Auf\n(ii) Ab\n3) Zu", ["Auf", "Ab", "Zu"]),
         ("en", "2. Open it\ne. g. now", ["Open it", "e. g. now"]),
     ],

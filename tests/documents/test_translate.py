@@ -170,6 +170,8 @@ def test_bullets_and_spaces_of_a_line_are_kept(texts: TextTranslator, sentences:
     plain, *others = texts.stream([sentences[0], f"  {sentences[0]} ", f"\t- {sentences[0]}", f"a) {sentences[0]}"])
     assert [each.text for each in others] == [f"  {plain.text} ", f"\t- {plain.text}", f"a) {plain.text}"]
     assert [each.tokens for each in others] == [plain.tokens] * 3
+    numbered = [f"{number}. {sentences[0]}" for number in (1, 2)]
+    assert [each.text for each in texts.stream(numbered)] == [f"{number}. {plain.text}" for number in (1, 2)]
 
 
 def test_lines_of_several_sentences_join_their_translations(finished_run: Path, sentences: list[str]) -> None:

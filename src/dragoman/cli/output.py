@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -50,13 +50,16 @@ def print_json(data: Any) -> None:
 
 
 def to_line(translation: Translation) -> str:
-    """The translation and its alternatives on one line, separated by tabs."""
+    """The translation on one line, and its alternatives, separated by tabs.
+
+    A translation without alternatives keeps its spaces and tabs, such as the indentation of a list.
+    """
+    if not translation.alternatives:
+        return " ".join(translation.text.splitlines())
     texts = [translation.text, *(other.text for other in translation.alternatives)]
     return "\t".join(" ".join(text.split()) for text in texts)
 
 
 def to_json(translation: Translation) -> str:
-    """Everything about a translation as JSON on one line; like `to_line` without spaces at the ends of texts."""
-    alternatives = [replace(other, text=other.text.strip()) for other in translation.alternatives]
-    shown = replace(translation, text=translation.text.strip(), alternatives=alternatives)
-    return json.dumps(asdict(shown), ensure_ascii=False)
+    """Everything about a translation as JSON on one line."""
+    return json.dumps(asdict(translation), ensure_ascii=False)

@@ -56,6 +56,11 @@ class TranslateInput:
         return None if self.file == DASH else self.file
 
     @property
+    def _lines_of_texts(self) -> list[str]:
+        """The lines of the texts on the command line. An empty text is an empty line."""
+        return [line for text in self.texts for line in text.splitlines() or [""]]
+
+    @property
     def typed(self) -> bool:
         """Whether the user types the texts, so that each must be translated at once."""
         return not self.texts and self._file is None and sys.stdin.isatty()
@@ -103,7 +108,7 @@ class TranslateInput:
             data = bundle.recipe.data
             direction = f"from {data.source_language} to {data.target_language}"
             print(f"Type a text and press Enter to translate it {direction}; Ctrl-D ends.", file=sys.stderr)
-        unit = "text" if self.texts else "line"
+        unit = "text" if self.texts and len(self.texts) == len(self._lines_of_texts) else "line"
         reported = {"several-sentences", "long"} if divided else set[str]()  # kinds of warnings
         checker = TextChecker.of(bundle)
         for number, text in self._numbered_texts():
@@ -119,7 +124,7 @@ class TranslateInput:
 
         if self.shard and self._file:
             return self.shard.read(self._file)
-        texts: Iterable[str] = self.texts
+        texts: Iterable[str] = self._lines_of_texts
         if not self.texts:
             texts = read_lines(self._file, replace_controls=True) if self._file else read_standard_input("> ")
         return enumerate(texts, start=1)

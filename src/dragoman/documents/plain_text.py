@@ -17,6 +17,9 @@ _BULLETS = regex.compile(r"\s*(?:(?:[-*+•‣◦▪–—·>]|\#{1,6})\s+(?=\S)
 _LABEL = regex.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)\s+(?=\S)")
 _NUMBER = regex.compile(r"(?:\d{1,3}\.)*(\d{1,3})\.\s+(?=\S)")
 
+ITEM_LINES = 10
+"""Lines that an item of a list may have. In a long file of unrelated sentences, far more may separate two ordinals."""
+
 
 class PlainText:
     """A text whose lines are split into sentences; a `SegmentedDocument`.
@@ -42,30 +45,31 @@ class PlainText:
 
 def find_text_spans(text: str, language: str, whole_lines: bool) -> Iterator[tuple[int, int]]:
     """The start and the end of each segment of a text; see `PlainText`."""
-    lines = text.splitlines(keepends=True)
-    return _find_line_spans(lines, language, whole_lines)
+    lines, line_start = text.splitlines(keepends=True), 0
+    for line, spans in zip(lines, find_spans_of_lines(lines, language, whole_lines), strict=True):
+        for start, end in spans:
+            yield line_start + start, line_start + end
+        line_start += len(line)
 
 
-def find_spans_of_line(line: str, language: str, whole_lines: bool) -> Iterator[tuple[int, int]]:
-    """The start and the end of each segment of a single line, whose line breaks, if any, are only spaces."""
-    return _find_line_spans([line], language, whole_lines)
+def find_spans_of_lines(lines: Sequence[str], language: str, whole_lines: bool) -> list[list[tuple[int, int]]]:
+    """The start and the end of each segment in each of the lines of a text.
 
-
-def _find_line_spans(lines: Sequence[str], language: str, whole_lines: bool) -> Iterator[tuple[int, int]]:
-    line_start = 0
+    Line breaks within a line, as an entry of a translation memory may have, are spaces.
+    """
+    found: list[list[tuple[int, int]]] = []
     for line, content in zip(lines, _content_starts(lines, language), strict=True):
         if not has_words(line[content:]):  # such as "1. 😀": the number is all that the line contains
             content = 0
-        for start, end in split_paragraph(line[content:], language, whole_lines):
-            yield line_start + content + start, line_start + content + end
-        line_start += len(line)
+        found.append([(content + a, content + b) for a, b in split_paragraph(line[content:], language, whole_lines)])
+    return found
 
 
 def _content_starts(lines: Sequence[str], language: str) -> list[int]:
     """Where the text of each line begins, after its indentation, bullets, and number or letter.
 
     In languages that write a point after an ordinal number, "2." may be one. It is the number of a list if it follows
-    the number of another line, or if the line before or after it has a number too.
+    the number of a line not far above, or if the line before or after it has a number too.
     """
     starts: list[int] = []
     numbered: list[_NumberedLine] = []
@@ -95,4 +99,5 @@ class _NumberedLine(NamedTuple):
 
 
 def _is_list(first: _NumberedLine, second: _NumberedLine) -> bool:
-    return second.rank == first.rank + 1 or second.number == first.number + 1
+    distance = second.rank - first.rank
+    return distance == 1 or (distance <= ITEM_LINES and second.number == first.number + 1)

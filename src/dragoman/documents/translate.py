@@ -17,7 +17,7 @@ from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_links, join_translations, with_invisible
 from dragoman.documents.marked_terms import MarkedTermSearch
-from dragoman.documents.plain_text import PlainText, find_spans_of_line
+from dragoman.documents.plain_text import PlainText, find_spans_of_lines
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
 from dragoman.errors import UserError
@@ -120,14 +120,14 @@ class TextTranslator:
         The translation of a line with several sentences joins those of its sentences: `text`, `tokens`,
         `log_probabilities`, `problems` and `terms` follow each other, `log_probability` and `score` are sums,
         `confidence` is the lowest, and the first alternative joins the first alternatives of all sentences. A line
-        without a letter or a number is its own translation.
+        without a letter or a number is its own translation. Numbers of lists are found as in a text of these lines.
 
         Raises:
             UserError: A line is not a string, or `window` is below 1.
         """
         for group in windows(((line, "") for line in lines), window):
             texts = [line for line, _ in group]
-            spans = [list(find_spans_of_line(line, self.source_language, self.whole_lines)) for line in texts]
+            spans = find_spans_of_lines(texts, self.source_language, self.whole_lines)
             sentences = [Segment(line[a:b]) for line, each in zip(texts, spans, strict=True) for a, b in each]
             found = (each.joined for each in self._translate_divided(sentences))
             for line, each in zip(texts, spans, strict=True):

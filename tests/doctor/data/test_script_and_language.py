@@ -69,7 +69,7 @@ def test_codes_with_regions_scripts_and_three_letters() -> None:
 
 
 def test_letters_of_several_texts_are_counted_apart() -> None:
-    counts = count_letters(["Hello, мир! 12", "", "e\u0323"])
+    counts = count_letters(["Hello,\nмир! 12\r\n", "", "e\u0323"])
     assert counts[:, 1:].sum(axis=1).tolist() == [8, 0, 1], "a combining mark of all scripts belongs to none"
     assert counts[0, SCRIPTS.index("Cyrillic")] == 3
 

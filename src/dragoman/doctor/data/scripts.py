@@ -57,8 +57,8 @@ def count_letters(texts: Sequence[str]) -> NDArray[np.int64]:
     """
     if not texts:
         return np.zeros((0, len(SCRIPTS)), np.int64)
-    code_points = np.frombuffer("\n".join(texts).encode("utf-32-le", errors="replace"), dtype=np.uint32)
-    text_index = np.cumsum(code_points == ord("\n"))
+    code_points = np.frombuffer("".join(texts).encode("utf-32-le", errors="replace"), dtype=np.uint32)
+    text_index = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     bins = text_index * len(SCRIPTS) + _script_of_code_points()[code_points]
     return np.bincount(bins, minlength=len(texts) * len(SCRIPTS)).reshape(len(texts), len(SCRIPTS))
 
