@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from conftest import Command
+from dragoman.cli.glossary_file import read_glossary
+from dragoman.errors import UserError
 
 
 @pytest.fixture
@@ -63,3 +66,45 @@ def test_tables_of_excel_are_refused(
     terms.write_text(lines, encoding="utf-8")
     outcome = command("translate", finished_run, "Ein Hund.", "--glossary", terms)
     assert (outcome.code, (message or "") in outcome.error) == (2 if message else 0, True)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "Hund,hound\n",
+        "hund ; hound\n",
+        '"Hund";"hound"\n',
+        "de,en\nHund,hound\n",
+        "Deutsch;Englisch;Note\nHund;hound;a dog\n",
+        '"Hund","hound","DE","EN-US"\n"Hund","hound","DE","EN-US"\n',
+    ],
+)
+def test_tables_with_commas_are_glossaries(table: str, tmp_path: Path) -> None:
+    path = tmp_path / "terms.csv"
+    path.write_text(table, encoding="utf-8-sig")
+    ((source, target),) = ((term.source, term.target) for term in read_glossary(path, ("de", "en")).terms)
+    assert (source.lower(), target) == ("hund", "hound")
+
+
+def test_a_translation_memory_can_be_a_glossary(
+    command: Command, finished_run: Path, terms: Path, tmp_path: Path
+) -> None:
+    memory = tmp_path / "terms.tmx"
+    assert command("convert", terms, memory, "--languages", "de-en").code == 0
+    arguments = ("translate", finished_run, "Ein Hund läuft.", "--json", "--glossary")
+    assert command(*arguments, memory) == command(*arguments, terms)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("Hund,hound\nhund,dog\n", "terms.csv: terms of the glossary have several translations (Hund: hound, dog)"),
+        ("Hund,hound,a dog\nKatze,cat,\n", "terms.csv line 1: expected 2 columns, found 3"),
+        ("Hund,\n", "terms.csv"),
+        ("", "terms.csv: empty file"),
+    ],
+)
+def test_errors_of_tables_name_the_file(table: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "terms.csv").write_text(table, encoding="utf-8")
+    with pytest.raises(UserError, match=re.escape(message)):
+        read_glossary(tmp_path / "terms.csv", ("de", "en"))

@@ -141,6 +141,14 @@ def test_word_documents_are_not_read_as_lines(place: Path, command: Command) -> 
         assert (outcome.code, outcome.out, suggested(outcome.error)) == (2, "", expected)
 
 
+def test_spreadsheets_are_not_read_as_lines(place: Path, command: Command) -> None:
+    (place / "table.xlsx").write_bytes(b"PK\3\4\xad")
+    outcome = command("translate", "runs/tiny", "--input", "table.xlsx")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "save it as .csv" in outcome.error
+    assert suggested(outcome.error)[2:4] == ["--document", "table.csv"]
+
+
 def test_dash_is_standard_input_and_output(place: Path, command: Command) -> None:
     text = Path("my/test.de").read_bytes()
     expected = command("translate", "runs/tiny", "--input", "my/test.de").out

@@ -31,10 +31,7 @@ from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError, counted
 
 if TYPE_CHECKING:
-    from dragoman.corpus.memory import TranslationMemory
     from dragoman.documents.translate import TextTranslator
-    from dragoman.text.glossary import Glossary
-    from dragoman.translator import Translator
 
 
 def translate(
@@ -79,7 +76,9 @@ def translate(
     glossary: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Terms that translations use; each line has a term, a tab, and its translation."
+            metavar="FILE",
+            help="Terms that translations use: lines with a term, a tab, and its translation, or a .csv, .xlsx or .tmx "
+            "file.",
         ),
     ] = None,
     source_language: SourceLanguage = None,
@@ -109,6 +108,8 @@ def translate(
 
     Example: dragoman translate runs/quickstart "Ein Hund läuft." --set decoding.beam_size=8
     """
+    from dragoman.cli.glossary_file import read_glossary
+    from dragoman.corpus.memory import TranslationMemory
     from dragoman.documents.translate import TextTranslator
 
     if document and (texts or source or prefixes or as_json or text_format == "html"):
@@ -130,12 +131,13 @@ def translate(
         raise UserError(f"{output}: is also the input")  # also with a loop of links
     translated = check_files(document, output) if document else None
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source, part)
-    terms = _read_glossary(glossary)
     options = EngineOptions(
         engine, device, compute_type, verbose, token_scores=as_json, languages=(source_language, target_language)
     )
     opened = open_translator(bundle, overrides, options, ensemble or [])
-    translator = TextTranslator(opened, terms, _read_memory(memory, opened))
+    languages = opened.bundle.recipe.data.languages
+    terms = read_glossary(glossary, languages) if glossary else None
+    translator = TextTranslator(opened, terms, TranslationMemory.read(memory, languages) if memory else None)
     if document and translated:
         translate_document(translator, document, translated, columns)
     elif text_format == "html":
@@ -184,49 +186,3 @@ def _warn_of_problems(faulty: int, remedy: str = "") -> None:
             f"URLs, numbers or terms{remedy}",
             file=sys.stderr,
         )
-
-
-def _read_glossary(path: Path | None) -> Glossary | None:
-    """The glossary in a file, if there is one.
-
-    Raises:
-        UserError: The file cannot be read, or is not a glossary.
-    """
-    from dragoman.corpus.lines import read_lines
-    from dragoman.text.glossary import Glossary
-
-    if path is None:
-        return None
-    lines = list(read_lines(path))
-    _refuse_table(path, lines)
-    glossary = Glossary.parse(lines, str(path))
-    if not glossary.terms:
-        raise UserError(f"{path}: contains no term")
-    return glossary
-
-
-def _refuse_table(path: Path, lines: list[str]) -> None:
-    """Check that a glossary has no header row and no quotation marks, which a table of Excel would have."""
-    from dragoman.corpus.language_tags import SOURCE_WORDS, TARGET_WORDS, has_word, languages_of_header
-
-    for number, line in enumerate(lines, start=1):
-        columns = [column.strip() for column in line.split("\t")]
-        if number == 1 and len(columns) == 2:
-            sides = has_word(columns[0], SOURCE_WORDS) and has_word(columns[1], TARGET_WORDS)
-            if sides or languages_of_header(columns):
-                shown = " and ".join(map(repr, columns))
-                raise UserError(f"{path}:1: {shown} look like a header row, which a glossary does not have; delete it")
-        if quoted := [column for column in columns if len(column) > 2 and column[0] == column[-1] == '"']:
-            raise UserError(f"{path}:{number}: {quoted[0]} would match only with its quotation marks; delete them")
-
-
-def _read_memory(corpora: list[str] | None, translator: Translator) -> TranslationMemory | None:
-    """The translation memory in some corpora, if there are any, in the direction of a translator.
-
-    Raises:
-        UserError: A corpus is missing, empty or damaged, or lacks a language.
-    """
-    from dragoman.corpus.memory import TranslationMemory
-
-    data = translator.bundle.recipe.data
-    return TranslationMemory.read(corpora, (data.source_language, data.target_language)) if corpora else None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dragoman.bundle import Bundle
 
 _ARCHIVES = {".docx", ".pptx", ".odt", ".epub"}
+_SPREADSHEETS = {".xlsx", ".xlsm", ".xls", ".ods"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,9 @@ class TranslateInput:
             _refuse_files(self.bundle, self.texts)
         if len(self.texts) == 1:
             _refuse_mistyped_file(self.texts[0])
+        if self._file and self._file.suffix.lower() in _SPREADSHEETS and self._file.is_file():
+            suggestion = _document_command(self.bundle, self._file.with_suffix(".csv"))
+            raise UserError(f"{self.file}: is a spreadsheet; save it as .csv, and translate that with: {suggestion}")
         if self._file and self._file.suffix.lower() in _ARCHIVES and self._file.is_file():
             raise UserError(
                 f"{self.file}: is not text; translate it with: {_document_command(self.bundle, self._file)}"

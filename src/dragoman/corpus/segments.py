@@ -51,6 +51,4 @@ def require_languages(matched: bool, found: Counter[str], languages: Languages, 
         raise UserError(f"{name}: no {noun} with text in two languages")
     shown = ", ".join(f"{language} ({counted(number, noun)})" for language, number in found.most_common(_SHOWN))
     more = ", …" if len(found) > _SHOWN else ""
-    raise UserError(
-        f"{name}: no {noun} in {languages[0]} and {languages[1]}, only in {shown}{more}; choose two of these languages"
-    )
+    raise UserError(f"{name}: no {noun} in {languages[0]} and {languages[1]}, only in {shown}{more}")

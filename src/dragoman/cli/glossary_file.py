@@ -1,0 +1,84 @@
+"""Reading the file of `--glossary`."""
+
+from __future__ import annotations
+
+import csv
+from itertools import islice
+from pathlib import Path
+
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.language_tags import SOURCE_WORDS, TARGET_WORDS, has_word, languages_of_header
+from dragoman.corpus.lines import read_lines
+from dragoman.corpus.pair import Languages, Pair
+from dragoman.corpus.references import UndeclaredError
+from dragoman.errors import UserError
+from dragoman.settings import CorpusFile
+from dragoman.text.glossary import Glossary, Term
+from dragoman.text.world_languages import primary_language
+
+_FORMATS = (".csv", ".xlsx", ".xlsm", ".tmx", ".xliff", ".xlf")
+"""Of files that are read like a corpus; each line of all others has a term, a tab, and its translation."""
+
+
+def read_glossary(path: Path, languages: Languages) -> Glossary:
+    """The glossary in a file.
+
+    Args:
+        path: The file.
+        languages: Those of the terms and of their translations.
+
+    Raises:
+        UserError: The file cannot be read, or is not a glossary.
+    """
+    if path.suffix.lower() in _FORMATS:
+        pairs = [pair for pair in _read_pairs(path, languages) if pair.complete]
+        try:
+            glossary = Glossary(dict.fromkeys(Term(pair.source.strip(), pair.target.strip()) for pair in pairs))
+        except UserError as error:
+            raise UserError(f"{path}: {error}") from None
+    else:
+        lines = list(read_lines(path))
+        _refuse_table(path, lines)
+        glossary = Glossary.parse(lines, str(path))
+    if not glossary.terms:
+        raise UserError(f"{path}: contains no term")
+    return glossary
+
+
+def _read_pairs(path: Path, languages: Languages) -> list[Pair]:
+    """The terms and translations of a file; a first row that names the languages chooses the columns."""
+    described = CorpusFile(file=str(path))
+    if path.suffix.lower() == ".csv" and _states_languages(path, languages):
+        described = CorpusFile(file=str(path), columns=(1, 2), header=False)
+    source, target = languages
+    try:
+        return list(read_corpus(described, source_language=source, target_language=target))
+    except UndeclaredError as error:
+        names = error.settings.get("columns", ())
+        if "header" not in error.settings and not any(isinstance(name, str) for name in names):
+            raise
+        described = described.model_copy(update={"header": True} | error.settings)
+        return list(read_corpus(described, source_language=source, target_language=target))
+
+
+def _states_languages(path: Path, languages: Languages) -> bool:
+    """Whether the rows have a term, its translation and their languages, as the glossaries of DeepL."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            (row,) = islice(csv.reader(file), 1)
+    except (OSError, ValueError, csv.Error):
+        return False  # `read_corpus` describes the problem
+    return len(row) == 4 and [primary_language(tag.strip()) for tag in row[2:]] == [*map(primary_language, languages)]
+
+
+def _refuse_table(path: Path, lines: list[str]) -> None:
+    """Check that a glossary has no header row and no quotation marks, which a table of Excel would have."""
+    for number, line in enumerate(lines, start=1):
+        columns = [column.strip() for column in line.split("\t")]
+        if number == 1 and len(columns) == 2:
+            sides = has_word(columns[0], SOURCE_WORDS) and has_word(columns[1], TARGET_WORDS)
+            if sides or languages_of_header(columns):
+                shown = " and ".join(map(repr, columns))
+                raise UserError(f"{path}:1: {shown} look like a header row, which a glossary does not have; delete it")
+        if quoted := [column for column in columns if len(column) > 2 and column[0] == column[-1] == '"']:
+            raise UserError(f"{path}:{number}: {quoted[0]} would match only with its quotation marks; delete them")
