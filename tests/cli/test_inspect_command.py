@@ -33,6 +33,14 @@ def test_inspect_rejects_empty_text(finished_run: Path, command: Command, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+def test_inspect_warns_of_texts_that_translate_splits(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    for text in ("Ein Hund läuft. Zwei Frauen lesen ein Buch.", "Ein Hund läuft.\nZwei Frauen"):
+        outcome = command("inspect", finished_run, text, "--output", page)
+        assert (outcome.code, "has 2 sentences or lines" in outcome.error) == (0, True)
+    assert command("inspect", finished_run, "Ein Hund läuft am 3. Mai.", "--output", page).error == ""
+
+
 @pytest.mark.parametrize("name", ["inspect", "compare"])
 def test_a_page_that_cannot_be_written_is_refused_before_anything_is_translated(
     name: str, finished_run: Path, command: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -143,10 +143,11 @@ def test_word_documents_are_not_read_as_lines(place: Path, command: Command) -> 
 
 def test_spreadsheets_are_not_read_as_lines(place: Path, command: Command) -> None:
     (place / "table.xlsx").write_bytes(b"PK\3\4\xad")
-    outcome = command("translate", "runs/tiny", "--input", "table.xlsx")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "save it as .csv" in outcome.error
-    assert suggested(outcome.error)[2:4] == ["--document", "table.csv"]
+    for arguments in (["table.xlsx"], ["table.xlsx", "my/test.de"], ["--input", "table.xlsx"]):
+        outcome = command("translate", "runs/tiny", *arguments)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "save it as .csv" in outcome.error
+        assert suggested(outcome.error)[2:4] == ["--document", "table.csv"]
 
 
 def test_dash_is_standard_input_and_output(place: Path, command: Command) -> None:

@@ -406,6 +406,17 @@ def test_encodings_that_are_not_those_of_text_files_are_refused(encoding: str, t
         list(read_corpus(str(path), source_language="de", target_language="en"))
 
 
+@pytest.mark.parametrize("suffix", ["srt", "VTT", "srt.gz", "docx", "html", "pdf", "ods"])
+def test_documents_are_not_read_as_lines(suffix: str, tmp_path: Path) -> None:
+    """Numbers, times and tags would be read as pairs, and the doctor finds nothing wrong with these."""
+    for language, text in (("de", "Ein Hund läuft."), ("en", "A dog is running.")):
+        (tmp_path / f"film.{language}.{suffix}").write_text(f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n")
+    files = FilePair(source=f"{tmp_path}/film.de.{suffix}", target=f"{tmp_path}/film.en.{suffix}")
+    for reference in (files, f"{tmp_path}/film.{{lang}}.{suffix}"):
+        with pytest.raises(UserError, match=rf"film\.de\.{suffix}: is .*; copy the sentences to a text file"):
+            read(reference)
+
+
 @pytest.mark.parametrize("suffix", ["zip", "xlsx"])
 def test_archives_are_not_read_from_devices(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"pairs.{suffix}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,9 @@ from dragoman.cli.options import (
 from dragoman.cli.output import open_output
 from dragoman.cli.standard_streams import DASH
 
+if TYPE_CHECKING:
+    from dragoman.translator import Translator
+
 
 def inspect(
     bundle: BundlePath,
@@ -37,7 +40,7 @@ def inspect(
 ) -> None:
     """Write a page that explains a translation.
 
-    The page shows attention, alternatives, and the beam search as a tree.
+    The page shows attention, alternatives, and the beam search as a tree. The text is not split into sentences.
 
     Example: dragoman inspect runs/quickstart "Ein Hund läuft." --output page.html --png pictures
     """
@@ -49,9 +52,25 @@ def inspect(
     messages = sys.stderr if output == DASH else sys.stdout
     with open_output(output) as page:  # first, so that a file that cannot be written is refused at once
         translator = open_translator(bundle, overrides, options)
+        _warn_of_several(translator, text)
         explanation = translator.explain(text)
         print(explanation.translation.text, file=messages)
         print(render_page(translator.bundle, translator.decoding, text, explanation), file=page)
     pictures = save_heat_maps(explanation.attention, png) if png else []
     for path in [*([] if output == DASH else [output]), *pictures]:
         print(path, file=messages)
+
+
+def _warn_of_several(translator: Translator, text: str) -> None:
+    """Warn of a text that is explained at once, but that `dragoman translate` splits."""
+    from dragoman.documents.plain_text import PlainText
+    from dragoman.documents.translate import TextTranslator
+
+    texts = TextTranslator(translator)
+    count = len(PlainText(text, texts.source_language, texts.whole_lines).segments)
+    if count > 1:
+        print(
+            f"dragoman: warning: the text has {count} sentences or lines; dragoman translate translates them one by "
+            "one, so that its translation may differ; inspect each of them alone",
+            file=sys.stderr,
+        )

@@ -46,9 +46,8 @@ class TranslateInput:
             _refuse_files(self.bundle, self.texts)
         if len(self.texts) == 1:
             _refuse_mistyped_file(self.texts[0])
-        if self._file and self._file.suffix.lower() in _SPREADSHEETS and self._file.is_file():
-            suggestion = _document_command(self.bundle, self._file.with_suffix(".csv"))
-            raise UserError(f"{self.file}: is a spreadsheet; save it as .csv, and translate that with: {suggestion}")
+        if self._file:
+            _refuse_spreadsheet(self.bundle, self._file)
         if self._file and self._file.suffix.lower() in _ARCHIVES and self._file.is_file():
             raise UserError(
                 f"{self.file}: is not text; translate it with: {_document_command(self.bundle, self._file)}"
@@ -154,7 +153,15 @@ def _document_command(bundle: Path, document: Path) -> str:
     return shlex.join(["dragoman", "translate", str(bundle), "--document", str(document), "--output", output])
 
 
+def _refuse_spreadsheet(bundle: Path, file: Path) -> None:
+    if file.suffix.lower() in _SPREADSHEETS and file.is_file():
+        suggestion = _document_command(bundle, file.with_suffix(".csv"))
+        raise UserError(f"{file}: is a spreadsheet; save it as .csv, and translate that with: {suggestion}")
+
+
 def _refuse_files(bundle: Path, texts: Sequence[str]) -> None:
+    for text in texts:
+        _refuse_spreadsheet(bundle, Path(text))
     if len(texts) == 1 and _is_document(Path(texts[0])):
         raise UserError(f"{texts[0]}: is a file; translate it with: {_document_command(bundle, Path(texts[0]))}")
     if len(texts) == 1:

@@ -11,11 +11,19 @@ from pathlib import Path
 from dragoman.corpus.checks import existing_file, require_text
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
-from dragoman.corpus.references import as_corpus_file, describe_reference, file_name, refuse_settings
+from dragoman.corpus.references import as_corpus_file, describe_reference, file_name, has_suffix, refuse_settings
 from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusReference, FilePair
 
 SYNTAX = "a path with {lang} in place of the language code"
+
+_NOT_LINES = {
+    (".srt", ".vtt", ".ass", ".ssa"): "a file of subtitles, with numbers and times between the texts",
+    (".docx", ".odt", ".doc", ".rtf", ".pptx", ".ppt", ".epub", ".pdf"): "a document",
+    (".html", ".htm", ".xhtml"): "a page with tags between the texts",
+    (".ods", ".xls"): "a spreadsheet",
+}
+"""What a file with such a name contains in place of one sentence per line."""
 
 
 def recognizes(reference: CorpusReference) -> bool:
@@ -35,9 +43,21 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
 
 
 def open_files(name: str, source: str, target: str, encoding: str | None = None) -> Corpus:
-    """The corpus in a source and a target file; UserError if one is missing."""
+    """The corpus in a source and a target file; UserError if one is missing, or its name is not that of a text file."""
     files = existing_file(source), existing_file(target)
+    for file in files:
+        _refuse_documents(file)
     return Corpus(name, partial(_read, *files, encoding), files, aligned=encoding is None)
+
+
+def _refuse_documents(file: Path) -> None:
+    """Refuse a file whose name says that its lines are not sentences: markup and times would be read as text."""
+    for suffixes, content in _NOT_LINES.items():
+        if has_suffix(str(file), *suffixes):
+            raise UserError(
+                f"{file}: is {content}; copy the sentences to a text file with one per line, or to a table with the "
+                "source in one column and the target in the other (.csv or .xlsx)"
+            )
 
 
 def _read(source: Path, target: Path, encoding: str | None) -> Iterator[Pair]:
