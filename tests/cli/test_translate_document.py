@@ -35,11 +35,21 @@ def test_document_is_translated_into_the_same_format(
     sentences = ["Ein Hund", "Zwei Frauen lesen.", "Ein Mann schläft."]
     faulty = sum(bool(each.problems) for each in texts.translate_segments(list(map(Segment, sentences))))
     assert outcome.error.startswith(f"dragoman: warning: {counted(faulty, 'sentence')} with" if faulty else "")
-    assert outcome.error.count("\n") == bool(faulty)
+    assert outcome.error.count("\n") == (1 + faulty if faulty else 0), "one line for each"
     heading, paragraph, *code = (tmp_path / "out.md").read_text().split("\n\n")
     assert heading == f"# {texts('Ein Hund')}"
     assert re.sub(r"\\", "", paragraph) == texts("Zwei Frauen lesen. Ein Mann schläft.")
     assert code == ["```\nEin Hund\n```\n"]
+
+
+def test_the_first_sentences_with_problems_are_shown(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    texts = [f"The translation of sentence {number} has another language." for number in "abcdefg"]
+    (tmp_path / "in.txt").write_text("\n".join(texts))
+    outcome = command("translate", finished_run, "--document", tmp_path / "in.txt", "--output", tmp_path / "out.txt")
+    warning, *shown, more = outcome.error.splitlines()
+    assert (outcome.code, "7 sentences with probable problems" in warning, "2 more" in more) == (0, True, True)
+    assert all("other language" in line and text[:50] in line for line, text in zip(shown, texts, strict=False))
+    assert len(shown) == 5
 
 
 def test_word_document_is_translated(

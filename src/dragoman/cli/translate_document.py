@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from dragoman.cli.standard_streams import DASH
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from dragoman.documents.translate import TextTranslator
 
 _BATCH = 256  # segments that are translated together, between two updates of the progress line
+_SHOWN, _WIDTH = 5, 60  # sentences with problems that are shown, and characters of each
 
 
 def check_files(document: Path, output: Path | None) -> Path:
@@ -67,13 +70,19 @@ def translate_document(texts: TextTranslator, document: Path, output: Path, colu
     with atomic_file(output, "wb") as file:
         found = dict(_translate(texts, list(dict.fromkeys(opened.segments))))
         file.write(opened.assemble([found[segment] for segment in opened.segments]))
-    problems = [translated.problems for translated in found.values() if translated.problems]
-    if problems:
-        kinds = sorted({problem.partition(":")[0] for each in problems for problem in each})
-        print(
-            f"dragoman: warning: {counted(len(problems), 'sentence')} with probable problems ({', '.join(kinds)})",
-            file=sys.stderr,
-        )
+    _warn_of_problems({segment.text: each for segment, each in found.items() if each.problems})
+
+
+def _warn_of_problems(faulty: Mapping[str, TranslatedSegment]) -> None:
+    """Report the translations that are probably wrong, and show the first of them."""
+    if not faulty:
+        return
+    print(f"dragoman: warning: {counted(len(faulty), 'sentence')} with probable problems:", file=sys.stderr)
+    for text, translated in islice(faulty.items(), _SHOWN):
+        source, target = (shorten(each, _WIDTH, placeholder=" …") for each in (text, translated.text))
+        print(f"  {', '.join(translated.problems)}: {source!r} became {target!r}", file=sys.stderr)
+    if len(faulty) > _SHOWN:
+        print(f"  … and {len(faulty) - _SHOWN:,} more", file=sys.stderr)
 
 
 def read_document(path: Path) -> bytes:

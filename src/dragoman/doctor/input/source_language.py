@@ -38,7 +38,7 @@ class SourceLanguage:
         if evidence < -MIN_EVIDENCE:
             return "target-language", f"looks like {self._target}, the language to translate into"
         if script := self._foreign_script(text):
-            return "script", f"is in {script} script, which the training text never or hardly ever contains"
+            return "script", f"is in {script} script, of which the training text has too little to translate it"
         if evidence < MUCH_EVIDENCE and self._is_other_language(text, evidence):
             return "language", f"does not look like {self._source}, the language to translate from"
         return None
