@@ -99,7 +99,24 @@ def test_a_pull_keeps_the_weights_closer_to_the_start(adapting: Adapting, tmp_pa
     assert 0 < distances[1] < distances[0]
 
 
-@pytest.mark.parametrize("more", [(), (PULL,), (PULL, "training.new_vocabulary=true", "text.vocabulary_size=350")])
+def test_final_weights_are_the_mean_of_trained_and_initial_ones(adapting: Adapting, tmp_path: Path) -> None:
+    old = load_file(adapting.base / "model.safetensors")
+    assert train(adapting.recipe(), tmp_path / "alone")
+    assert train(adapting.recipe("training.start_share=0.25"), tmp_path / "mixed")
+    trained, mixed = weights(tmp_path / "alone"), weights(tmp_path / "mixed")
+    for name, tensor in mixed.items():
+        torch.testing.assert_close(tensor, 0.75 * trained[name] + 0.25 * old[name])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        (PULL,),
+        ("training.start_share=0.5",),
+        (PULL, "training.start_share=0.5", "training.new_vocabulary=true", "text.vocabulary_size=350"),
+    ],
+)
 def test_a_resumed_adaptation_is_the_same_bit_for_bit(
     more: tuple[str, ...], adapting: Adapting, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,10 +133,11 @@ def test_a_resumed_adaptation_is_the_same_bit_for_bit(
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
 
 
-def test_a_pull_needs_the_bundle_that_it_pulls_to(
-    adapting: Adapting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("setting", [PULL, "training.start_share=0.5"])
+def test_a_run_that_uses_the_old_weights_needs_their_bundle(
+    setting: str, adapting: Adapting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe, run = adapting.recipe(PULL), tmp_path / "run"
+    recipe, run = adapting.recipe(setting), tmp_path / "run"
     with monkeypatch.context() as patches:
         interrupt(patches, step=5)
         assert not train(recipe, run)
@@ -197,8 +215,13 @@ def test_another_language_needs_another_vocabulary(adapting: Adapting, tmp_path:
     replace(bundle, recipe=bundle.recipe.model_copy(update={"data": data})).save(adapting.base)
     with pytest.raises(UserError, match="translates nl-en, not de-en"):
         train(adapting.recipe(), tmp_path / "run")
-    assert train(adapting.recipe("training.new_vocabulary=true", "text.vocabulary_size=350"), tmp_path / "run")
+    settings = ("training.new_vocabulary=true", "text.vocabulary_size=350")
+    assert train(adapting.recipe(*settings), tmp_path / "run")
     assert len(dragoman.load(tmp_path / "run").bundle.source.vocabulary) == 350
+    assert train(adapting.recipe(*settings, "training.start_share=0.5"), tmp_path / "mixed")
+    name = next(name for name in weights(tmp_path / "run") if name.endswith("attention.qkv.weight"))
+    old, new = load_file(adapting.base / "model.safetensors")[name], weights(tmp_path / "run")[name]
+    torch.testing.assert_close(weights(tmp_path / "mixed")[name], (old + new) / 2)
     assert not [line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if line["kind"] == "comparison"]
 
 

@@ -17,7 +17,7 @@ from dragoman.settings import Text
 from dragoman.text.masking import ALL_RESERVED
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.start_weights import copy_start_weights, rows_of_tokens
+from dragoman.training.start_weights import copy_start_weights, mix_start_weights, rows_of_tokens
 
 SIZES = {"d_model": 16, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1}
 SOURCES, TARGETS = zip(*islice(captions("train"), 200), strict=True)
@@ -97,6 +97,21 @@ def test_what_the_old_vocabulary_cannot_spell_stays_random() -> None:
     first, second = (started(bundle_of(old), new, seed).source_embedding.weight for seed in (1, 2))
     assert not torch.equal(first[ids["<0xF0>"]], second[ids["<0xF0>"]])
     assert not torch.equal(first[ids[ALL_RESERVED[0]]], first[ids[ALL_RESERVED[1]]])
+
+
+def test_mixed_weights_are_between_both_and_new_tokens_keep_theirs() -> None:
+    old, pair = bundle_of(tokenizers(byte_fallback=False)), tokenizers(placeholders=True)
+    sizes = len(pair[0].vocabulary), len(pair[1].vocabulary)
+    trained, mixed = (build_model(old.recipe.model, *sizes, source_pad=1, seed=3) for _ in range(2))
+    mix_start_weights(old, mixed, *pair, 0.25)
+    start = started(old, pair)
+    attention = next(name for name, _ in trained.named_parameters() if name.endswith("attention.qkv.weight"))
+    expected = 0.75 * trained.get_parameter(attention) + 0.25 * start.get_parameter(attention)
+    torch.testing.assert_close(mixed.get_parameter(attention), expected)
+    for index, ids in enumerate(rows_of_tokens(pair[0], old.source)):
+        before, other = trained.source_embedding.weight[index], start.source_embedding.weight[index]
+        expected = 0.75 * before + 0.25 * other if ids else before
+        torch.testing.assert_close(mixed.source_embedding.weight[index], expected)
 
 
 def test_pieces_inside_words_are_spelled_without_the_start_of_a_word() -> None:

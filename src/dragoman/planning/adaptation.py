@@ -24,6 +24,7 @@ from dragoman.text.tokenizer import Tokenizer
 
 SLOWER = 0.5  # learning rate, as a share of that of a training from random weights
 MAX_WARMUP = 100  # steps
+START_SHARE = 0.4  # of the initial weights in the final ones
 EPOCHS_SHARE = 0.5  # of the epochs of a training from random weights
 
 
@@ -64,6 +65,7 @@ def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBud
         *(choice for choice in _copy("model", recipe.model, model) if choice.key != "dropout"),
         *dropout,
         ChosenSetting("training", "start_from", start.path, "The bundle whose weights are the initial ones."),
+        ChosenSetting("training", "start_share", START_SHARE, "Their share of the final weights: less is forgotten."),
         *_choose_training(facts, start, budget),
         *(choose_augmentation(facts, budget) if recipe.text.tokenizer in ("bpe", "unigram") else ()),
         *_copy("decoding", recipe.decoding, "The search of the bundle."),

@@ -22,7 +22,7 @@ def _shard_supports_it(training: Training) -> str | None:
 
 
 def _start_is_given(training: Training) -> str | None:
-    needs = [name for name in ("new_vocabulary", "pull_to_start") if getattr(training, name)]
+    needs = [name for name in ("new_vocabulary", "pull_to_start", "start_share") if getattr(training, name)]
     return f"{needs[0]} needs start_from" if needs and training.start_from is None else None
 
 
@@ -114,6 +114,13 @@ class Training(Settings):
         le=1_000_000,
         description="With start_from: each step moves the weights towards those of the bundle by this number times the "
         "learning rate (L2-SP, Li et al. 2018, decoupled like weight decay), so that less is forgotten.",
+    )
+    start_share: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="With start_from: the share of the bundle's weights in the final ones, a weighted mean of both "
+        "(Wortsman et al. 2022), so that less is forgotten.",
     )
     device: str = Field("auto", description="'cpu', 'cuda', 'cuda:1', …; auto is a GPU if there is one.")
     new_vocabulary: bool = advanced(

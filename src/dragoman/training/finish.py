@@ -33,6 +33,7 @@ from dragoman.text.multilingual import all_language_ids
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.averaging import average_weights
 from dragoman.training.start_comparison import StartScores, compare_with_start
+from dragoman.training.start_weights import mix_start_weights
 from dragoman.training.state import load_weights
 from dragoman.training.trainer import SAMPLES, Trainer
 from dragoman.translator import Translator
@@ -59,7 +60,8 @@ def finish(
     trainer: Trainer,
     model: Transformer,
     tests: Mapping[str, list[Pair]],
-    start: StartScores | None = None,
+    start: Bundle | None = None,
+    start_scores: StartScores | None = None,
     student: bool = False,
 ) -> None:
     """Load the best weights into a model, score it, and save the bundle.
@@ -68,12 +70,15 @@ def finish(
         trainer: The trainer after its last step.
         model: A model with the settings of the run; its weights are replaced.
         tests: The test corpora by name.
-        start: The bundle that the training started from, to compare its scores.
+        start: The bundle that the training started from, whose weights `training.start_share` mixes in.
+        start_scores: What is needed to score it, too.
         student: Whether the model is a student, which gets a shortlist.
     """
     recipe, progress, log = trainer.recipe, trainer.state.progress, trainer.log
     steps = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
     load_weights(model, average_weights(trainer.run, steps))
+    if start is not None and (share := recipe.training.start_share):
+        mix_start_weights(start, model, trainer.data.source, trainer.data.target, share)
     log.message(f"end of training: {trainer.budget.reason_to_end(progress)}")
     log.message(f"weights of step{'s' if len(steps) > 1 else ''} {', '.join(f'{step:,}' for step in steps)}")
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
@@ -84,8 +89,8 @@ def finish(
     for name, pairs in tests.items():
         log.line.update(1.0, f"scoring {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)
-    if start is not None:
-        compare_with_start(trainer, translator, tests, scores, start)
+    if start_scores is not None:
+        compare_with_start(trainer, translator, tests, scores, start_scores)
     described = describe_training_text(trainer.data, recipe).model_dump()
     dictionary = trainer.data.dictionary or learn_dictionary(_sample_pairs(trainer.data))
     rows = choose_rows(bundle, trainer.data.validation, dictionary)

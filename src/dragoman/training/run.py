@@ -203,7 +203,7 @@ class _Run:
                 if model:
                     (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop; see `_is_finished`
                     student = bool(self.written.distillation.teachers)
-                    finish(trainer, model, tests, self.start_scores, student)
+                    finish(trainer, model, tests, self.start, self.start_scores, student)
                     if student:
                         validation = trainer.data.validation
                         self.facts += write_student_card(self.written, self.output, tests, validation, self.line)

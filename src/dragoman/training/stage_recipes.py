@@ -75,7 +75,8 @@ def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:
         pairs = [each.model_copy(update={"corpus": _exchange(each.corpus)}) for each in pairs]
         validation = tuple(map(_exchange, validation))
         languages = {"source_language": data.target_language, "target_language": data.source_language}
-        training = {"seed": recipe.training.seed + 2, "start_from": None, "new_vocabulary": False, "pull_to_start": 0.0}
+        training = {"seed": recipe.training.seed + 2, "start_from": None, "new_vocabulary": False}
+        training |= {"pull_to_start": 0.0, "start_share": 0.0}
     corpora = {"train": tuple(pairs), "validation": validation, "test": ()}
     training |= _part_of_budget(recipe.training, recipe.teachers.share)
     return recipe.model_copy(

@@ -44,7 +44,8 @@ def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
         if (run / START_FILE).is_file() and read_json(run / START_FILE).get("sha256") != bundle_digest(path):
             raise UserError(f"{path}: this is not the bundle that the run was started from, or it was changed")
     except UserError as error:
-        if not checkpoint_steps(run) or saved_tokenizers(run) is None or recipe.training.pull_to_start:
+        needed = recipe.training.pull_to_start or recipe.training.start_share
+        if not checkpoint_steps(run) or saved_tokenizers(run) is None or needed:
             raise UserError(f"training.start_from: {error}") from error
         log(f"training.start_from: {error}; continuing from the checkpoint, which does not need it")
         return None

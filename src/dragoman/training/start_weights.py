@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 
 import torch
 from torch import Tensor
@@ -40,6 +41,26 @@ def copy_start_weights(bundle: Bundle, model: Transformer, source: Tokenizer, ta
             _copy_rows(stored, parameter, rows_of_tokens(*sides[name]))
         else:
             parameter.copy_(stored)
+
+
+@torch.no_grad()
+def mix_start_weights(bundle: Bundle, model: Transformer, source: Tokenizer, target: Tokenizer, share: float) -> None:
+    """Move the weights of a trained model towards those that its training started from.
+
+    A straight line between both keeps much of what the training learned, and most of what was known before (Wortsman et
+    al. 2022, "Robust fine-tuning of zero-shot models").
+
+    Args:
+        bundle: What the training started from.
+        model: The trained model; changed in place. Tokens that the bundle cannot describe keep their embeddings.
+        source: Its source tokenizer.
+        target: Its target tokenizer.
+        share: The share of the bundle.
+    """
+    start = deepcopy(model)
+    copy_start_weights(bundle, start, source, target)
+    for parameter, initial in zip(model.parameters(), start.parameters(), strict=True):
+        parameter.lerp_(initial, share)
 
 
 def _copy_rows(stored: Tensor, parameter: Tensor, rows: Sequence[Sequence[int]]) -> None:

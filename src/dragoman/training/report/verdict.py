@@ -86,7 +86,7 @@ def _judge_forgetting(comparisons: Sequence[dict[str, Any]]) -> Iterator[str]:
         if line["old_text"] and lost > FORGOTTEN:
             yield (
                 f"The chrF of {line['name']}, text of the bundle that the training started from, fell by {lost:.1f}. "
-                "To forget less, train on more old text, or use training.pull_to_start."
+                "To forget less, train on more old text, or raise training.start_share."
             )
 
 
