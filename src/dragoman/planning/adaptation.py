@@ -24,7 +24,7 @@ from dragoman.text.tokenizer import Tokenizer
 
 SLOWER = 0.5  # learning rate, as a share of that of a training from random weights
 MAX_WARMUP = 100  # steps
-START_SHARE = 0.4  # of the initial weights in the final ones
+START_SHARE = 0.35  # of the initial weights in the final ones
 EPOCHS_SHARE = 0.5  # of the epochs of a training from random weights
 
 
