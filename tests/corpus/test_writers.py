@@ -57,6 +57,18 @@ def test_existing_files_are_not_overwritten(name: str, tmp_path: Path) -> None:
     assert [each.read_text() for each in tmp_path.iterdir()] == ["precious"]
 
 
+@pytest.mark.parametrize("name", ["pairs.tsv", "pairs.jsonl", "pairs.tmx", "pairs.{lang}"])
+def test_files_that_another_process_writes_meanwhile_are_not_overwritten(name: str, tmp_path: Path) -> None:
+    def pairs() -> Iterator[Pair]:
+        yield PAIRS[0]
+        write_corpus(PAIRS, str(tmp_path / name), ("de", "en"))
+
+    with pytest.raises(UserError, match="already exists"):
+        write_corpus(pairs(), str(tmp_path / name), ("de", "en"))
+    found = read_corpus(str(tmp_path / name), source_language="de", target_language="en")
+    assert list(found) == [pair for pair in PAIRS if pair.complete]
+
+
 def test_one_of_two_files_is_reported_as_left_over(tmp_path: Path) -> None:
     """The two files of a corpus appear one after the other, and a kill may come between."""
     output = f"{tmp_path}/t.{{lang}}"

@@ -191,6 +191,13 @@ def test_a_large_body_gets_a_message(impatient: Running) -> None:
     assert "10000 bytes" in reply.json()["error"]
 
 
+def test_a_body_that_is_announced_as_too_large_is_refused_before_it_arrives(impatient: Running) -> None:
+    head = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    with socket.create_connection(impatient.address, timeout=10) as connection:
+        connection.sendall(head + b"Content-Length: 99999999999999\r\n\r\n{")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 413 ")
+
+
 def test_connections_above_the_limit_are_closed(impatient: Running) -> None:
     connections = [socket.create_connection(impatient.address) for _ in range(80)]
     closed = sum(is_closed_within(connection, 0.01) for connection in connections)

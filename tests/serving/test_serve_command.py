@@ -249,6 +249,7 @@ def test_keys_of_another_directory(tmp_path: Path, command: Command) -> None:
     ("arguments", "message"),
     [
         (["nowhere"], "nowhere"),
+        (["nowhere", "--host", ""], "--host is empty"),
         (["BUNDLE", "BUNDLE"], "two bundles translate from de to en"),
         (["BUNDLE", "--set", "serving.charakters=3"], "did you mean 'characters'"),
         (["BUNDLE", "--set", "serving.characters=-3"], "characters"),

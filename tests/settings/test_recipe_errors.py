@@ -125,3 +125,14 @@ def test_malformed_overrides_are_reported(override: str) -> None:
 @pytest.mark.parametrize("overrides", [["training.steps=4", "training.minutes=2"], ["training.epochs=none"]], ids=str)
 def test_exactly_one_budget_is_required(overrides: list[str]) -> None:
     assert "exactly one of epochs, steps and minutes" in problems(MINIMAL, *overrides)
+
+
+@pytest.mark.parametrize("code", ['""', '" "', r'"\u0000\n"', '"../de"', "1979-05-27", '"de,en"'])
+def test_a_language_must_be_a_code(code: str) -> None:
+    assert "data.source_language = " in problems(MINIMAL.replace('"de"', code))
+
+
+@pytest.mark.parametrize("code", ["de", "pt-BR", "zh_Hant", "srp_Latn", "sr-Latn-RS", "es-419"])
+def test_language_codes_may_have_several_parts(code: str) -> None:
+    recipe = build_recipe(tomllib.loads(MINIMAL.replace('"de"', f'"{code}"')), origin="recipe.toml")
+    assert recipe.data.source_language == code

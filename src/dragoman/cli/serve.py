@@ -40,10 +40,13 @@ def serve(
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the server can load bundles again
 
+    from dragoman.errors import UserError
     from dragoman.serving.config import load_serving
     from dragoman.serving.models import ModelOptions
     from dragoman.serving.start import serve_bundles
 
+    if not host.strip():  # the system would listen on all addresses
+        raise UserError("--host is empty; give an address, such as 127.0.0.1, or 0.0.0.0 for all")
     changes = overrides or []
     settings = load_serving(config, [each for each in changes if not each.startswith("decoding.")])
     decoding = [each for each in changes if each.startswith("decoding.")]

@@ -51,6 +51,7 @@ def write_corpus(pairs: Iterable[Pair], output: str, languages: Languages) -> tu
                 written += 1
             else:
                 left_out += 1
+        check_output(output, languages)  # another process may have written it in the meantime
     return written, left_out
 
 

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -73,13 +74,17 @@ class LimitBodies:
             return
         settings = self._settings
         limit = settings.file_bytes + _FORM_BYTES if scope["path"] in self._uploads else settings.body_bytes
+        too_large = f"Invalid request: the body is larger than {limit} bytes"
         deadline = asyncio.get_running_loop().time() + settings.read_seconds
+        announced = Headers(scope=scope).get("content-length", "")
         length, complete = 0, False
 
         async def receive_within_limits() -> Message:
             nonlocal length, complete
             if complete:
                 return await receive()  # waits for the client to disconnect
+            if announced.isdecimal() and int(announced) > limit:
+                raise RequestError(413, too_large)
             try:
                 async with asyncio.timeout_at(deadline):
                     message = await receive()
@@ -88,7 +93,7 @@ class LimitBodies:
             length += len(message.get("body", b""))
             complete = not message.get("more_body", False)
             if length > limit:
-                raise RequestError(413, f"Invalid request: the body is larger than {limit} bytes")
+                raise RequestError(413, too_large)
             return message
 
         await self._app(scope, receive_within_limits, send)

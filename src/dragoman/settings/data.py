@@ -16,6 +16,7 @@ Encoding = Annotated[
         "which declare their encoding.",
     ),
 ]
+_LANGUAGE_CODE = r"^[A-Za-z][A-Za-z0-9]*([-_][A-Za-z0-9]+)*$"
 Column = Annotated[int, Field(ge=1, le=1000)] | Annotated[str, Field(min_length=1)]
 
 
@@ -79,8 +80,12 @@ class WeightedCorpus(Settings):
 class Data(Settings):
     """The sentence pairs for training, validation and tests."""
 
-    source_language: str = Field(description="Code of the language to translate from, such as 'de'.")
-    target_language: str = Field(description="Code of the language to translate into, such as 'en'.")
+    source_language: str = Field(
+        pattern=_LANGUAGE_CODE, description="Code of the language to translate from, such as 'de'."
+    )
+    target_language: str = Field(
+        pattern=_LANGUAGE_CODE, description="Code of the language to translate into, such as 'en'."
+    )
     train: tuple[CorpusReference | WeightedCorpus, ...] = Field(
         min_length=1,
         description="Corpora to train on: 'multi30k:train' (catalog), 'my/train.{lang}' (line-aligned files; {lang} "

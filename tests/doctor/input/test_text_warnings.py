@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -155,10 +156,18 @@ def test_damaged_descriptions_are_errors(change: dict[str, object], translator: 
         ("Am 3. Oktober ist im Park ein Fest.", False),
         ("Klicken Sie auf Datei … und dann auf OK.", False),
         ("Ein Hund läuft im Park.", False),
+        ("Sie hat Brot, Milch etc. Usw. Dann und wann.", False),
     ],
 )
 def test_several_sentences(text: str, several: bool) -> None:
     assert has_several_sentences(text) == several
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, "Brot etc. B " * 8000])
+def test_a_long_line_is_checked_in_linear_time(text: str) -> None:
+    begin = time.process_time()
+    assert not has_several_sentences(text)
+    assert time.process_time() - begin < 2
 
 
 def test_abbreviations_and_numbers_are_neither_capitals_nor_words() -> None:

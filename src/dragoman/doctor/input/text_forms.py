@@ -7,11 +7,11 @@ import regex
 MIN_CAPITALS = 10  # letters; shorter lines in capitals are often abbreviations
 _SENTENCE_END = regex.compile(
     r"""
-    (?P<word>\p{L}*\p{Ll}{3})  # abbreviations such as "Dr." and "z. B." are shorter
+    (?<!\p{L})(?P<word>\p{L}*\p{Ll}{3})  # abbreviations such as "Dr." and "z. B." are shorter
     ["'”’»)]*[.!?…]+["'”’»)]*
     \s+["'“‘„«(¿¡]*
-    \p{Lu}                 # the first letter of a sentence, not the rest of a number or an abbreviation
-    | (?P<word>[\p{L}\p{M}])[。！？।]["'”’»)」』]*\s*\p{L}
+    (?=\p{Lu})             # the first letter of a sentence, not the rest of a number or an abbreviation
+    | (?P<word>[\p{L}\p{M}])[。！？।]["'”’»)」』]*\s*(?=\p{L})
     """,
     regex.VERBOSE,
 )
@@ -37,5 +37,7 @@ def has_several_sentences(text: str) -> bool:
 def _is_between_sentences(text: str, match: regex.Match[str]) -> bool:
     if " " not in text:
         return True
-    words = text[: match.end("word")].split(), text[match.end() - 1 :].split()
-    return min(map(len, words)) >= _MIN_SENTENCE_WORDS and match["word"].lower() not in _ABBREVIATIONS
+    if match["word"].lower() in _ABBREVIATIONS:
+        return False
+    sides = text[: match.end("word")].split(), text[match.end() :].split()
+    return min(map(len, sides)) >= _MIN_SENTENCE_WORDS
