@@ -16,7 +16,7 @@ Encoding = Annotated[
         "which declare their encoding.",
     ),
 ]
-_LANGUAGE_CODE = r"^[A-Za-z][A-Za-z0-9]*([-_][A-Za-z0-9]+)*$"
+_LANGUAGE_CODE = r"^[A-Za-z][A-Za-z0-9]*([-_.][A-Za-z0-9]+)*$"
 Column = Annotated[int, Field(ge=1, le=1000)] | Annotated[str, Field(min_length=1)]
 
 
