@@ -64,10 +64,10 @@ def test_text_of_the_bundle_is_mixed_in(corpus: Path, finished_run: Path, tmp_pa
     new, recipe = (str(corpus / "test.de"), str(corpus / "test.en")), tmp_path / "adapted.toml"
     outcome = command("init", *new, "--output", recipe, "--start-from", finished_run)
     assert outcome.code == 0, outcome.error
-    assert "its training text is mixed in, 0.5 pairs for each new one" in outcome.out
+    assert "its training text is mixed in, 1 pair for each new one" in outcome.out
     mine, old = load_recipe(recipe).data.weighted
     assert old.corpus == load_recipe(finished_run / "recipe.toml").data.train[0]
-    assert (mine.weight, 0 < old.weight < 0.5) == (1.0, True)
+    assert (mine.weight, 0 < old.weight < 1) == (1.0, True)
     outcome = command("train", recipe, "--output", tmp_path / "run", *FAST)
     assert outcome.code == 0, outcome.error
 

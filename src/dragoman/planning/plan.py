@@ -121,7 +121,9 @@ class PlannedRecipe:
             *_advise(facts, expected.epochs),
         ]
         if self.start:
-            mixed = f"; its training text is mixed in, {facts.old_share:.2g} pairs for each new one"
+            share = f"{facts.old_share:.2g}"
+            pairs = "pair" if share == "1" else "pairs"
+            mixed = f"; its training text is mixed in, {share} {pairs} for each new one"
             whose = "another" if recipe.training.new_vocabulary else "its"
             lines.insert(1, f"starts from {self.start.path}, with {whose} vocabulary{mixed if facts.old_share else ''}")
             if recipe.text.lowercase:
