@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import pytest
 
 import dragoman
 from dragoman.documents.segment import Segment
-from dragoman.documents.terms import TermSearch, _Draft, _Place, missing_terms, with_glossary
+from dragoman.documents.terms import OTHER_FORM, TermSearch, _Draft, _Place, missing_terms, with_glossary
 from dragoman.documents.translate import TextTranslator
+from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.text.glossary import FoundTerm, Glossary, Term
+from dragoman.text.lemmas import lemmatizer
 from dragoman.text.link import Link
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term
 from dragoman.text.translation import Translation
+from dragoman.text.word_forms import form_finder
 from dragoman.translator import Translator
 
 GLOSSARY = Glossary([Term("Hund", "water spaniel"), Term("Hunde", "water spaniels"), Term("Frau", "tall lady")])
+MATCHER = TermMatcher(lemmatizer("de"), lemmatizer("en"))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +44,7 @@ def segments(sentences: list[str]) -> list[Segment]:
 
 def terms_in(segment: Segment) -> list[Term]:
     """The different terms of a segment."""
-    return list(dict.fromkeys(found.term for found in TermMatcher().find(segment.text, segment.glossary)))
+    return list(dict.fromkeys(found.term for found in MATCHER.find(segment.text, segment.glossary)))
 
 
 def used(*terms: Term) -> tuple[CheckedTerm, ...]:
@@ -55,9 +59,10 @@ def test_translations_contain_the_terms(
     made = TextTranslator(dragoman.load(finished_run, device="cpu", engine=engine, beam_size=beam_size))
     plain = made.translate_segments([Segment(segment.text) for segment in segments])
     for segment, before, after in zip(segments, plain, made.translate_segments(segments), strict=True):
-        assert after.terms == used(*terms_in(segment))
+        assert {(each.source, each.target) for each in after.terms} == set(map(astuple, terms_in(segment)))
+        assert all(term.used != "not" for term in after.terms)
         assert not any("term" in problem for problem in after.problems)
-        assert all(contains_term(after.text, term.target) for term in terms_in(segment))
+        assert all(MATCHER.count(after.text, term.target) for term in terms_in(segment))
         if not terms_in(segment):
             assert after == before
 
@@ -104,19 +109,39 @@ def test_texts_and_lines_use_the_glossary(translator: Translator, sentences: lis
     line = "Ein Hund läuft. Eine Frau läuft."
     (translation,) = made.stream([line])
     assert made(line) == translation.text
-    assert translation.terms == [*used(Term("Hund", "water spaniel"), Term("Frau", "tall lady"))]
+    assert [(each.target, each.used != "not") for each in translation.terms] == [
+        ("water spaniel", True),
+        ("tall lady", True),
+    ]
     long = ", ".join([sentence.rstrip(".") for sentence in sentences[:12]] + ["ein Hund."])
-    assert contains_term(made(long), "water spaniel")
+    assert MATCHER.count(made(long), "water spaniel")
 
 
 def test_a_lost_placeholder_is_put_back_with_the_term(translator: Translator) -> None:
-    (found,) = TextTranslator(translator, GLOSSARY).stream(["Ein Hund läuft {name}."])
+    (found,) = TextTranslator(translator, Glossary([Term("Hund", "Wauwau")])).stream(["Ein Hund läuft {name}."])
     assert "{name}" in found.text
-    assert contains_term(found.text, "water spaniel")
+    assert contains_term(found.text, "Wauwau")
 
 
 def test_without_terms_the_search_is_the_plain_one(translator: Translator, sentences: list[str]) -> None:
-    assert TermSearch(translator).translate(list(map(Segment, sentences))) == list(translator.stream(sentences))
+    assert TermSearch(translator, TermMatcher(), lambda term: [term]).translate(list(map(Segment, sentences))) == list(
+        translator.stream(sentences)
+    )
+
+
+@pytest.mark.parametrize("given", ["hound", "hounds", "tall lady", "ACME"])
+def test_a_term_gets_the_form_that_is_probable_in_its_place(translator: Translator, given: str) -> None:
+    forms = form_finder("en")
+    place = _Place(FoundTerm(0, 5, Term("Hunde", given)), 4, "Two ", given, "dogs", " run.")
+    draft = _Draft(Segment("Hunde laufen."), Translation("Two dogs run."), MATCHER)
+    ((same, chosen),) = TermSearch(translator, MATCHER, forms)._choose_forms([(draft, place)])
+    assert same is draft
+    assert replace(chosen, form=given) == place
+    texts = [f"Two {form} run." for form in forms(given)]
+    scores = dict(zip(texts, score_references(translator.bundle, ["Hunde laufen."] * len(texts), texts), strict=True))
+    best = max(scores, key=scores.__getitem__)
+    is_better = scores[best] > scores[f"Two {given} run."] + OTHER_FORM
+    assert chosen.prefix + chosen.rest == (best if is_better else f"Two {given} run.")
 
 
 def test_each_place_of_a_term_gets_it() -> None:
@@ -124,7 +149,7 @@ def test_each_place_of_a_term_gets_it() -> None:
     words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
     links = tuple(Link(*one, *other) for one, other in zip(*words, strict=True))
     segment = Segment(source, glossary=Glossary([Term("Hund", "beagle")]))
-    draft = _Draft(segment, Translation(target))
+    draft = _Draft(segment, Translation(target), TermMatcher())
     place = draft.place_term(links)
     assert place
     assert (place.prefix, place.replaced, place.rest) == ("A beagle sees a beagle", "dog", ".")
@@ -138,7 +163,7 @@ def test_words_that_translate_other_words_too_are_not_replaced_by_a_second_term(
     words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
     links = tuple(Link(*words[0][one], *words[1][other]) for one, other in ((0, 0), (1, 1), (3, 1), (2, 2)))
     segment = Segment(source, glossary=Glossary([Term("Hunde", "dogs")]))
-    draft = _Draft(segment, Translation(target))
+    draft = _Draft(segment, Translation(target), TermMatcher())
     assert draft.missing
     assert draft.place_term(links) is None
     assert not draft.missing
@@ -147,8 +172,10 @@ def test_words_that_translate_other_words_too_are_not_replaced_by_a_second_term(
 def test_a_term_at_the_beginning_of_any_sentence_is_capitalized() -> None:
     source = "Mein Hund läuft. Hund ist Hund."
     glossary = Glossary([Term("Hund", "dog")])
-    assert not _Draft(Segment(source, glossary=glossary), Translation("My dog runs. Dog is dog.")).missing
-    draft = _Draft(Segment(source, glossary=glossary), Translation("My dog runs. Hound is dog."))
+    assert not _Draft(
+        Segment(source, glossary=glossary), Translation("My dog runs. Dog is dog."), TermMatcher()
+    ).missing
+    draft = _Draft(Segment(source, glossary=glossary), Translation("My dog runs. Hound is dog."), TermMatcher())
     place = draft._place(draft.missing[1], 13, 18)
     assert place.prefix == "My dog runs. Dog"
 
@@ -163,7 +190,7 @@ def test_a_term_at_the_beginning_of_any_sentence_is_capitalized() -> None:
     ],
 )
 def test_a_search_must_keep_the_term_without_the_words_that_it_replaces(found: str, accepted: bool) -> None:
-    place = _Place(FoundTerm(4, 8, Term("Hund", "beagle")), 2, "A beagle", "dog", " runs.")
+    place = _Place(FoundTerm(4, 8, Term("Hund", "beagle")), 2, "A ", "beagle", "dog", " runs.")
     assert place.accepts(found) == accepted
 
 
@@ -172,5 +199,5 @@ def test_a_search_must_keep_the_term_without_the_words_that_it_replaces(found: s
     [("The ACME Park™ is open.", True), ("The ACME Park™s are open.", False), ("The park.", False)],
 )
 def test_a_term_that_ends_in_a_sign_gets_no_ending(found: str, accepted: bool) -> None:
-    place = _Place(FoundTerm(4, 8, Term("Park", "ACME Park™")), 4, "The ACME Park™", "park", " is open.")
+    place = _Place(FoundTerm(4, 8, Term("Park", "ACME Park™")), 4, "The ", "ACME Park™", "park", " is open.")
     assert place.accepts(found) == accepted

@@ -114,6 +114,7 @@ def test_languages_without_lemmas_match_word_forms() -> None:
         ("in roten Dateien", "inflected"),
         ("ROTE DATEI", "inflected"),
         ("die Datei ist rot", "not"),
+        ("die roten datei", "not"),
         ("", "not"),
     ],
 )
@@ -125,3 +126,18 @@ def test_a_translation_uses_a_term_exactly_inflected_or_not(translation: str, us
     assert matcher.check("Open it.", glossary, translation) == []
     exact = TermMatcher().check("Open the red file.", glossary, translation)
     assert exact == [CheckedTerm("red file", "rote Datei", "exactly" if use == "exactly" else "not")]
+
+
+@pytest.mark.parametrize(
+    ("translation", "target", "count"),
+    [
+        ("Haus und Häuser", "Haus", 2),
+        ("haus", "Haus", 0),
+        ("iphone, Iphone, iPhone", "iPhone", 2),
+        ("Rotes Auto, rote Autos", "rotes Auto", 2),
+        ("HÄUSER", "Haus", 1),
+        ("Öffnet sie.", "öffnen", 1),
+    ],
+)
+def test_forms_are_counted_if_they_have_the_capitals_of_the_term(translation: str, target: str, count: int) -> None:
+    assert TermMatcher(None, lemmatizer("de")).count(translation, target) == count

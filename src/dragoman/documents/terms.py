@@ -1,9 +1,10 @@
 """Translations with the terms of a glossary, by any model: the search continues a beginning that has the term.
 
 Where the term belongs is known from a first translation: in place of the words that translate it (Chatterjee et al.
-2017, section 3). What is before this place is kept, and the search continues after the term. If it continues the term
-itself, for example with an ending, or brings back a word that the term replaces, only these words are replaced instead.
-Each place of a term in the source gets the term, unless other words share its translation.
+2017, section 3). The term takes the form that the model finds most probable there. What is before this place is kept,
+and the search continues after the term. If it continues the term itself, for example with an ending, or brings back a
+word that the term replaces, only these words are replaced instead. Each place of a term in the source gets the term,
+unless other words share its translation.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
-from typing import NamedTuple
+from itertools import compress, islice
 
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.explanation.alignment import align
 from dragoman.text.glossary import FoundTerm, Glossary, term_words
 from dragoman.text.link import Link
@@ -23,9 +24,11 @@ from dragoman.text.masked_text import encode_masked
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term
 from dragoman.text.translation import Translation
 from dragoman.text.usual_case import starts_sentence
+from dragoman.text.word_forms import FindForms
 from dragoman.translator import Translator
 
-_MATCHER = TermMatcher()
+OTHER_FORM = 1.0
+"""How much higher the log-probability in nats of a translation with another form of a term must be."""
 
 
 def with_glossary(segments: Iterable[Segment], glossary: Glossary | None) -> list[Segment]:
@@ -43,16 +46,21 @@ class TermSearch:
 
     Args:
         translator: The translator.
+        matcher: Finds the terms.
+        forms: Finds the forms that a term may have in a translation.
     """
 
-    def __init__(self, translator: Translator) -> None:
-        self._translator = translator
+    def __init__(self, translator: Translator, matcher: TermMatcher, forms: FindForms) -> None:
+        self._translator, self._matcher, self._forms = translator, matcher, forms
 
     def translate(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment; only those that lack a term are searched again."""
         texts = [segment.text for segment in segments]
         translations = self._translator.stream(texts, window=max(1, len(texts)))
-        drafts = [_Draft(segment, translation) for segment, translation in zip(segments, translations, strict=True)]
+        drafts = [
+            _Draft(segment, translation, self._matcher)
+            for segment, translation in zip(segments, translations, strict=True)
+        ]
         while waiting := [draft for draft in drafts if draft.missing]:
             self._improve(waiting)
         return [draft.translation for draft in drafts]
@@ -62,7 +70,7 @@ class TermSearch:
         texts = [draft.segment.text for draft in drafts]
         links = align(self._translator.bundle, texts, [draft.translation.text for draft in drafts])
         found = [(draft, draft.place_term(own_links)) for draft, own_links in zip(drafts, links, strict=True)]
-        placed = [(draft, place) for draft, place in found if place]
+        placed = self._choose_forms([(draft, place) for draft, place in found if place])
         is_free = [self._can_search(draft, place) for draft, place in placed]
         free = list(compress(placed, is_free))
         sources, prefixes = [draft.segment.text for draft, _ in free], [place.prefix for _, place in free]
@@ -70,27 +78,57 @@ class TermSearch:
         for (draft, place), can_search in zip(placed, is_free, strict=True):
             draft.use(place, next(searched) if can_search else None)
 
+    def _choose_forms(self, placed: Sequence[tuple[_Draft, _Place]]) -> list[tuple[_Draft, _Place]]:
+        """The places with the most probable form of each term; the given one unless another is clearly better."""
+        forms = [self._forms(place.form) for _, place in placed]
+        choices = [
+            (draft.segment.text, replace(place, form=form))
+            for (draft, place), own in zip(placed, forms, strict=True)
+            for form in own
+            if len(own) > 1
+        ]
+        texts = [place.prefix + place.rest for _, place in choices]
+        scores = iter(score_references(self._translator.bundle, [source for source, _ in choices], texts))
+        chosen = []
+        for (draft, place), own in zip(placed, forms, strict=True):
+            if len(own) > 1:
+                first, *others = zip(islice(scores, len(own)), own, strict=False)
+                best, form = max(others)
+                place = replace(place, form=form) if best > first[0] + OTHER_FORM else place
+            chosen.append((draft, place))
+        return chosen
+
     def _can_search(self, draft: _Draft, place: _Place) -> bool:
         (ids,) = encode_masked(self._translator.bundle.target, [place.prefix])
         return place.start >= draft.fixed and len(ids) < self._translator.source_limit
 
 
-class _Place(NamedTuple):
+@dataclass(frozen=True)
+class _Place:
     """Where a translation gets a term.
 
     Attributes:
         found: The place in the source.
         start: Where the term begins in the translation.
-        prefix: How the translation begins, up to and with the term.
+        before: The translation up to the term.
+        form: The form of the term, not capitalized.
         replaced: The words that the term replaces.
         rest: What comes after them now.
+        begins: Whether the term is capitalized, because it begins a sentence.
     """
 
     found: FoundTerm
     start: int
-    prefix: str
+    before: str
+    form: str
     replaced: str
     rest: str
+    begins: bool = False
+
+    @property
+    def prefix(self) -> str:
+        """How the translation begins, up to and with the term."""
+        return self.before + (capitalize(self.form) if self.begins else self.form)
 
     def accepts(self, translation: str) -> bool:
         """Whether a search has kept the term without an ending, and not brought back what it replaces."""
@@ -98,7 +136,7 @@ class _Place(NamedTuple):
         longest = max(words, key=len, default="")
         returns = count_term(translation, longest) > count_term(self.prefix + self.rest, longest) if longest else False
         ending = not self.prefix[-1].isalpha() and translation[len(self.prefix) :][:1].islower()  # as in ™s
-        return not returns and not ending and contains_term(translation, self.found.term.target)
+        return not returns and not ending and contains_term(translation, self.form)
 
 
 @dataclass
@@ -107,15 +145,16 @@ class _Draft:
 
     segment: Segment
     translation: Translation
+    matcher: TermMatcher
     fixed: int = 0  # number of characters at the beginning that must not change, because they contain terms
     tried: set[FoundTerm] = field(default_factory=set)
 
     @property
     def missing(self) -> list[FoundTerm]:
         """The places in the source of terms that the translation contains less often, which were not tried."""
-        found = _MATCHER.find(self.segment.text, self.segment.glossary)
+        found = self.matcher.find(self.segment.text, self.segment.glossary)
         needed = Counter(each.term for each in found)
-        missing = {term for term in needed if count_term(self.translation.text, term.target) < needed[term]}
+        missing = {term for term in needed if self.matcher.count(self.translation.text, term.target) < needed[term]}
         return [each for each in found if each.term in missing and each not in self.tried]
 
     def place_term(self, links: tuple[Link, ...]) -> _Place | None:
@@ -139,23 +178,22 @@ class _Draft:
     def _gets_term(self, found: FoundTerm, mark: Mark, links: tuple[Link, ...]) -> bool:
         """Whether a term replaces words: if the translation has it already, only those that translate nothing else."""
         text, target = self.translation.text, found.term.target
-        if not contains_term(text, target):
+        if not self.matcher.count(text, target):
             return True
         linked = [each for each in links if each.target_start < mark.end and mark.start < each.target_end]
         own = all(found.start <= each.source_start and each.source_end <= found.end for each in linked)
-        return bool(linked) and own and not contains_term(text[mark.start : mark.end], target)
+        return bool(linked) and own and not self.matcher.count(text[mark.start : mark.end], target)
 
     def _place(self, found: FoundTerm, start: int, end: int) -> _Place:
-        text, target = self.translation.text, found.term.target
-        before, replaced, after = text[:start], text[start:end], text[end:]
+        text = self.translation.text
         begins = text[start : start + 1].isupper() and starts_sentence(text, start)
-        space = " " * (start == end and before[-1:].isalnum())
-        return _Place(found, start, before + space + (capitalize(target) if begins else target), replaced, after)
+        space = " " * (start == end and text[:start][-1:].isalnum())
+        return _Place(found, start, text[:start] + space, found.term.target, text[start:end], text[end:], begins)
 
     def _loses_term(self, place: _Place) -> bool:
-        terms = _MATCHER.check(self.segment.text, self.segment.glossary, self.translation.text)
-        used = [term.target for term in terms if term.used == "exactly"]
-        return not all(contains_term(place.prefix + place.rest, target) for target in used)
+        terms = self.matcher.check(self.segment.text, self.segment.glossary, self.translation.text)
+        used = [term.target for term in terms if term.used != "not"]
+        return not all(self.matcher.count(place.prefix + place.rest, target) for target in used)
 
     def use(self, place: _Place, searched: Translation | None) -> None:
         """Use the translation that a search found, or only replace the words if that is not acceptable."""

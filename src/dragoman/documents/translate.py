@@ -31,6 +31,7 @@ from dragoman.text.match import EXACT_MATCH, worst_match
 from dragoman.text.normalization import remove_invisible
 from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.translation import Translation
+from dragoman.text.word_forms import form_finder
 from dragoman.translator import WINDOW, Translator, windows
 
 PARAGRAPHS = 0.1
@@ -223,11 +224,11 @@ class TextTranslator:
 
 def _term_search(translator: Translator, follows: bool) -> tuple[TermMatcher, TermSearch | MarkedTermSearch]:
     """What finds terms, and what translates with them."""
-    if not follows:
-        return TermMatcher(), TermSearch(translator)
     data = translator.bundle.recipe.data
     matcher = TermMatcher(lemmatizer(data.source_language), lemmatizer(data.target_language))
-    return matcher, MarkedTermSearch(translator, matcher)
+    if follows:
+        return matcher, MarkedTermSearch(translator, matcher)
+    return matcher, TermSearch(translator, matcher, form_finder(data.target_language))
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,9 @@ def lemmatizer(language: str) -> Lemmatize:
         language: The code of the language, perhaps with a region.
     """
     from simplemma import Lemmatizer
-    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
 
-    base = primary_language(language)
-    name = _OTHER_NAMES.get(base, base)
-    if name not in SUPPORTED_LANGUAGES:
+    name = dictionary_language(language)
+    if name is None:
         return str
     library = Lemmatizer()
 
@@ -40,3 +38,12 @@ def lemmatizer(language: str) -> Lemmatize:
         return word if lemma.lower() == word.lower() else lemma  # USB remains USB
 
     return lambda word: lemma_of(word) if len(word) <= LONGEST else word
+
+
+def dictionary_language(language: str) -> str | None:
+    """How simplemma calls a language; None if it does not support it."""
+    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
+    base = primary_language(language)
+    name = _OTHER_NAMES.get(base, base)
+    return name if name in SUPPORTED_LANGUAGES else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,12 +49,24 @@ class TermMatcher:
         terms = dict.fromkeys(found.term for found in self.find(text, glossary))
         return [CheckedTerm(term.source, term.target, self._use(term.target, translation)) for term in terms]
 
+    def count(self, translation: str, target: str) -> int:
+        """How often a translation contains the translation of a term, in any form."""
+        exactly = count_term(translation, target)
+        if self.target is None:
+            return exactly
+        places, wanted = term_words(translation), [target[start:end] for start, end in term_words(target)]
+        count = begin = 0
+        while begin + len(wanted) <= len(places):
+            end = begin + len(wanted)
+            words = zip(places[begin:end], wanted, strict=True)
+            is_form = all(_is_form(translation, *place, word, self.target) for place, word in words)
+            count, begin = count + is_form, end if is_form else begin + 1
+        return max(count, exactly)
+
     def _use(self, target: str, translation: str) -> Use:
         if contains_term(translation, target):
             return "exactly"
-        if self.target and _contains(_lemmas(translation, self.target), _lemmas(target, self.target)):
-            return "inflected"
-        return "not"
+        return "inflected" if self.count(translation, target) else "not"
 
 
 def contains_term(text: str, target: str) -> bool:
@@ -89,9 +100,14 @@ def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _lemmas(text: str, lemmatize: Lemmatize) -> list[str]:
-    return [fold(lemmatize(text[start:end])) for start, end in term_words(text)]
+def _is_form(text: str, start: int, end: int, wanted: str, lemmatize: Lemmatize) -> bool:
+    """Whether the word at a place of a text is a form of another, with its capitals.
 
-
-def _contains(words: Sequence[str], part: Sequence[str]) -> bool:
-    return any(words[start : start + len(part)] == part for start in range(len(words) - len(part) + 1))
+    The first word of a sentence may be capitalized in addition, and any word may be all capitals.
+    """
+    word, lemma = text[start:end], fold(lemmatize(wanted))
+    if fold(lemmatize(word)) == lemma:
+        same_case = word[:1].isupper() == wanted[:1].isupper() and (word == wanted or fold(word) != fold(wanted))
+        return same_case or word.isupper() or starts_sentence(text, start)
+    lower = word[:1].lower() + word[1:]
+    return lower != word and fold(lemmatize(lower)) == lemma and starts_sentence(text, start)

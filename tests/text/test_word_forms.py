@@ -1,0 +1,60 @@
+"""Terms have the forms of their words, spelled like them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.text.lemmas import lemmatizer
+from dragoman.text.word_forms import MOST_FORMS, form_finder
+
+TERMS = [
+    "Haus",
+    "Häuser",
+    "Tabellendokument",
+    "drahtloses Netzwerk",
+    "E-Mail",
+    "groß",
+    "USB",
+    "Foo 3",
+    "rotes Auto",
+]
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_forms_have_the_lemmas_and_the_capitals_of_the_term(term: str) -> None:
+    forms, lemmatize = form_finder("de")(term), lemmatizer("de")
+    assert forms[0] == term
+    assert len(set(forms)) == len(forms) <= MOST_FORMS
+    for form in forms:
+        pairs = list(zip(form.split(" "), term.split(" "), strict=True))
+        assert all(lemmatize(one) == lemmatize(other) for one, other in pairs)
+        assert all(one[:1].isupper() == other[:1].isupper() for one, other in pairs)
+
+
+@pytest.mark.parametrize(
+    ("language", "term", "some"),
+    [
+        ("de", "Haus", {"Häuser", "Hauses"}),
+        ("de-AT", "Häuser", {"Haus"}),
+        ("de", "Tabellendokument", {"Tabellendokumente"}),
+        ("de", "E-Mail", {"E-Mails"}),
+        ("de", "rotes Auto", {"rote Autos", "roten Autos"}),
+        ("en", "water spaniel", {"water spaniels"}),
+        ("en", "open file", {"open files", "opened file"}),
+    ],
+)
+def test_known_forms_are_found(language: str, term: str, some: set[str]) -> None:
+    assert some <= set(form_finder(language)(term))
+
+
+@pytest.mark.parametrize(
+    ("language", "term"), [("de", "USB"), ("de", "Xylqrz"), ("de", "3.5"), ("xx", "Haus"), ("de", "")]
+)
+def test_other_terms_have_one_form(language: str, term: str) -> None:
+    assert form_finder(language)(term) == [term]
+
+
+def test_terms_of_many_words_have_the_forms_of_the_last_ones() -> None:
+    forms = form_finder("de")("großer roter schneller Wagen")
+    assert {"großer roter schneller Wagen", "großer roter schneller Wagens"} <= set(forms)
+    assert all(form.startswith("großer roter ") for form in forms)
