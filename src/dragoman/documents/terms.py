@@ -10,9 +10,11 @@ unless other words share its translation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, islice
+
+import regex
 
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
@@ -26,6 +28,8 @@ from dragoman.text.translation import Translation
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms
 from dragoman.translator import Translator
+
+_LAST_WORD = regex.compile(r"(\p{L}+) $")
 
 OTHER_FORM = 1.0
 """How much higher the log-probability in nats of a translation with another form of a term must be."""
@@ -80,23 +84,29 @@ class TermSearch:
 
     def _choose_forms(self, placed: Sequence[tuple[_Draft, _Place]]) -> list[tuple[_Draft, _Place]]:
         """The places with the most probable form of each term; the given one unless another is clearly better."""
-        forms = [self._forms(place.form) for _, place in placed]
-        choices = [
-            (draft.segment.text, replace(place, form=form))
-            for (draft, place), own in zip(placed, forms, strict=True)
-            for form in own
-            if len(own) > 1
-        ]
-        texts = [place.prefix + place.rest for _, place in choices]
-        scores = iter(score_references(self._translator.bundle, [source for source, _ in choices], texts))
+        variants = [list(self._variants(draft, place)) for draft, place in placed]
+        sources = [draft.segment.text for (draft, _), own in zip(placed, variants, strict=True) for _ in own]
+        texts = [each.prefix + each.rest for own in variants for each in own]
+        scores = iter(score_references(self._translator.bundle, sources, texts))
         chosen = []
-        for (draft, place), own in zip(placed, forms, strict=True):
-            if len(own) > 1:
-                first, *others = zip(islice(scores, len(own)), own, strict=False)
-                best, form = max(others)
-                place = replace(place, form=form) if best > first[0] + OTHER_FORM else place
-            chosen.append((draft, place))
+        for (draft, place), own in zip(placed, variants, strict=True):
+            values = list(islice(scores, len(own)))
+            best = max(range(len(own)), key=values.__getitem__)
+            chosen.append((draft, own[best] if values[best] > values[0] + OTHER_FORM else place))
         return chosen
+
+    def _variants(self, draft: _Draft, place: _Place) -> Iterator[_Place]:
+        """A place with all forms of its term and of the word before it, such as an article; first the place itself."""
+        match = _LAST_WORD.search(place.before)
+        if match is None or match.start() < draft.fixed:
+            yield from (replace(place, form=form) for form in self._forms(place.form))
+            return
+        begins = starts_sentence(place.before, match.start())
+        word = match[1][:1].lower() + match[1][1:] if begins else match[1]
+        for phrase in self._forms(f"{word} {place.form}"):
+            other, form = phrase.split(" ", 1)
+            before = place.before[: match.start()] + (capitalize(other) if begins else other) + " "
+            yield replace(place, before=before, form=form)
 
     def _can_search(self, draft: _Draft, place: _Place) -> bool:
         (ids,) = encode_masked(self._translator.bundle.target, [place.prefix])

@@ -104,7 +104,8 @@ class Data(Settings):
     clean: bool = Field(
         False,
         description="Leave out training pairs in which 'dragoman doctor data' finds problems: duplicates, wrong "
-        "languages, misaligned lines, copies of validation and test pairs, and others.",
+        "languages, misaligned lines, copies of validation and test pairs, and others. Invisible characters are "
+        "removed from the other pairs.",
     )
     validation_pairs: int = advanced(
         1000,

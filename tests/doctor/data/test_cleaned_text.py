@@ -71,6 +71,15 @@ def test_text_is_checked_once(damaged: Corpora, tmp_path: Path) -> None:
     assert clean_corpora(damaged, no_log).kept == first.kept + 1
 
 
+def test_invisible_characters_are_removed(damaged: Corpora, tmp_path: Path) -> None:
+    before = clean_corpora(damaged, no_log)
+    append(
+        tmp_path, "Das Donau\u00addampf\u00adschiff fährt\ufeff ab.".encode(), "\u200eThe steamboat leaves.".encode()
+    )
+    kept = pairs_of(clean_corpora(damaged, no_log))
+    assert kept == [*pairs_of(before), Pair("Das Donaudampfschiff fährt ab.", "The steamboat leaves.")]
+
+
 def test_damage_that_training_refuses_is_not_cleaned_away(damaged: Corpora, tmp_path: Path) -> None:
     append(tmp_path, b"\xff", b"Bad.")
     with pytest.raises(UserError, match="not valid UTF-8"):

@@ -13,6 +13,7 @@ from dragoman.doctor.data.chunked_reader import Chunk
 from dragoman.doctor.data.line_statistics import Flags
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_directory
+from dragoman.text.normalization import remove_invisible
 
 DROPPED = "dropped.tsv"
 
@@ -25,7 +26,7 @@ class CleanedCopy:
         self._dropped.write("corpus\tline\treasons\tsource\ttarget\n")
 
     def add(self, corpus: str, chunk: Chunk, flags: Mapping[str, Flags]) -> None:
-        """Write the pairs of a chunk.
+        """Write the pairs of a chunk, without invisible characters, which translators remove from what they translate.
 
         Args:
             corpus: Name of the corpus.
@@ -36,7 +37,7 @@ class CleanedCopy:
         for values in flags.values():
             flagged |= values
         for stream, texts in ((self._source, chunk.sources), (self._target, chunk.targets)):
-            stream.writelines(f"{texts[index]}\n" for index in (~flagged).nonzero()[0].tolist())
+            stream.writelines(f"{remove_invisible(texts[index])}\n" for index in (~flagged).nonzero()[0].tolist())
         for index in flagged.nonzero()[0].tolist():
             reasons = ",".join(code for code, values in flags.items() if values[index])
             texts = [" ".join(side[index].split()) for side in (chunk.sources, chunk.targets)]
