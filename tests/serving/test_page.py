@@ -204,13 +204,13 @@ def test_two_models_translate_without_words(start_server: StartServer) -> None:
 
 
 def test_terms_are_used_and_reported(real_server: Running, start_server: StartServer) -> None:
-    reply = ask(real_server, "page/translate", q=TEXT, glossary="Frau = water spaniel\nKatze = cat")
+    reply = ask(real_server, "page/translate", q=TEXT, glossary="Frau = Wauwau\nKatze = cat")
     plain = ask(real_server, "page/translate", q=TEXT, glossary="")
-    assert "water spaniel" in reply["translatedText"].lower()
+    assert "wauwau" in reply["translatedText"].lower()
     assert [each["terms"] for each in reply["segments"]] == [
         [],
         [],
-        [{"source": "Frau", "target": "water spaniel", "used": "exactly"}],
+        [{"source": "Frau", "target": "Wauwau", "used": "exactly"}],
     ]
     assert reply["segments"][:2] == plain["segments"][:2]
     pivot = ask(start_server(), "page/translate", q="Hallo Frau", target="es", glossary="Frau = mujer")
