@@ -122,5 +122,8 @@ def test_interrupted_translation_leaves_nothing_behind(finished_run: Path, numbe
     assert len(os.listdir(tmp_path)) == 2, "a temporary file"
     process.send_signal(number)
     process.communicate(timeout=60)
-    assert process.returncode == 128 + number
+    expected = {128 + number}
+    if number == signal.SIGINT:  # how python -m ends if Ctrl-C interrupted an exec(), as of dataclasses in an import
+        expected.add(-signal.SIGINT)
+    assert process.returncode in expected
     assert os.listdir(tmp_path) == ["in.txt"]
