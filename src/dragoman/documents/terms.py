@@ -31,7 +31,7 @@ from dragoman.translator import Translator
 
 _LAST_WORD = regex.compile(r"(\p{L}+) $")
 
-OTHER_FORM = 1.0
+OTHER_FORM = 2.0
 """How much higher the log-probability in nats of a translation with another form of a term must be."""
 
 
