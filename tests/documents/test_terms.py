@@ -181,6 +181,23 @@ def test_a_term_at_the_beginning_of_any_sentence_is_capitalized() -> None:
 
 
 @pytest.mark.parametrize(
+    ("translation", "start", "expected"),
+    [
+        ("It runs.", 3, "It beagle runs."),
+        ("It runs.", 2, "It beagle runs."),
+        ("It runs.", 7, "It runs beagle."),
+        ("It runs.", 0, "Beagle It runs."),
+        ("走路。", 1, "走beagle路。"),
+    ],
+)
+def test_a_term_that_replaces_nothing_is_a_word_of_its_own(translation: str, start: int, expected: str) -> None:
+    segment = Segment("Der Hund läuft.", glossary=Glossary([Term("Hund", "beagle")]))
+    draft = _Draft(segment, Translation(translation), TermMatcher())
+    draft.use(draft._place(draft.missing[0], start, start), None)
+    assert draft.translation.text == expected
+
+
+@pytest.mark.parametrize(
     ("found", "accepted"),
     [
         ("A beagle is running.", True),

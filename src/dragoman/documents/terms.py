@@ -23,6 +23,7 @@ from dragoman.explanation.alignment import align
 from dragoman.text.glossary import FoundTerm, Glossary, term_words
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
+from dragoman.text.normalization import WITHOUT_SPACES
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term
 from dragoman.text.translation import Translation
 from dragoman.text.usual_case import starts_sentence
@@ -30,6 +31,8 @@ from dragoman.text.word_forms import FindForms
 from dragoman.translator import Translator
 
 _LAST_WORD = regex.compile(r"(\p{L}+) $")
+_SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
+"""A letter or a number of a script with spaces between words."""
 
 OTHER_FORM = 1.0
 """How much higher the log-probability in nats of a translation with another form of a term must be."""
@@ -197,8 +200,11 @@ class _Draft:
     def _place(self, found: FoundTerm, start: int, end: int) -> _Place:
         text = self.translation.text
         begins = text[start : start + 1].isupper() and starts_sentence(text, start)
-        space = " " * (start == end and text[:start][-1:].isalnum())
-        return _Place(found, start, text[:start] + space, found.term.target, text[start:end], text[end:], begins)
+        before, rest = text[:start], text[end:]
+        if start == end:  # the term is between words
+            before += " " * bool(_SPACED.match(before[-1:]))
+            rest = " " * bool(_SPACED.match(rest)) + rest
+        return _Place(found, start, before, found.term.target, text[start:end], rest, begins)
 
     def _loses_term(self, place: _Place) -> bool:
         terms = self.matcher.check(self.segment.text, self.segment.glossary, self.translation.text)
