@@ -202,6 +202,7 @@ def test_a_term_that_replaces_nothing_is_a_word_of_its_own(translation: str, sta
     [
         ("A beagle is running.", True),
         ("A beagle dog is running.", False),
+        ("A beagle Dog is running.", False),
         ("The dog is a beagle.", False),
         ("An animal is running.", False),
     ],

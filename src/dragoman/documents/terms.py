@@ -20,7 +20,7 @@ from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.explanation.alignment import align
-from dragoman.text.glossary import FoundTerm, Glossary, term_words
+from dragoman.text.glossary import FoundTerm, Glossary, fold, term_words
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
 from dragoman.text.normalization import WITHOUT_SPACES
@@ -147,7 +147,8 @@ class _Place:
         """Whether a search has kept the term without an ending, and not brought back what it replaces."""
         words = [self.replaced[start:end] for start, end in term_words(self.replaced)]
         longest = max(words, key=len, default="")
-        returns = count_term(translation, longest) > count_term(self.prefix + self.rest, longest) if longest else False
+        found, own, wanted = fold(translation), fold(self.prefix + self.rest), fold(longest)
+        returns = count_term(found, wanted) > count_term(own, wanted) if wanted else False
         ending = not self.prefix[-1].isalpha() and translation[len(self.prefix) :][:1].islower()  # as in ™s
         return not returns and not ending and contains_term(translation, self.form)
 
