@@ -144,6 +144,21 @@ def test_a_term_gets_the_form_that_is_probable_in_its_place(translator: Translat
     assert chosen.prefix + chosen.rest == (best if is_better else f"Two {given} run.")
 
 
+def test_a_better_article_does_not_make_another_form_of_the_term_better(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"Opens a archive.": 0.0, "Opens an archive.": 2.0, "Opens a archives.": 1.5, "Opens an archives.": 2.5}
+    scores = {text: -30.0 + value * OTHER_FORM for text, value in texts.items()}
+    monkeypatch.setattr(
+        "dragoman.documents.terms.score_references", lambda _bundle, _sources, targets: map(scores.get, targets)
+    )
+    place = _Place(FoundTerm(12, 17, Term("Datei", "archive")), 8, "Opens a ", "archive", "file", ".")
+    draft = _Draft(Segment("Öffnet eine Datei."), Translation("Opens a file."), MATCHER)
+    search = TermSearch(translator, MATCHER, lambda _: [text[6:-1].strip() for text in texts])
+    ((_, chosen),) = search._choose_forms([(draft, place)])
+    assert chosen.prefix == "Opens an archive"
+
+
 def test_each_place_of_a_term_gets_it() -> None:
     source, target = "Ein Hund sieht einen Hund.", "A beagle sees a dog."
     words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
@@ -181,10 +196,28 @@ def test_a_term_at_the_beginning_of_any_sentence_is_capitalized() -> None:
 
 
 @pytest.mark.parametrize(
+    ("translation", "start", "expected"),
+    [
+        ("It runs.", 3, "It beagle runs."),
+        ("It runs.", 2, "It beagle runs."),
+        ("It runs.", 7, "It runs beagle."),
+        ("It runs.", 0, "Beagle It runs."),
+        ("走路。", 1, "走beagle路。"),
+    ],
+)
+def test_a_term_that_replaces_nothing_is_a_word_of_its_own(translation: str, start: int, expected: str) -> None:
+    segment = Segment("Der Hund läuft.", glossary=Glossary([Term("Hund", "beagle")]))
+    draft = _Draft(segment, Translation(translation), TermMatcher())
+    draft.use(draft._place(draft.missing[0], start, start), None)
+    assert draft.translation.text == expected
+
+
+@pytest.mark.parametrize(
     ("found", "accepted"),
     [
         ("A beagle is running.", True),
         ("A beagle dog is running.", False),
+        ("A beagle Dog is running.", False),
         ("The dog is a beagle.", False),
         ("An animal is running.", False),
     ],

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, islice
+from operator import itemgetter
 
 import regex
 
@@ -20,9 +21,10 @@ from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.explanation.alignment import align
-from dragoman.text.glossary import FoundTerm, Glossary, term_words
+from dragoman.text.glossary import FoundTerm, Glossary, fold, term_words
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
+from dragoman.text.normalization import WITHOUT_SPACES
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term
 from dragoman.text.translation import Translation
 from dragoman.text.usual_case import starts_sentence
@@ -30,9 +32,11 @@ from dragoman.text.word_forms import FindForms
 from dragoman.translator import Translator
 
 _LAST_WORD = regex.compile(r"(\p{L}+) $")
+_SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
+"""A letter or a number of a script with spaces between words."""
 
 OTHER_FORM = 2.0
-"""How much higher the log-probability in nats of a translation with another form of a term must be."""
+"""How much higher the log-probability of a translation with another form of a word must be, in nats."""
 
 
 def with_glossary(segments: Iterable[Segment], glossary: Glossary | None) -> list[Segment]:
@@ -88,12 +92,10 @@ class TermSearch:
         sources = [draft.segment.text for (draft, _), own in zip(placed, variants, strict=True) for _ in own]
         texts = [each.prefix + each.rest for own in variants for each in own]
         scores = iter(score_references(self._translator.bundle, sources, texts))
-        chosen = []
-        for (draft, place), own in zip(placed, variants, strict=True):
-            values = list(islice(scores, len(own)))
-            best = max(range(len(own)), key=values.__getitem__)
-            chosen.append((draft, own[best] if values[best] > values[0] + OTHER_FORM else place))
-        return chosen
+        return [
+            (draft, _most_probable(place, list(zip(own, islice(scores, len(own)), strict=True))))
+            for (draft, place), own in zip(placed, variants, strict=True)
+        ]
 
     def _variants(self, draft: _Draft, place: _Place) -> Iterator[_Place]:
         """A place with all forms of its term and of the word before it, such as an article; first the place itself."""
@@ -144,9 +146,25 @@ class _Place:
         """Whether a search has kept the term without an ending, and not brought back what it replaces."""
         words = [self.replaced[start:end] for start, end in term_words(self.replaced)]
         longest = max(words, key=len, default="")
-        returns = count_term(translation, longest) > count_term(self.prefix + self.rest, longest) if longest else False
+        found, own, wanted = fold(translation), fold(self.prefix + self.rest), fold(longest)
+        returns = count_term(found, wanted) > count_term(own, wanted) if wanted else False
         ending = not self.prefix[-1].isalpha() and translation[len(self.prefix) :][:1].islower()  # as in ™s
         return not returns and not ending and contains_term(translation, self.form)
+
+
+def _most_probable(place: _Place, scored: Sequence[tuple[_Place, float]]) -> _Place:
+    """The variant of a place with the best form of the term, and then with the best form of the word before it.
+
+    Each form is the given one unless another is clearly better. Otherwise, "an" instead of "a" would be a reason for
+    a plural.
+    """
+    with_form = [each for each in scored if each[0].form == place.form]
+    best = max(scored, key=itemgetter(1))
+    if best[1] > max(score for _, score in with_form) + OTHER_FORM:
+        with_form = [each for each in scored if each[0].form == best[0].form]
+    best = max(with_form, key=itemgetter(1))
+    given = next((each for each in with_form if each[0].before == place.before), best)
+    return best[0] if best[1] > given[1] + OTHER_FORM else given[0]
 
 
 @dataclass
@@ -197,8 +215,11 @@ class _Draft:
     def _place(self, found: FoundTerm, start: int, end: int) -> _Place:
         text = self.translation.text
         begins = text[start : start + 1].isupper() and starts_sentence(text, start)
-        space = " " * (start == end and text[:start][-1:].isalnum())
-        return _Place(found, start, text[:start] + space, found.term.target, text[start:end], text[end:], begins)
+        before, rest = text[:start], text[end:]
+        if start == end:  # the term is between words
+            before += " " * bool(_SPACED.match(before[-1:]))
+            rest = " " * bool(_SPACED.match(rest)) + rest
+        return _Place(found, start, before, found.term.target, text[start:end], rest, begins)
 
     def _loses_term(self, place: _Place) -> bool:
         terms = self.matcher.check(self.segment.text, self.segment.glossary, self.translation.text)
