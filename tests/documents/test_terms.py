@@ -10,15 +10,13 @@ import pytest
 
 import dragoman
 from dragoman.documents.segment import Segment
-from dragoman.documents.terms import OTHER_FORM, TermSearch, _Draft, _Place, missing_terms, with_glossary
+from dragoman.documents.terms import TermSearch, _Draft, missing_terms, with_glossary
 from dragoman.documents.translate import TextTranslator
-from dragoman.evaluation.teacher_forcing import score_references
-from dragoman.text.glossary import FoundTerm, Glossary, Term
+from dragoman.text.glossary import Glossary, Term
 from dragoman.text.lemmas import lemmatizer
 from dragoman.text.link import Link
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term
 from dragoman.text.translation import Translation
-from dragoman.text.word_forms import form_finder
 from dragoman.translator import Translator
 
 GLOSSARY = Glossary([Term("Hund", "water spaniel"), Term("Hunde", "water spaniels"), Term("Frau", "tall lady")])
@@ -129,36 +127,6 @@ def test_without_terms_the_search_is_the_plain_one(translator: Translator, sente
     )
 
 
-@pytest.mark.parametrize("given", ["hound", "hounds", "tall lady", "ACME"])
-def test_a_term_gets_the_form_that_is_probable_in_its_place(translator: Translator, given: str) -> None:
-    forms = form_finder("en")
-    place = _Place(FoundTerm(0, 5, Term("Hunde", given)), 4, "Two ", given, "dogs", " run.")
-    draft = _Draft(Segment("Hunde laufen."), Translation("Two dogs run."), MATCHER)
-    ((same, chosen),) = TermSearch(translator, MATCHER, forms)._choose_forms([(draft, place)])
-    assert same is draft
-    assert replace(chosen, form=given) == place
-    texts = [f"Two {form} run." for form in forms(given)]
-    scores = dict(zip(texts, score_references(translator.bundle, ["Hunde laufen."] * len(texts), texts), strict=True))
-    best = max(scores, key=scores.__getitem__)
-    is_better = scores[best] > scores[f"Two {given} run."] + OTHER_FORM
-    assert chosen.prefix + chosen.rest == (best if is_better else f"Two {given} run.")
-
-
-def test_a_better_article_does_not_make_another_form_of_the_term_better(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = {"Opens a archive.": 0.0, "Opens an archive.": 2.0, "Opens a archives.": 1.5, "Opens an archives.": 2.5}
-    scores = {text: -30.0 + value * OTHER_FORM for text, value in texts.items()}
-    monkeypatch.setattr(
-        "dragoman.documents.terms.score_references", lambda _bundle, _sources, targets: map(scores.get, targets)
-    )
-    place = _Place(FoundTerm(12, 17, Term("Datei", "archive")), 8, "Opens a ", "archive", "file", ".")
-    draft = _Draft(Segment("Öffnet eine Datei."), Translation("Opens a file."), MATCHER)
-    search = TermSearch(translator, MATCHER, lambda _: [text[6:-1].strip() for text in texts])
-    ((_, chosen),) = search._choose_forms([(draft, place)])
-    assert chosen.prefix == "Opens an archive"
-
-
 def test_each_place_of_a_term_gets_it() -> None:
     source, target = "Ein Hund sieht einen Hund.", "A beagle sees a dog."
     words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
@@ -195,6 +163,14 @@ def test_a_term_at_the_beginning_of_any_sentence_is_capitalized() -> None:
     assert place.prefix == "My dog runs. Dog"
 
 
+def test_a_term_in_a_translation_in_capitals_has_capitals() -> None:
+    segment = Segment("MEIN HUND LÄUFT.", glossary=Glossary([Term("Hund", "hound")]))
+    draft = _Draft(segment, Translation("MY DOG RUNS."), MATCHER)
+    draft.use(draft._place(draft.missing[0], 3, 6), None)
+    assert draft.translation.text == "MY HOUND RUNS."
+    assert not draft.missing
+
+
 @pytest.mark.parametrize(
     ("translation", "start", "expected"),
     [
@@ -210,27 +186,3 @@ def test_a_term_that_replaces_nothing_is_a_word_of_its_own(translation: str, sta
     draft = _Draft(segment, Translation(translation), TermMatcher())
     draft.use(draft._place(draft.missing[0], start, start), None)
     assert draft.translation.text == expected
-
-
-@pytest.mark.parametrize(
-    ("found", "accepted"),
-    [
-        ("A beagle is running.", True),
-        ("A beagle dog is running.", False),
-        ("A beagle Dog is running.", False),
-        ("The dog is a beagle.", False),
-        ("An animal is running.", False),
-    ],
-)
-def test_a_search_must_keep_the_term_without_the_words_that_it_replaces(found: str, accepted: bool) -> None:
-    place = _Place(FoundTerm(4, 8, Term("Hund", "beagle")), 2, "A ", "beagle", "dog", " runs.")
-    assert place.accepts(found) == accepted
-
-
-@pytest.mark.parametrize(
-    ("found", "accepted"),
-    [("The ACME Park™ is open.", True), ("The ACME Park™s are open.", False), ("The park.", False)],
-)
-def test_a_term_that_ends_in_a_sign_gets_no_ending(found: str, accepted: bool) -> None:
-    place = _Place(FoundTerm(4, 8, Term("Park", "ACME Park™")), 4, "The ", "ACME Park™", "park", " is open.")
-    assert place.accepts(found) == accepted

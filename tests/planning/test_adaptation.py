@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.planning.adaptation import StartingPoint
+from dragoman.planning.adaptation import START_SHARE, StartingPoint
 from dragoman.planning.old_text import OLD_SHARE, choose_old_text
 from dragoman.planning.plan import Texts, plan_with
 from dragoman.planning.text_facts import SideFacts, TextFacts
@@ -53,6 +53,15 @@ def test_an_adaptation_is_shorter_and_slower(pairs: int, minutes: float | None) 
     assert new.training.minutes == minutes
     if new.training.epochs is not None and plain.training.epochs is not None:
         assert new.training.epochs < plain.training.epochs
+
+
+def test_much_new_text_with_old_text_keeps_less_of_the_initial_weights() -> None:
+    def share(pairs: int, old_share: float) -> float:
+        facts = replace(facts_of(pairs), old_share=old_share)
+        return plan_with(TEXTS, facts, None, 5e11, None, start_of()).recipe().training.start_share
+
+    assert share(100, 1.0) == share(1000, 1.0) == share(1_000_000, 0.0) == START_SHARE
+    assert START_SHARE > share(2000, 1.0) > share(5000, 1.0) > share(1_000_000, 1.0) == 0
 
 
 def test_large_models_have_a_lower_learning_rate() -> None:

@@ -101,6 +101,23 @@ def test_lemmas_match_other_forms_and_exact_forms_come_first(text: str, targets:
     assert set(exact) <= set(glossary.find(text, lemmatizer("de")))
 
 
+@pytest.mark.parametrize(
+    ("term", "text", "found"),
+    [
+        ("Recht", "mit der rechten Maustaste", False),
+        ("Recht", "Die Rechte des Kindes", True),
+        ("Recht", "RECHTE", True),
+        ("Recht", "mit recht", True),
+        ("DIE", "der Mann", False),
+        ("DIE", "die Frau", True),
+        ("öffnen", "Er öffnet sie", True),
+        ("Fest", "ein fester Wert", False),
+    ],
+)
+def test_other_forms_have_the_capitals_of_the_term(term: str, text: str, found: bool) -> None:
+    assert bool(list(Glossary([Term(term, "x")]).find(text, lemmatizer("de")))) == found
+
+
 def test_languages_without_lemmas_match_word_forms() -> None:
     for text in ("Hunde und Hund", "kleiner Hund", "犬"):
         assert list(GLOSSARY.find(text, lemmatizer("xx"))) == list(GLOSSARY.find(text))

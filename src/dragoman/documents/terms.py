@@ -10,33 +10,29 @@ unless other words share its translation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, islice
-from operator import itemgetter
 
 import regex
 
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.term_place import TermPlace, most_probable
 from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.explanation.alignment import align
-from dragoman.text.glossary import FoundTerm, Glossary, fold, term_words
+from dragoman.text.glossary import FoundTerm, Glossary
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
 from dragoman.text.normalization import WITHOUT_SPACES
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, contains_term, count_term
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher
 from dragoman.text.translation import Translation
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms
 from dragoman.translator import Translator
 
-_LAST_WORD = regex.compile(r"(\p{L}+) $")
 _SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
 """A letter or a number of a script with spaces between words."""
-
-OTHER_FORM = 2.0
-"""How much higher the log-probability of a translation with another form of a word must be, in nats."""
 
 
 def with_glossary(segments: Iterable[Segment], glossary: Glossary | None) -> list[Segment]:
@@ -86,85 +82,20 @@ class TermSearch:
         for (draft, place), can_search in zip(placed, is_free, strict=True):
             draft.use(place, next(searched) if can_search else None)
 
-    def _choose_forms(self, placed: Sequence[tuple[_Draft, _Place]]) -> list[tuple[_Draft, _Place]]:
+    def _choose_forms(self, placed: Sequence[tuple[_Draft, TermPlace]]) -> list[tuple[_Draft, TermPlace]]:
         """The places with the most probable form of each term; the given one unless another is clearly better."""
-        variants = [list(self._variants(draft, place)) for draft, place in placed]
+        variants = [list(place.variants(self._forms, draft.fixed)) for draft, place in placed]
         sources = [draft.segment.text for (draft, _), own in zip(placed, variants, strict=True) for _ in own]
         texts = [each.prefix + each.rest for own in variants for each in own]
         scores = iter(score_references(self._translator.bundle, sources, texts))
         return [
-            (draft, _most_probable(place, list(zip(own, islice(scores, len(own)), strict=True))))
+            (draft, most_probable(place, list(zip(own, islice(scores, len(own)), strict=True)), self._matcher.target))
             for (draft, place), own in zip(placed, variants, strict=True)
         ]
 
-    def _variants(self, draft: _Draft, place: _Place) -> Iterator[_Place]:
-        """A place with all forms of its term and of the word before it, such as an article; first the place itself."""
-        match = _LAST_WORD.search(place.before)
-        if match is None or match.start() < draft.fixed:
-            yield from (replace(place, form=form) for form in self._forms(place.form))
-            return
-        begins = starts_sentence(place.before, match.start())
-        word = match[1][:1].lower() + match[1][1:] if begins else match[1]
-        for phrase in self._forms(f"{word} {place.form}"):
-            other, form = phrase.split(" ", 1)
-            before = place.before[: match.start()] + (capitalize(other) if begins else other) + " "
-            yield replace(place, before=before, form=form)
-
-    def _can_search(self, draft: _Draft, place: _Place) -> bool:
+    def _can_search(self, draft: _Draft, place: TermPlace) -> bool:
         (ids,) = encode_masked(self._translator.bundle.target, [place.prefix])
         return place.start >= draft.fixed and len(ids) < self._translator.source_limit
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a translation gets a term.
-
-    Attributes:
-        found: The place in the source.
-        start: Where the term begins in the translation.
-        before: The translation up to the term.
-        form: The form of the term, not capitalized.
-        replaced: The words that the term replaces.
-        rest: What comes after them now.
-        begins: Whether the term is capitalized, because it begins a sentence.
-    """
-
-    found: FoundTerm
-    start: int
-    before: str
-    form: str
-    replaced: str
-    rest: str
-    begins: bool = False
-
-    @property
-    def prefix(self) -> str:
-        """How the translation begins, up to and with the term."""
-        return self.before + (capitalize(self.form) if self.begins else self.form)
-
-    def accepts(self, translation: str) -> bool:
-        """Whether a search has kept the term without an ending, and not brought back what it replaces."""
-        words = [self.replaced[start:end] for start, end in term_words(self.replaced)]
-        longest = max(words, key=len, default="")
-        found, own, wanted = fold(translation), fold(self.prefix + self.rest), fold(longest)
-        returns = count_term(found, wanted) > count_term(own, wanted) if wanted else False
-        ending = not self.prefix[-1].isalpha() and translation[len(self.prefix) :][:1].islower()  # as in ™s
-        return not returns and not ending and contains_term(translation, self.form)
-
-
-def _most_probable(place: _Place, scored: Sequence[tuple[_Place, float]]) -> _Place:
-    """The variant of a place with the best form of the term, and then with the best form of the word before it.
-
-    Each form is the given one unless another is clearly better. Otherwise, "an" instead of "a" would be a reason for
-    a plural.
-    """
-    with_form = [each for each in scored if each[0].form == place.form]
-    best = max(scored, key=itemgetter(1))
-    if best[1] > max(score for _, score in with_form) + OTHER_FORM:
-        with_form = [each for each in scored if each[0].form == best[0].form]
-    best = max(with_form, key=itemgetter(1))
-    given = next((each for each in with_form if each[0].before == place.before), best)
-    return best[0] if best[1] > given[1] + OTHER_FORM else given[0]
 
 
 @dataclass
@@ -185,7 +116,7 @@ class _Draft:
         missing = {term for term in needed if self.matcher.count(self.translation.text, term.target) < needed[term]}
         return [each for each in found if each.term in missing and each not in self.tried]
 
-    def place_term(self, links: tuple[Link, ...]) -> _Place | None:
+    def place_term(self, links: tuple[Link, ...]) -> TermPlace | None:
         """The first place in the translation that gets a term: that of the words that translate it.
 
         None if there is none, because the translation expresses several places of the term in one. These are not tried
@@ -212,21 +143,22 @@ class _Draft:
         own = all(found.start <= each.source_start and each.source_end <= found.end for each in linked)
         return bool(linked) and own and not self.matcher.count(text[mark.start : mark.end], target)
 
-    def _place(self, found: FoundTerm, start: int, end: int) -> _Place:
+    def _place(self, found: FoundTerm, start: int, end: int) -> TermPlace:
         text = self.translation.text
         begins = text[start : start + 1].isupper() and starts_sentence(text, start)
         before, rest = text[:start], text[end:]
         if start == end:  # the term is between words
             before += " " * bool(_SPACED.match(before[-1:]))
             rest = " " * bool(_SPACED.match(rest)) + rest
-        return _Place(found, start, before, found.term.target, text[start:end], rest, begins)
+        place = TermPlace(found, start, before, found.term.target, text[start:end], rest, begins, text.isupper())
+        return place.without_repetition(self.fixed)
 
-    def _loses_term(self, place: _Place) -> bool:
+    def _loses_term(self, place: TermPlace) -> bool:
         terms = self.matcher.check(self.segment.text, self.segment.glossary, self.translation.text)
         used = [term.target for term in terms if term.used != "not"]
         return not all(self.matcher.count(place.prefix + place.rest, target) for target in used)
 
-    def use(self, place: _Place, searched: Translation | None) -> None:
+    def use(self, place: TermPlace, searched: Translation | None) -> None:
         """Use the translation that a search found, or only replace the words if that is not acceptable."""
         self.tried.add(place.found)
         if searched and place.accepts(searched.text):

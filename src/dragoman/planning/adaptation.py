@@ -24,7 +24,8 @@ from dragoman.text.tokenizer import Tokenizer
 
 SLOWER = 0.5  # learning rate, as a share of that of a training from random weights
 MAX_WARMUP = 100  # steps
-START_SHARE = 0.35  # of the initial weights in the final ones
+START_SHARE = 0.35  # of the initial weights in the final ones, for as many new pairs as below
+START_SHARE_PAIRS = 1000  # more of them have more old pairs next to them, and change more that must not be undone
 EPOCHS_SHARE = 0.5  # of the epochs of a training from random weights
 
 
@@ -65,11 +66,19 @@ def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBud
         *(choice for choice in _copy("model", recipe.model, model) if choice.key != "dropout"),
         *dropout,
         ChosenSetting("training", "start_from", start.path, "The bundle whose weights are the initial ones."),
-        ChosenSetting("training", "start_share", START_SHARE, "Their share of the final weights: less is forgotten."),
+        ChosenSetting(
+            "training", "start_share", _start_share(facts), "Their share of the final weights: less is forgotten."
+        ),
         *_choose_training(facts, start, budget),
         *(choose_augmentation(facts, budget) if recipe.text.tokenizer in ("bpe", "unigram") else ()),
         *_copy("decoding", recipe.decoding, "The search of the bundle."),
     ]
+
+
+def _start_share(facts: TextFacts) -> float:
+    """Less for much text, if old text is mixed in."""
+    share = START_SHARE_PAIRS / max(START_SHARE_PAIRS, facts.pairs) if facts.old_share else 1.0
+    return round(START_SHARE * share, 2)
 
 
 def _choose_training(facts: TextFacts, start: StartingPoint, budget: PlannedBudget) -> Iterator[ChosenSetting]:

@@ -14,6 +14,7 @@ import regex
 from dragoman.errors import UserError
 from dragoman.text.lemmas import Lemmatize
 from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.text.usual_case import starts_sentence
 
 _WORD = regex.compile(rf"[{WITHOUT_SPACES}]|[\w--[{WITHOUT_SPACES}]]+|[^\w\s]", regex.VERSION1)
 """A word, a punctuation mark, or a letter of a script without spaces."""
@@ -116,8 +117,9 @@ class Glossary:
         begin = 0
         while begin < len(words):
             for end in range(min(len(words), begin + self._longest), begin, -1):
-                if found := [table[key] for keys, table in tables if (key := tuple(keys[begin:end])) in table]:
-                    term = found[0]
+                found = (table.get(tuple(keys[begin:end])) for keys, table in tables)
+                places = words[begin:end]
+                if term := next((each for each in found if each and _is_spelled_like(text, places, each)), None):
                     yield FoundTerm(words[begin][0], words[end - 1][1], term)
                     begin = end
                     break
@@ -131,6 +133,27 @@ class Glossary:
 
 def _key(term: Term, lemmatize: Lemmatize) -> Key:
     return tuple(fold(lemmatize(term.source[start:end])) for start, end in term_words(term.source))
+
+
+def _is_spelled_like(text: str, places: Sequence[tuple[int, int]], term: Term) -> bool:
+    """Whether all words at places of a text are those of a term in any case, or may be other forms of them."""
+    wanted = [term.source[start:end] for start, end in term_words(term.source)]
+    return all(
+        fold(text[start:end]) == fold(word) or has_capitals_like(text, start, end, word)
+        for (start, end), word in zip(places, wanted, strict=True)
+    )
+
+
+def has_capitals_like(text: str, start: int, end: int, word: str) -> bool:
+    """Whether the word at a place of a text has the capitals of another, of which it may then be a form.
+
+    In German, "rechte" is no form of "Recht". The first word of a sentence may be capitalized in addition, and any word
+    may be all capitals. A word that is all capitals, such as USB, has no other forms.
+    """
+    found = text[start:end]
+    if word.isupper():
+        return found == word
+    return found.isupper() or found[:1].isupper() == word[:1].isupper() or starts_sentence(text, start)
 
 
 def term_words(text: str) -> list[tuple[int, int]]:

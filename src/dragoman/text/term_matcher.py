@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from dragoman.text.glossary import FoundTerm, Glossary, fold, term_words
+from dragoman.text.glossary import FoundTerm, Glossary, fold, has_capitals_like, term_words
 from dragoman.text.lemmas import Lemmatize
 from dragoman.text.usual_case import starts_sentence
 
@@ -107,7 +107,7 @@ def _is_form(text: str, start: int, end: int, wanted: str, lemmatize: Lemmatize)
     """
     word, lemma = text[start:end], fold(lemmatize(wanted))
     if fold(lemmatize(word)) == lemma:
-        same_case = word[:1].isupper() == wanted[:1].isupper() and (word == wanted or fold(word) != fold(wanted))
-        return same_case or word.isupper() or starts_sentence(text, start)
+        other_capitals = word != wanted and fold(word) == fold(wanted) and not word.isupper()
+        return has_capitals_like(text, start, end, wanted) and (not other_capitals or starts_sentence(text, start))
     lower = word[:1].lower() + word[1:]
     return lower != word and fold(lemmatize(lower)) == lemma and starts_sentence(text, start)

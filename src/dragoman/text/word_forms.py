@@ -38,8 +38,9 @@ def form_finder(language: str) -> FindForms:
         if word.isupper() or not word.isalpha():
             return [word]
         lemma = lemmatize(word)
-        found = (form for form in _spelled_forms(language, lemma) if form[:1].isupper() == word[:1].isupper())
-        return list(dict.fromkeys([word, *(form for form in found if lemmatize(form) == lemma)]))
+        spelled = [form for form in _spelled_forms(language, lemma) if form.isalpha()]  # not 's
+        found = [form for form in spelled if form[:1].isupper() == word[:1].isupper() and lemmatize(form) == lemma]
+        return list(dict.fromkeys([word, *found]))
 
     @lru_cache(maxsize=2**12)
     def find(term: str) -> list[str]:

@@ -131,7 +131,7 @@ async def inspect_sentence(request: Request) -> HTMLResponse:
 
 def _read_glossary(text: str) -> Glossary:
     try:
-        return Glossary.parse(text.splitlines(), separator="=")
+        return Glossary.parse(text.splitlines(), separator="\t" if "\t" in text else "=")
     except UserError as error:
         raise RequestError(400, str(error)) from None
 

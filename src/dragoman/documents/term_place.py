@@ -1,0 +1,156 @@
+"""Where a translation gets a term, and in which form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+
+import regex
+
+from dragoman.text.glossary import FoundTerm, fold, term_words
+from dragoman.text.lemmas import Lemmatize
+from dragoman.text.term_matcher import capitalize, contains_term, count_term
+from dragoman.text.usual_case import starts_sentence
+from dragoman.text.word_forms import FindForms
+
+_LAST_WORD = regex.compile(r"(\p{L}+) $")
+
+OTHER_FORM = 2.0
+"""How much higher the log-probability of a translation with another form of a word must be, in nats."""
+
+SAME_KIND = 3.0
+"""What a form gains, in nats, if it is a dictionary form as the replaced word is, or is none as that is none.
+
+The model often knows the number of a word, but not the plural of a term that it has rarely seen.
+"""
+
+
+@dataclass(frozen=True)
+class TermPlace:
+    """Where a translation gets a term.
+
+    Attributes:
+        found: The place in the source.
+        start: Where the term begins in the translation.
+        before: The translation up to the term.
+        form: The form of the term, not capitalized.
+        replaced: The words that the term replaces.
+        rest: What comes after them now.
+        begins: Whether the term is capitalized, because it begins a sentence.
+        is_upper: Whether the term is all capitals, because the translation is.
+    """
+
+    found: FoundTerm
+    start: int
+    before: str
+    form: str
+    replaced: str
+    rest: str
+    begins: bool = False
+    is_upper: bool = False
+
+    @property
+    def written(self) -> str:
+        """The form of the term with the capitals that it has in this place."""
+        return self.form.upper() if self.is_upper else capitalize(self.form) if self.begins else self.form
+
+    @property
+    def prefix(self) -> str:
+        """How the translation begins, up to and with the term."""
+        return self.before + self.written
+
+    def without_repetition(self, fixed: int) -> TermPlace:
+        """The place that also replaces words before and after it that are a part of the term.
+
+        The translation of a compound is often aligned with one of its words only: "Textfeld" with "field".
+
+        Args:
+            fixed: Number of characters at the beginning that must not change.
+        """
+        words, before, after = _folded_words(self.form), _folded_words(self.before), _folded_words(self.rest)
+        place = self
+        for count in range(1, len(words)):
+            if before[-count:] == words[:count] and (start := term_words(self.before)[-count][0]) >= fixed:
+                replaced = self.before[start:] + self.replaced
+                place = replace(place, start=start, before=self.before[:start], replaced=replaced)
+            if after[:count] == words[-count:]:
+                end = term_words(self.rest)[count - 1][1]
+                place = replace(place, replaced=place.replaced + self.rest[:end], rest=self.rest[end:])
+        return place
+
+    def variants(self, find_forms: FindForms, fixed: int) -> Iterator[TermPlace]:
+        """The place with all forms of its term and of the word before it, such as an article; first the place itself.
+
+        Args:
+            find_forms: Finds the forms of a term.
+            fixed: Number of characters at the beginning that must not change.
+        """
+        match = _LAST_WORD.search(self.before)
+        if match is None or match.start() < fixed or self.is_upper:
+            yield from (replace(self, form=form) for form in find_forms(self.form))
+            return
+        begins = starts_sentence(self.before, match.start())
+        word = match[1][:1].lower() + match[1][1:] if begins else match[1]
+        for phrase in find_forms(f"{word} {self.form}"):
+            other, form = phrase.split(" ", 1)
+            before = self.before[: match.start()] + (capitalize(other) if begins else other) + " "
+            yield replace(self, before=before, form=form)
+
+    def accepts(self, translation: str) -> bool:
+        """Whether a search has kept the term without an ending, and brought back neither it nor what it replaces."""
+        rest = translation[len(self.prefix) :]
+        longest = max(_words(self.replaced), key=len, default="").lower()
+        others = (self.prefix + self.rest).lower()
+        returns = bool(longest) and count_term(translation.lower(), longest) > count_term(others, longest)
+        ending = not self.prefix[-1].isalpha() and rest[:1].islower()  # as in ™s
+        return not returns and not ending and not self._repeats(rest) and contains_term(translation, self.written)
+
+    def _repeats(self, rest: str) -> bool:
+        """Whether what follows the term begins with its last word again."""
+        return _folded_words(rest)[:1] == _folded_words(self.form)[-1:]
+
+
+def most_probable(
+    place: TermPlace, scored: Sequence[tuple[TermPlace, float]], lemmatize: Lemmatize | None
+) -> TermPlace:
+    """The variant of a place with the best form of the term, and then with the best form of the word before it.
+
+    The form is the given one unless another is clearly better; "an" instead of "a" is no reason for a plural.
+
+    Args:
+        place: The place.
+        scored: Its variants, with the log-probability of the translation in nats.
+        lemmatize: Finds the lemmas of the target language.
+    """
+    kind = _is_lemma(place.replaced, lemmatize, place.begins) if lemmatize and place.replaced else None
+
+    def score_form(each: tuple[TermPlace, float]) -> float:
+        other_kind = lemmatize is not None and kind is not None and _is_lemma(each[0].form, lemmatize) != kind
+        gain = 0.0 if kind is None or other_kind else SAME_KIND
+        return each[1] + gain + (OTHER_FORM if each[0].form == place.form and not other_kind else 0.0)
+
+    form = max(scored, key=score_form)[0].form
+    with_form = [each for each in scored if each[0].form == form]
+    return max(with_form, key=itemgetter(1))[0]
+
+
+def _words(text: str) -> list[str]:
+    return [text[start:end] for start, end in term_words(text)]
+
+
+def _folded_words(text: str) -> list[str]:
+    return list(map(fold, _words(text)))
+
+
+def _is_lemma(text: str, lemmatize: Lemmatize, begins: bool = False) -> bool:
+    """Whether the last word of a text, which other words modify, is in its dictionary form.
+
+    Args:
+        text: The text.
+        lemmatize: Finds the lemmas.
+        begins: Whether the text begins a sentence, so that its first letter may be lower case elsewhere.
+    """
+    words = [word for word in _words(text) if word.isalpha()]
+    forms = {words[-1], words[-1].lower()} if begins and words else set(words[-1:])
+    return all(fold(lemmatize(word)) == fold(word) for word in forms)

@@ -1,0 +1,122 @@
+"""A term replaces all words that are a part of it, in the form that is probable and of the kind that it replaces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dragoman.documents.segment import Segment
+from dragoman.documents.term_place import OTHER_FORM, SAME_KIND, TermPlace, most_probable
+from dragoman.documents.terms import TermSearch, _Draft
+from dragoman.evaluation.teacher_forcing import score_references
+from dragoman.text.glossary import FoundTerm, Term
+from dragoman.text.lemmas import lemmatizer
+from dragoman.text.term_matcher import TermMatcher
+from dragoman.text.translation import Translation
+from dragoman.text.word_forms import form_finder
+from dragoman.translator import Translator
+
+
+def place_of(before: str, form: str, replaced: str, rest: str, begins: bool = False) -> TermPlace:
+    return TermPlace(FoundTerm(0, 5, Term("Hunde", form)), len(before), before, form, replaced, rest, begins)
+
+
+@pytest.mark.parametrize(
+    ("place", "improbable"),
+    [
+        (place_of("The ", "archive", "file", " opens."), ["archives"]),
+        (place_of("The ", "archive", "files", " open."), ["archive"]),
+        (place_of("", "archive", "Files", " open.", begins=True), ["archive"]),
+        (place_of("All ", "archives", "files", " open."), ["archive"]),
+        (place_of("The ", "archive", "", " opens."), ["archives"]),
+    ],
+)
+def test_the_form_is_of_the_kind_that_it_replaces_unless_another_is_far_more_probable(
+    place: TermPlace, improbable: list[str]
+) -> None:
+    variants = [replace(place, form=form) for form in ("archive", "archives")]
+    for gain in (0.0, 0.9 * OTHER_FORM, 1.1 * (OTHER_FORM + SAME_KIND)):
+        scored = [(each, -9.0 + gain * (each.form in improbable)) for each in variants]
+        chosen = most_probable(place, scored, lemmatizer("en"))
+        assert (chosen.form in improbable) == (gain > OTHER_FORM)
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(0.9, "Opens an archive"), (1.1, "Opens an archives")])
+def test_an_article_is_no_reason_for_another_form(gain: float, expected: str) -> None:
+    place = place_of("Opens a ", "archive", "", ".")
+    texts = {("a", "archive"): 0.0, ("an", "archive"): 2.0, ("a", "archives"): 1.0, ("an", "archives"): 2.0}
+    scored = [
+        (replace(place, before=f"Opens {article} ", form=form), value + gain * OTHER_FORM * (form != "archive"))
+        for (article, form), value in texts.items()
+    ]
+    assert most_probable(place, scored, lemmatizer("en")).prefix == expected
+
+
+@pytest.mark.parametrize("given", ["hound", "hounds", "tall lady", "ACME"])
+def test_forms_are_compared_by_the_model(translator: Translator, given: str) -> None:
+    forms, matcher = form_finder("en"), TermMatcher(lemmatizer("de"), lemmatizer("en"))
+    place = place_of("Two ", given, "dogs", " run.")
+    draft = _Draft(Segment("Hunde laufen."), Translation("Two dogs run."), matcher)
+    ((same, chosen),) = TermSearch(translator, matcher, forms)._choose_forms([(draft, place)])
+    assert same is draft
+    variants = list(place.variants(forms, 0))
+    texts = [each.prefix + each.rest for each in variants]
+    scores = score_references(translator.bundle, ["Hunde laufen."] * len(texts), texts)
+    assert chosen == most_probable(place, list(zip(variants, scores, strict=True)), matcher.target)
+
+
+def test_variants_have_other_forms_of_the_term_and_of_the_word_before_it() -> None:
+    forms = form_finder("de")
+    place = place_of("Öffnen Sie die ", "Fenster", "Datei", ".")
+    texts = [each.prefix for each in place.variants(forms, 0)]
+    assert texts[0] == place.prefix
+    assert {"Öffnen Sie das Fenster", "Öffnen Sie den Fenstern"} <= set(texts)
+    fixed = [each.prefix for each in place.variants(forms, len("Öffnen Sie die "))]
+    assert set(fixed) == {f"Öffnen Sie die {form}" for form in forms("Fenster")}
+    begins = [each.prefix for each in place_of("Eine ", "Fenster", "Datei", ".").variants(forms, 0)]
+    assert {"Eine Fenster", "Ein Fenster", "Einem Fenster"} <= set(begins)
+
+
+@pytest.mark.parametrize(
+    ("before", "form", "replaced", "rest", "expected"),
+    [
+        ("in the text ", "Text Box", "field", ".", "in the Text Box."),
+        ("the ", "data field", "data", " field is", "the data field is"),
+        ("the data ", "data field", "and", " field is", "the data field is"),
+        ("the big ", "hound", "dog", " hound", "the big hound hound"),
+        ("the ", "drag and drop", "drag", " and drop.", "the drag and drop."),
+    ],
+)
+def test_words_around_the_place_that_are_a_part_of_the_term_are_replaced_too(
+    before: str, form: str, replaced: str, rest: str, expected: str
+) -> None:
+    place = place_of(before, form, replaced, rest)
+    without = place.without_repetition(0)
+    assert without.prefix + without.rest == expected
+    assert (without.before + without.replaced + without.rest) == before + replaced + rest
+    fixed = place.without_repetition(len(before))
+    assert fixed.before == before
+
+
+@pytest.mark.parametrize(
+    ("found", "accepted"),
+    [
+        ("A beagle is running.", True),
+        ("A beagle dog is running.", False),
+        ("A beagle Dog is running.", False),
+        ("A beagle beagle is running.", False),
+        ("The dog is a beagle.", False),
+        ("An animal is running.", False),
+    ],
+)
+def test_a_search_must_keep_the_term_without_the_words_that_it_replaces(found: str, accepted: bool) -> None:
+    assert place_of("A ", "beagle", "dog", " runs.").accepts(found) == accepted
+
+
+@pytest.mark.parametrize(
+    ("found", "accepted"),
+    [("The ACME Park™ is open.", True), ("The ACME Park™s are open.", False), ("The park.", False)],
+)
+def test_a_term_that_ends_in_a_sign_gets_no_ending(found: str, accepted: bool) -> None:
+    assert place_of("The ", "ACME Park™", "park", " is open.").accepts(found) == accepted
