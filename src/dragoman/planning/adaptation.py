@@ -24,7 +24,7 @@ from dragoman.text.tokenizer import Tokenizer
 
 SLOWER = 0.5  # learning rate, as a share of that of a training from random weights
 MAX_WARMUP = 100  # steps
-START_SHARE = 0.35  # of the initial weights in the final ones, for as many new pairs as below
+START_SHARE = 0.45  # of the initial weights in the final ones, for as many new pairs as below
 START_SHARE_PAIRS = 1000  # more of them have more old pairs next to them, and change more that must not be undone
 EPOCHS_SHARE = 0.5  # of the epochs of a training from random weights
 
