@@ -40,6 +40,7 @@ def test_forms_have_the_lemmas_and_the_capitals_of_the_term(term: str) -> None:
         ("de", "E-Mail", {"E-Mails"}),
         ("de", "rotes Auto", {"rote Autos", "roten Autos"}),
         ("en", "water spaniel", {"water spaniels"}),
+        ("hi", "किताब", {"किताबें", "किताबों"}),
         ("en", "open file", {"open files", "opened file"}),
     ],
 )

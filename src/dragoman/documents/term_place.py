@@ -12,9 +12,9 @@ from dragoman.text.glossary import FoundTerm, fold, term_words
 from dragoman.text.lemmas import Lemmatize
 from dragoman.text.term_matcher import capitalize, contains_term, count_term
 from dragoman.text.usual_case import starts_sentence
-from dragoman.text.word_forms import FindForms
+from dragoman.text.word_forms import LETTERS, FindForms
 
-_LAST_WORD = regex.compile(r"(\p{L}+) $")
+_LAST_WORD = regex.compile(r"([\p{L}\p{M}]+) $")
 
 OTHER_FORM = 2.0
 """How much higher the log-probability of a translation with another form of a word must be, in nats."""
@@ -125,14 +125,13 @@ def most_probable(
     """
     kind = _is_lemma(place.replaced, lemmatize, place.begins) if lemmatize and place.replaced else None
 
-    def score_form(each: tuple[TermPlace, float]) -> float:
-        other_kind = lemmatize is not None and kind is not None and _is_lemma(each[0].form, lemmatize) != kind
-        gain = 0.0 if kind is None or other_kind else SAME_KIND
-        return each[1] + gain + (OTHER_FORM if each[0].form == place.form and not other_kind else 0.0)
+    def gain(form: str) -> float:
+        if lemmatize and kind is not None and _is_lemma(form, lemmatize) != kind:
+            return 0.0
+        return (0.0 if kind is None else SAME_KIND) + (OTHER_FORM if form == place.form else 0.0)
 
-    form = max(scored, key=score_form)[0].form
-    with_form = [each for each in scored if each[0].form == form]
-    return max(with_form, key=itemgetter(1))[0]
+    form = max(scored, key=lambda each: each[1] + gain(each[0].form))[0].form
+    return max((each for each in scored if each[0].form == form), key=itemgetter(1))[0]
 
 
 def _words(text: str) -> list[str]:
@@ -151,6 +150,6 @@ def _is_lemma(text: str, lemmatize: Lemmatize, begins: bool = False) -> bool:
         lemmatize: Finds the lemmas.
         begins: Whether the text begins a sentence, so that its first letter may be lower case elsewhere.
     """
-    words = [word for word in _words(text) if word.isalpha()]
+    words = [word for word in _words(text) if LETTERS.fullmatch(word)]
     forms = {words[-1], words[-1].lower()} if begins and words else set(words[-1:])
     return all(fold(lemmatize(word)) == fold(word) for word in forms)

@@ -7,11 +7,16 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import product
 
+import regex
+
 from dragoman.text.glossary import term_words
 from dragoman.text.lemmas import dictionary_language, lemmatizer
 
 FindForms = Callable[[str], Sequence[str]]
 """All forms of a term, first the term itself."""
+
+LETTERS = regex.compile(r"[\p{L}\p{M}]+")
+"""A word of letters and their marks, such as the vowels of Indic scripts."""
 
 MOST_FORMS = 40
 """Of a term; of those with more, only the forms of the last word that has several."""
@@ -35,10 +40,10 @@ def form_finder(language: str) -> FindForms:
     lemmatize = lemmatizer(language)
 
     def forms_of(word: str) -> list[str]:
-        if word.isupper() or not word.isalpha():
+        if word.isupper() or not LETTERS.fullmatch(word):
             return [word]
         lemma = lemmatize(word)
-        spelled = [form for form in _spelled_forms(language, lemma) if form.isalpha()]  # not 's
+        spelled = [form for form in _spelled_forms(language, lemma) if LETTERS.fullmatch(form)]  # not 's
         found = [form for form in spelled if form[:1].isupper() == word[:1].isupper() and lemmatize(form) == lemma]
         return list(dict.fromkeys([word, *found]))
 
