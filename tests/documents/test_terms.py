@@ -234,3 +234,24 @@ def test_a_search_must_keep_the_term_without_the_words_that_it_replaces(found: s
 def test_a_term_that_ends_in_a_sign_gets_no_ending(found: str, accepted: bool) -> None:
     place = _Place(FoundTerm(4, 8, Term("Park", "ACME Park™")), 4, "The ", "ACME Park™", "park", " is open.")
     assert place.accepts(found) == accepted
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("e.g. the ", {"e.g. the "}),
+        ("iPhone ", {"iPhone ", "iPhones "}),
+        ("A ", {"A ", "An "}),
+        ("Opens v2a ", {"Opens v2a "}),
+        ("Opens a ", {"Opens a ", "Opens an "}),
+        ("Opens (a ", {"Opens (a ", "Opens (an "}),
+    ],
+)
+def test_only_the_whole_word_before_a_term_gets_other_forms(
+    translator: Translator, before: str, expected: set[str]
+) -> None:
+    place = _Place(FoundTerm(0, 4, Term("Hund", "Wauwau")), len(before), before, "Wauwau", "dog", ".")
+    draft = _Draft(Segment("Hund."), Translation(f"{before}dog."), MATCHER)
+    variants = list(TermSearch(translator, MATCHER, form_finder("en"))._variants(draft, place))
+    assert variants[0] == place
+    assert {each.before for each in variants} == expected

@@ -31,7 +31,7 @@ from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms
 from dragoman.translator import Translator
 
-_LAST_WORD = regex.compile(r"(\p{L}+) $")
+_LAST_WORD = regex.compile(r"(?<!\w)([\p{L}\p{M}]+) $")
 _SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
 """A letter or a number of a script with spaces between words."""
 
@@ -103,7 +103,7 @@ class TermSearch:
         if match is None or match.start() < draft.fixed:
             yield from (replace(place, form=form) for form in self._forms(place.form))
             return
-        begins = starts_sentence(place.before, match.start())
+        begins = match[1][0].isupper() and starts_sentence(place.before, match.start())
         word = match[1][:1].lower() + match[1][1:] if begins else match[1]
         for phrase in self._forms(f"{word} {place.form}"):
             other, form = phrase.split(" ", 1)
