@@ -21,7 +21,7 @@ from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.explanation.alignment import align
-from dragoman.text.glossary import FoundTerm, Glossary, fold, term_words
+from dragoman.text.glossary import FoundTerm, Glossary, Term, fold, term_words
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
 from dragoman.text.normalization import WITHOUT_SPACES
@@ -179,11 +179,18 @@ class _Draft:
 
     @property
     def missing(self) -> list[FoundTerm]:
-        """The places in the source of terms that the translation contains less often, which were not tried."""
+        """The places in the source of terms that the translation contains less often, which were not tried.
+
+        A word of the translation counts once, also if it is a form of the translations of several terms.
+        """
         found = self.matcher.find(self.segment.text, self.segment.glossary)
         needed = Counter(each.term for each in found)
-        missing = {term for term in needed if self.matcher.count(self.translation.text, term.target) < needed[term]}
+        missing = {term for term in needed if self._has_too_few(term, needed)}
         return [each for each in found if each.term in missing and each not in self.tried]
+
+    def _has_too_few(self, term: Term, needed: Counter[Term]) -> bool:
+        wanted = sum(needed[other] * self.matcher.count(other.target, term.target) for other in needed)
+        return self.matcher.count(self.translation.text, term.target) < wanted
 
     def place_term(self, links: tuple[Link, ...]) -> _Place | None:
         """The first place in the translation that gets a term: that of the words that translate it.
