@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dragoman.documents.segment import Segment
-from dragoman.documents.term_place import OTHER_FORM, SAME_KIND, TermPlace, most_probable
+from dragoman.documents.term_place import OTHER_ARTICLE, OTHER_FORM, SAME_KIND, TermPlace, most_probable
 from dragoman.documents.terms import TermSearch, _Draft
 from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.text.glossary import FoundTerm, Term
@@ -28,7 +28,6 @@ def place_of(before: str, form: str, replaced: str, rest: str, begins: bool = Fa
         (place_of("The ", "archive", "file", " opens."), ["archives"]),
         (place_of("The ", "archive", "files", " open."), ["archive"]),
         (place_of("", "archive", "Files", " open.", begins=True), ["archive"]),
-        (place_of("All ", "archives", "files", " open."), ["archive"]),
         (place_of("The ", "archive", "", " opens."), ["archives"]),
     ],
 )
@@ -45,7 +44,7 @@ def test_the_form_is_of_the_kind_that_it_replaces_unless_another_is_far_more_pro
 @pytest.mark.parametrize(("gain", "expected"), [(0.9, "Opens an archive"), (1.1, "Opens an archives")])
 def test_an_article_is_no_reason_for_another_form(gain: float, expected: str) -> None:
     place = place_of("Opens a ", "archive", "", ".")
-    texts = {("a", "archive"): 0.0, ("an", "archive"): 2.0, ("a", "archives"): 1.0, ("an", "archives"): 2.0}
+    texts = {("a", "archive"): 0.0, ("an", "archive"): 2.0, ("a", "archives"): 0.5, ("an", "archives"): 2.0}
     scored = [
         (replace(place, before=f"Opens {article} ", form=form), value + gain * OTHER_FORM * (form != "archive"))
         for (article, form), value in texts.items()
@@ -76,6 +75,31 @@ def test_variants_have_other_forms_of_the_term_and_of_the_word_before_it() -> No
     assert set(fixed) == {f"Öffnen Sie die {form}" for form in forms("Fenster")}
     begins = [each.prefix for each in place_of("Eine ", "Fenster", "Datei", ".").variants(forms, 0)]
     assert {"Eine Fenster", "Ein Fenster", "Einem Fenster"} <= set(begins)
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("e.g. the ", {"e.g. the "}),
+        ("iPhone ", {"iPhone "}),
+        ("A ", {"A ", "An "}),
+        ("Opens v2a ", {"Opens v2a "}),
+        ("Opens a ", {"Opens a ", "Opens an "}),
+        ("Opens (a ", {"Opens (a ", "Opens (an "}),
+        ("A hound drinks ", {"A hound drinks "}),
+    ],
+)
+def test_only_a_short_whole_word_before_a_term_gets_other_forms(before: str, expected: set[str]) -> None:
+    variants = list(place_of(before, "Wauwau", "dog", ".").variants(form_finder("en"), 0))
+    assert variants[0].before == before
+    assert {each.before for each in variants} == expected
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(0.9, "Opens a hound"), (1.1, "Opens an hound")])
+def test_another_article_must_be_clearly_better(gain: float, expected: str) -> None:
+    place = place_of("Opens a ", "hound", "dog", ".")
+    scored = [(place, -9.0), (replace(place, before="Opens an "), -9.0 + gain * OTHER_ARTICLE)]
+    assert most_probable(place, scored, lemmatizer("en")).prefix == expected
 
 
 @pytest.mark.parametrize(

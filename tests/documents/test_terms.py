@@ -186,3 +186,16 @@ def test_a_term_that_replaces_nothing_is_a_word_of_its_own(translation: str, sta
     draft = _Draft(segment, Translation(translation), TermMatcher())
     draft.use(draft._place(draft.missing[0], start, start), None)
     assert draft.translation.text == expected
+
+
+def test_two_terms_with_forms_of_one_word_need_it_twice() -> None:
+    source = "Ein Hund und zwei Hunde."
+    segment = Segment(source, glossary=Glossary([Term("Hund", "hound"), Term("Hunde", "hounds")]))
+    for target, is_complete in [("A hound and two hounds.", True), ("A hound and two dogs.", False)]:
+        assert bool(_Draft(segment, Translation(target), MATCHER).missing) != is_complete
+    words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
+    links = tuple(Link(*one, *other) for one, other in zip(*words, strict=True))
+    draft = _Draft(segment, Translation(target), MATCHER)
+    place = draft.place_term(links)
+    assert place
+    assert place.prefix == "A hound and two hounds"

@@ -118,6 +118,14 @@ def test_other_forms_have_the_capitals_of_the_term(term: str, text: str, found: 
     assert bool(list(Glossary([Term(term, "x")]).find(text, lemmatizer("de")))) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [("They paint a house.", "painting"), ("I see a chainsaw.", "saw"), ("We met the king.", "meeting")],
+)
+def test_forms_of_other_words_do_not_count(text: str, target: str) -> None:
+    assert TermMatcher(None, lemmatizer("en")).count(text, target) == 0
+
+
 def test_languages_without_lemmas_match_word_forms() -> None:
     for text in ("Hunde und Hund", "kleiner Hund", "犬"):
         assert list(GLOSSARY.find(text, lemmatizer("xx"))) == list(GLOSSARY.find(text))
@@ -150,10 +158,12 @@ def test_a_translation_uses_a_term_exactly_inflected_or_not(translation: str, us
     [
         ("Haus und Häuser", "Haus", 2),
         ("haus", "Haus", 0),
-        ("iphone, Iphone, iPhone", "iPhone", 2),
+        ("iphone, Iphone, iPhone", "iPhone", 1),
         ("Rotes Auto, rote Autos", "rotes Auto", 2),
         ("HÄUSER", "Haus", 1),
         ("Öffnet sie.", "öffnen", 1),
+        ("ein Haus", "Häuser", 0),
+        ("HÄUSER, Häuser", "Häuser", 2),
     ],
 )
 def test_forms_are_counted_if_they_have_the_capitals_of_the_term(translation: str, target: str, count: int) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.text.lemmas import lemmatizer
+from dragoman.text.lemmas import LONGEST, lemmatizer
+from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.word_forms import MOST_FORMS, form_finder
 
 TERMS = [
@@ -35,13 +36,14 @@ def test_forms_have_the_lemmas_and_the_capitals_of_the_term(term: str) -> None:
     ("language", "term", "some"),
     [
         ("de", "Haus", {"Häuser", "Hauses"}),
-        ("de-AT", "Häuser", {"Haus"}),
+        ("de-AT", "Haus", {"Häuser"}),
         ("de", "Tabellendokument", {"Tabellendokumente"}),
         ("de", "E-Mail", {"E-Mails"}),
         ("de", "rotes Auto", {"rote Autos", "roten Autos"}),
         ("en", "water spaniel", {"water spaniels"}),
         ("hi", "किताब", {"किताबें", "किताबों"}),
         ("en", "open file", {"open files", "opened file"}),
+        ("hi", "किताब", {"किताबें"}),
     ],
 )
 def test_known_forms_are_found(language: str, term: str, some: set[str]) -> None:
@@ -49,7 +51,17 @@ def test_known_forms_are_found(language: str, term: str, some: set[str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("language", "term"), [("de", "USB"), ("de", "Xylqrz"), ("de", "3.5"), ("xx", "Haus"), ("de", "")]
+    ("language", "term"),
+    [
+        ("de", "USB"),
+        ("de", "Häuser"),
+        ("en", "painting"),
+        ("de", "Xylqrz"),
+        ("de", "3.5"),
+        ("xx", "Haus"),
+        ("de", ""),
+        ("de", LONGEST * "Haus"),
+    ],
 )
 def test_other_terms_have_one_form(language: str, term: str) -> None:
     assert form_finder(language)(term) == [term]
@@ -59,3 +71,9 @@ def test_terms_of_many_words_have_the_forms_of_the_last_ones() -> None:
     forms = form_finder("de")("großer roter schneller Wagen")
     assert {"großer roter schneller Wagen", "großer roter schneller Wagens"} <= set(forms)
     assert all(form.startswith("großer roter ") for form in forms)
+
+
+@pytest.mark.parametrize(("language", "term"), [("en", "will"), ("en", "washout"), ("de", "Schluss-Stein")])
+def test_translations_with_any_form_use_the_term(language: str, term: str) -> None:
+    matcher = TermMatcher(None, lemmatizer(language))
+    assert all(matcher.count(f"So {form}.", term) for form in form_finder(language)(term))

@@ -12,12 +12,16 @@ from dragoman.text.glossary import FoundTerm, fold, term_words
 from dragoman.text.lemmas import Lemmatize
 from dragoman.text.term_matcher import capitalize, contains_term, count_term
 from dragoman.text.usual_case import starts_sentence
-from dragoman.text.word_forms import LETTERS, FindForms
+from dragoman.text.word_forms import FindForms, is_dictionary_form
 
-_LAST_WORD = regex.compile(r"([\p{L}\p{M}]+) $")
+_ARTICLE = regex.compile(r"(?<!\w)([\p{L}\p{M}]{1,5}) $")
+"""A short word at the end, which may be an article. Longer ones are not changed: "drinks" would become "drinking"."""
 
 OTHER_FORM = 2.0
-"""How much higher the log-probability of a translation with another form of a word must be, in nats."""
+"""How much higher the log-probability of a translation with another form of a term must be, in nats."""
+
+OTHER_ARTICLE = 1.0
+"""The same for another form of the word before a term."""
 
 SAME_KIND = 3.0
 """What a form gains, in nats, if it is a dictionary form as the replaced word is, or is none as that is none.
@@ -86,11 +90,11 @@ class TermPlace:
             find_forms: Finds the forms of a term.
             fixed: Number of characters at the beginning that must not change.
         """
-        match = _LAST_WORD.search(self.before)
+        match = _ARTICLE.search(self.before)
         if match is None or match.start() < fixed or self.is_upper:
             yield from (replace(self, form=form) for form in find_forms(self.form))
             return
-        begins = starts_sentence(self.before, match.start())
+        begins = match[1][0].isupper() and starts_sentence(self.before, match.start())
         word = match[1][:1].lower() + match[1][1:] if begins else match[1]
         for phrase in find_forms(f"{word} {self.form}"):
             other, form = phrase.split(" ", 1)
@@ -131,7 +135,9 @@ def most_probable(
         return (0.0 if kind is None else SAME_KIND) + (OTHER_FORM if form == place.form else 0.0)
 
     form = max(scored, key=lambda each: each[1] + gain(each[0].form))[0].form
-    return max((each for each in scored if each[0].form == form), key=itemgetter(1))[0]
+    with_form = [each for each in scored if each[0].form == form]
+    best, given = max(with_form, key=itemgetter(1)), with_form[0]
+    return best[0] if best[1] > given[1] + OTHER_ARTICLE else given[0]
 
 
 def _words(text: str) -> list[str]:
@@ -143,13 +149,5 @@ def _folded_words(text: str) -> list[str]:
 
 
 def _is_lemma(text: str, lemmatize: Lemmatize, begins: bool = False) -> bool:
-    """Whether the last word of a text, which other words modify, is in its dictionary form.
-
-    Args:
-        text: The text.
-        lemmatize: Finds the lemmas.
-        begins: Whether the text begins a sentence, so that its first letter may be lower case elsewhere.
-    """
-    words = [word for word in _words(text) if LETTERS.fullmatch(word)]
-    forms = {words[-1], words[-1].lower()} if begins and words else set(words[-1:])
-    return all(fold(lemmatize(word)) == fold(word) for word in forms)
+    """Whether a text is in its dictionary form; at the beginning of a sentence, also with a lower-case first letter."""
+    return all(is_dictionary_form(each, lemmatize) for each in ({text, text.lower()} if begins else {text}))

@@ -1,10 +1,10 @@
 """Translations with the terms of a glossary, by any model: the search continues a beginning that has the term.
 
 Where the term belongs is known from a first translation: in place of the words that translate it (Chatterjee et al.
-2017, section 3). The term takes the form that the model finds most probable there. What is before this place is kept,
-and the search continues after the term. If it continues the term itself, for example with an ending, or brings back a
-word that the term replaces, only these words are replaced instead. Each place of a term in the source gets the term,
-unless other words share its translation.
+2017, section 3). The term takes another form if the model finds that clearly more probable. What is before this place
+is kept, and the search continues after the term. If it continues the term itself, for example with an ending, or brings
+back a word that the term replaces, only these words are replaced instead. Each place of a term in the source gets the
+term, unless other words share its translation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.term_place import TermPlace, most_probable
 from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.explanation.alignment import align
-from dragoman.text.glossary import FoundTerm, Glossary
+from dragoman.text.glossary import FoundTerm, Glossary, Term
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
 from dragoman.text.normalization import WITHOUT_SPACES
@@ -110,11 +110,18 @@ class _Draft:
 
     @property
     def missing(self) -> list[FoundTerm]:
-        """The places in the source of terms that the translation contains less often, which were not tried."""
+        """The places in the source of terms that the translation contains less often, which were not tried.
+
+        A word of the translation counts once, also if it is a form of the translations of several terms.
+        """
         found = self.matcher.find(self.segment.text, self.segment.glossary)
         needed = Counter(each.term for each in found)
-        missing = {term for term in needed if self.matcher.count(self.translation.text, term.target) < needed[term]}
+        missing = {term for term in needed if self._has_too_few(term, needed)}
         return [each for each in found if each.term in missing and each not in self.tried]
+
+    def _has_too_few(self, term: Term, needed: Counter[Term]) -> bool:
+        wanted = sum(needed[other] * self.matcher.count(other.target, term.target) for other in needed)
+        return self.matcher.count(self.translation.text, term.target) < wanted
 
     def place_term(self, links: tuple[Link, ...]) -> TermPlace | None:
         """The first place in the translation that gets a term: that of the words that translate it.

@@ -8,6 +8,7 @@ from typing import Literal
 from dragoman.text.glossary import FoundTerm, Glossary, fold, has_capitals_like, term_words
 from dragoman.text.lemmas import Lemmatize
 from dragoman.text.usual_case import starts_sentence
+from dragoman.text.word_forms import is_dictionary_form
 
 Use = Literal["exactly", "inflected", "not"]
 
@@ -50,16 +51,17 @@ class TermMatcher:
         return [CheckedTerm(term.source, term.target, self._use(term.target, translation)) for term in terms]
 
     def count(self, translation: str, target: str) -> int:
-        """How often a translation contains the translation of a term, in any form."""
+        """How often a translation contains the translation of a term, in any form if it is a dictionary form."""
         exactly = count_term(translation, target)
         if self.target is None:
             return exactly
+        lemmatize = self.target if is_dictionary_form(target, self.target) else str
         places, wanted = term_words(translation), [target[start:end] for start, end in term_words(target)]
         count = begin = 0
         while begin + len(wanted) <= len(places):
             end = begin + len(wanted)
             words = zip(places[begin:end], wanted, strict=True)
-            is_form = all(_is_form(translation, *place, word, self.target) for place, word in words)
+            is_form = all(_is_form(translation, *place, word, lemmatize) for place, word in words)
             count, begin = count + is_form, end if is_form else begin + 1
         return max(count, exactly)
 
@@ -106,8 +108,9 @@ def _is_form(text: str, start: int, end: int, wanted: str, lemmatize: Lemmatize)
     The first word of a sentence may be capitalized in addition, and any word may be all capitals.
     """
     word, lemma = text[start:end], fold(lemmatize(wanted))
+    if fold(word) == fold(wanted):
+        return word.isupper() or _is_at(text, start, wanted)
     if fold(lemmatize(word)) == lemma:
-        other_capitals = word != wanted and fold(word) == fold(wanted) and not word.isupper()
-        return has_capitals_like(text, start, end, wanted) and (not other_capitals or starts_sentence(text, start))
+        return has_capitals_like(text, start, end, wanted)
     lower = word[:1].lower() + word[1:]
     return lower != word and fold(lemmatize(lower)) == lemma and starts_sentence(text, start)

@@ -9,8 +9,8 @@ from itertools import product
 
 import regex
 
-from dragoman.text.glossary import term_words
-from dragoman.text.lemmas import dictionary_language, lemmatizer
+from dragoman.text.glossary import fold, term_words
+from dragoman.text.lemmas import LONGEST, Lemmatize, dictionary_language, lemmatizer
 
 FindForms = Callable[[str], Sequence[str]]
 """All forms of a term, first the term itself."""
@@ -19,7 +19,7 @@ LETTERS = regex.compile(r"[\p{L}\p{M}]+")
 """A word of letters and their marks, such as the vowels of Indic scripts."""
 
 MOST_FORMS = 40
-"""Of a term; of those with more, only the forms of the last word that has several."""
+"""Of a word, the shortest ones; of a term, only the last words have several forms, as many words as possible."""
 
 SHORTEST_HEAD = 4
 """Letters of the last part of a compound, whose forms the compound has."""
@@ -27,9 +27,10 @@ SHORTEST_HEAD = 4
 
 @lru_cache(maxsize=8)
 def form_finder(language: str) -> FindForms:
-    """Finds the forms of terms; only the term itself if the language is not supported.
+    """Finds the forms of terms; only the term itself if the language is not supported, or if it is no dictionary form.
 
-    The first call for a language reads its dictionary, which takes a few seconds and up to 100 MB.
+    The first call for a language reads its dictionary, which takes a few seconds and up to 150 MB in addition to
+    that of `lemmatizer`.
 
     >>> form_finder("de")("Haus")
     ['Haus', 'Hause', 'Hauses', 'Häuser', 'Häusern']
@@ -40,15 +41,17 @@ def form_finder(language: str) -> FindForms:
     lemmatize = lemmatizer(language)
 
     def forms_of(word: str) -> list[str]:
-        if word.isupper() or not LETTERS.fullmatch(word):
+        if word.isupper() or len(word) > LONGEST or not LETTERS.fullmatch(word):
             return [word]
         lemma = lemmatize(word)
-        spelled = [form for form in _spelled_forms(language, lemma) if LETTERS.fullmatch(form)]  # not 's
-        found = [form for form in spelled if form[:1].isupper() == word[:1].isupper() and lemmatize(form) == lemma]
-        return list(dict.fromkeys([word, *found]))
+        spelled = (form for form in _spelled_forms(language, lemma) if _is_spelled_like(form, word))
+        found = sorted((form for form in spelled if lemmatize(form) == lemma), key=len)
+        return list(dict.fromkeys([word, *found]))[:MOST_FORMS]
 
     @lru_cache(maxsize=2**12)
     def find(term: str) -> list[str]:
+        if not is_dictionary_form(term, lemmatize):
+            return [term]
         places = term_words(term)
         choices = [forms_of(term[start:end]) for start, end in places]
         count = 1
@@ -61,6 +64,20 @@ def form_finder(language: str) -> FindForms:
     return find
 
 
+def is_dictionary_form(term: str, lemmatize: Lemmatize) -> bool:
+    """Whether the last word of a term, which other words modify, is its own lemma, as "file", but not "files".
+
+    A word such as "painting" would otherwise have the forms of "paint".
+    """
+    words = [term[start:end] for start, end in term_words(term) if LETTERS.fullmatch(term[start:end])]
+    return not words or fold(lemmatize(words[-1])) == fold(words[-1])
+
+
+def _is_spelled_like(form: str, word: str) -> bool:
+    """Whether a form is one word with the first capital of another; not "won't", and not "daß" instead of "dass"."""
+    return bool(LETTERS.fullmatch(form)) and form[0].isupper() == word[0].isupper() and fold(form) != fold(word)
+
+
 def _replace(term: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> str:
     """A term with other words in their places."""
     starts, ends = [start for start, _ in places], [0, *(end for _, end in places)]
@@ -70,7 +87,7 @@ def _replace(term: str, places: Sequence[tuple[int, int]], words: Sequence[str])
 
 def _spelled_forms(language: str, lemma: str) -> list[str]:
     """The forms of a lemma in the dictionary; those of a compound are those of its last part."""
-    forms = _dictionary(language)
+    forms = _dictionary(dictionary_language(language))
     for start in range(max(1, len(lemma) - SHORTEST_HEAD + 1)):
         for head in dict.fromkeys((lemma[start:], lemma[start:].capitalize())):
             if found := forms.get(head.encode()):
@@ -79,14 +96,17 @@ def _spelled_forms(language: str, lemma: str) -> list[str]:
     return [lemma]
 
 
-@lru_cache(maxsize=4)
-def _dictionary(language: str) -> dict[bytes, bytes]:
-    """The other forms of each lemma, one per line; bytes need half the memory of strings."""
-    from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
+@lru_cache(maxsize=8)
+def _dictionary(name: str | None) -> dict[bytes, bytes]:
+    """The other forms of each lemma, one per line; bytes need half the memory of strings.
 
-    name = dictionary_language(language)
-    forms: defaultdict[str, list[str]] = defaultdict(list)
-    for form, lemma in DefaultDictionaryFactory().get_dictionary(name).items() if name else ():
+    Args:
+        name: How simplemma calls the language; None if it does not support it.
+    """
+    from simplemma.strategies.dictionaries import DEFAULT_DICTIONARY_FACTORY  # the lemmatizer reads it, too
+
+    forms: defaultdict[bytes, bytearray] = defaultdict(bytearray)
+    for form, lemma in DEFAULT_DICTIONARY_FACTORY.get_dictionary(name).items() if name else ():
         if form != lemma:
-            forms[lemma].append(form)
-    return {lemma.encode(): "\n".join(others).encode() for lemma, others in forms.items()}
+            forms[lemma.encode()] += f"\n{form}".encode()
+    return {lemma: bytes(others[1:]) for lemma, others in forms.items()}

@@ -80,6 +80,14 @@ def test_invisible_characters_are_removed(damaged: Corpora, tmp_path: Path) -> N
     assert kept == [*pairs_of(before), Pair("Das Donaudampfschiff fährt ab.", "The steamboat leaves.")]
 
 
+def test_invisible_characters_do_not_hide_duplicates(damaged: Corpora, tmp_path: Path) -> None:
+    before = clean_corpora(damaged, no_log)
+    first = pairs_of(before)[0]
+    hidden = Pair(first.source[:1] + "\u00ad" + first.source[1:], "\ufeff" + first.target)
+    append(tmp_path, hidden.source.encode(), hidden.target.encode())
+    assert clean_corpora(damaged, no_log).kept == before.kept
+
+
 def test_damage_that_training_refuses_is_not_cleaned_away(damaged: Corpora, tmp_path: Path) -> None:
     append(tmp_path, b"\xff", b"Bad.")
     with pytest.raises(UserError, match="not valid UTF-8"):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
-from dragoman.text.normalization import find_forbidden, simplify_lines
+from dragoman.text.normalization import find_forbidden, remove_invisible, simplify_lines
 
 Flags = NDArray[np.bool_]
 """One value per line or pair: whether it has a certain problem."""
@@ -66,8 +66,8 @@ class LineStatistics:
 
 
 def normalize(text: str) -> str:
-    """The text without differences of case and with single spaces."""
-    return " ".join(text.casefold().split())
+    """The text without differences of case and invisible characters, and with single spaces."""
+    return " ".join(remove_invisible(text).casefold().split())
 
 
 def compute_line_statistics(texts: Sequence[str], normalized: Sequence[str]) -> LineStatistics:
