@@ -98,7 +98,7 @@ class Benchmark:
     ) -> None:
         self.texts, self.pairs, self.terms, self.repetitions = texts, pairs, terms, repetitions
         data = texts.translator.bundle.recipe.data
-        self.matcher = TermMatcher(lemmatizer(data.source_language), lemmatizer(data.target_language))
+        self.matcher = TermMatcher.of(data.source_language, data.target_language)
         self.language = data.target_language
 
     def translate(self, terms: Sequence[list[Term]] | None) -> tuple[float, list[TranslatedSegment]]:

@@ -171,6 +171,20 @@ def test_a_term_in_a_translation_in_capitals_has_capitals() -> None:
     assert not draft.missing
 
 
+def test_an_abbreviation_is_no_text_in_capitals() -> None:
+    draft = _Draft(Segment("USB", glossary=Glossary([Term("USB", "universal bus")])), Translation("USB"), MATCHER)
+    draft.use(draft._place(draft.missing[0], 0, 3), None)
+    assert draft.translation.text == "Universal bus"
+
+
+def test_a_form_of_another_term_is_not_replaced() -> None:
+    terms = [Term("Hund", "hound"), Term("Frau", "lady")]
+    draft = _Draft(Segment("Hunde Frau", glossary=Glossary(terms)), Translation("Two hounds see."), MATCHER, fixed=10)
+    place = draft.place_term((Link(6, 10, 4, 10),))  # a wrong alignment
+    assert place
+    assert place.prefix + place.rest == "Two hounds lady see."
+
+
 @pytest.mark.parametrize(
     ("translation", "start", "expected"),
     [

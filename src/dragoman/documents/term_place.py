@@ -42,7 +42,7 @@ class TermPlace:
         replaced: The words that the term replaces.
         rest: What comes after them now.
         begins: Whether the term is capitalized, because it begins a sentence.
-        is_upper: Whether the term is all capitals, because the translation is.
+        is_upper: Whether the term is all capitals, because the text is.
     """
 
     found: FoundTerm

@@ -157,7 +157,9 @@ class _Draft:
         if start == end:  # the term is between words
             before += " " * bool(_SPACED.match(before[-1:]))
             rest = " " * bool(_SPACED.match(rest)) + rest
-        place = TermPlace(found, start, before, found.term.target, text[start:end], rest, begins, text.isupper())
+        source = self.segment.text[found.start : found.end]
+        is_upper = text.isupper() and source.isupper() and source != found.term.source  # not USB
+        place = TermPlace(found, start, before, found.term.target, text[start:end], rest, begins, is_upper)
         return place.without_repetition(self.fixed)
 
     def _loses_term(self, place: TermPlace) -> bool:

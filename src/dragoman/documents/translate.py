@@ -24,7 +24,6 @@ from dragoman.errors import UserError
 from dragoman.evaluation.confidence import Confidence
 from dragoman.explanation.alignment import align, stored_rows
 from dragoman.text.glossary import Glossary
-from dragoman.text.lemmas import lemmatizer
 from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts, masking_of
 from dragoman.text.match import EXACT_MATCH, worst_match
@@ -225,7 +224,7 @@ class TextTranslator:
 def _term_search(translator: Translator, follows: bool) -> tuple[TermMatcher, TermSearch | MarkedTermSearch]:
     """What finds terms, and what translates with them."""
     data = translator.bundle.recipe.data
-    matcher = TermMatcher(lemmatizer(data.source_language), lemmatizer(data.target_language))
+    matcher = TermMatcher.of(data.source_language, data.target_language)
     if follows:
         return matcher, MarkedTermSearch(translator, matcher)
     return matcher, TermSearch(translator, matcher, form_finder(data.target_language))

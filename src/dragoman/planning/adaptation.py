@@ -24,8 +24,8 @@ from dragoman.text.tokenizer import Tokenizer
 
 SLOWER = 0.5  # learning rate, as a share of that of a training from random weights
 MAX_WARMUP = 100  # steps
-START_SHARE = 0.45  # of the initial weights in the final ones, for as many new pairs as below
-START_SHARE_PAIRS = 1000  # more of them have more old pairs next to them, and change more that must not be undone
+START_SHARE = 0.45  # of the initial weights in the final ones
+START_SHARE_PAIRS = 1000  # new pairs; with more, there is more old text next to them, and less is forgotten anyway
 EPOCHS_SHARE = 0.5  # of the epochs of a training from random weights
 
 
@@ -76,7 +76,7 @@ def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBud
 
 
 def _start_share(facts: TextFacts) -> float:
-    """Less for much text, if old text is mixed in."""
+    """The share of the initial weights: less for many new pairs, if as much old text is mixed in."""
     share = START_SHARE_PAIRS / max(START_SHARE_PAIRS, facts.pairs) if facts.old_share else 1.0
     return round(START_SHARE * share, 2)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dragoman.text.glossary import FoundTerm, Glossary, fold, has_capitals_like, term_words
-from dragoman.text.lemmas import Lemmatize
+from dragoman.text.lemmas import Lemmatize, lemmatizer
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import is_dictionary_form
 
@@ -40,6 +40,11 @@ class TermMatcher:
 
     source: Lemmatize | None = None
     target: Lemmatize | None = None
+
+    @classmethod
+    def of(cls, source_language: str, target_language: str) -> TermMatcher:
+        """What also finds other forms of the words of two languages, given by their codes."""
+        return cls(lemmatizer(source_language), lemmatizer(target_language))
 
     def find(self, text: str, glossary: Glossary | None) -> list[FoundTerm]:
         """The terms of a glossary in a text, in order."""

@@ -44,7 +44,7 @@ def form_finder(language: str) -> FindForms:
         if word.isupper() or len(word) > LONGEST or not LETTERS.fullmatch(word):
             return [word]
         lemma = lemmatize(word)
-        spelled = (form for form in _spelled_forms(language, lemma) if _is_spelled_like(form, word))
+        spelled = (form for form in _spelled_forms(language, lemma) if _is_possible_form(form, word))
         found = sorted((form for form in spelled if lemmatize(form) == lemma), key=len)
         return list(dict.fromkeys([word, *found]))[:MOST_FORMS]
 
@@ -73,7 +73,7 @@ def is_dictionary_form(term: str, lemmatize: Lemmatize) -> bool:
     return not words or fold(lemmatize(words[-1])) == fold(words[-1])
 
 
-def _is_spelled_like(form: str, word: str) -> bool:
+def _is_possible_form(form: str, word: str) -> bool:
     """Whether a form is one word with the first capital of another; not "won't", and not "daß" instead of "dass"."""
     return bool(LETTERS.fullmatch(form)) and form[0].isupper() == word[0].isupper() and fold(form) != fold(word)
 

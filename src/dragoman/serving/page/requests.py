@@ -100,7 +100,8 @@ async def translate_words(request: Request) -> JSONResponse:
         text = join_translations(asked.text, spans, [each.text for each in found])
         return JSONResponse({**reply, "translatedText": text, "segments": list(_describe(text, spans, found))})
     text = await asked.translate_plainly(route, glossary)
-    problems = missing_terms(TermMatcher().check(asked.text, glossary, text))
+    matcher = TermMatcher.of(language, route[-1].target if route else language)  # text in the target language stays
+    problems = missing_terms(matcher.check(asked.text, glossary, text))
     return JSONResponse({**reply, "translatedText": text, "segments": [], "problems": problems})
 
 
