@@ -1,4 +1,4 @@
-"""Synthetic pairs: one side of each pair is replaced by the translation of the other side."""
+"""Back-translated pairs: the source of each pair is replaced by a translation of the target (Sennrich et al. 2016)."""
 
 from __future__ import annotations
 
@@ -50,17 +50,15 @@ class RoundTrip:
 
 @dataclass(frozen=True)
 class PairMaker:
-    """Makes synthetic pairs, and leaves out those with problems.
+    """Makes back-translated pairs, and leaves out those with problems.
 
     Attributes:
-        translator: Translates the side that is kept.
-        backward: Whether sources are replaced by translations of the targets; otherwise targets are replaced.
+        translator: Translates targets into the source language.
         noised: Whether noise is added to the translations.
         round_trip: Translates back.
     """
 
     translator: Translator
-    backward: bool = True
     noised: bool = False
     round_trip: RoundTrip | None = None
 
@@ -71,39 +69,31 @@ class PairMaker:
         return {
             "bundle": identify_bundle(self.translator.bundle),
             "decoding": identify_search(self.translator.decoding),
-            "backward": self.backward,
             "noised": self.noised,
             "round_trip": back
             and [identify_bundle(back.translator.bundle), identify_search(back.translator.decoding), back.minimum],
         }
 
     def make(self, pairs: Sequence[Pair]) -> PairBlock:
-        """The synthetic pairs, in order, and the number of those left out for each reason."""
+        """The pairs, in order, and the number of those left out for each reason."""
         left_out: Counter[str] = Counter()
-        written = [pair for pair in pairs if self._text(pair).strip()]
+        written = [pair for pair in pairs if pair.target.strip()]
         if blank := len(pairs) - len(written):
             left_out["blank"] = blank
-        texts = [self._text(pair) for pair in written]
+        texts = [pair.target for pair in written]
         translations = list(self.translator.stream(texts))
         found = zip(written, translations, self._reject(texts, translations), strict=True)
         checks = PairChecks.of_bundle(self.translator.bundle)
         kept: list[Pair] = []
         for pair, translation, rejected in found:
-            made = self._replace(pair, collapse_spaces(translation.text))
-            problem = checks.problem(self._text(pair), translation)
+            made = pair._replace(source=collapse_spaces(translation.text))
+            problem = checks.problem(pair.target, translation)
             problem = problem or ("already in the text" if made == pair else "round trip" if rejected else None)
             if problem:
                 left_out[problem] += 1
             else:
                 kept.append(self._add_noise(made))
         return PairBlock(kept, left_out)
-
-    def _text(self, pair: Pair) -> str:
-        """The side that is translated."""
-        return pair.target if self.backward else pair.source
-
-    def _replace(self, pair: Pair, translation: str) -> Pair:
-        return pair._replace(source=translation) if self.backward else pair._replace(target=translation)
 
     def _reject(self, texts: Sequence[str], translations: Sequence[Translation]) -> list[bool]:
         if self.round_trip is None:
@@ -114,9 +104,8 @@ class PairMaker:
         """Noise that depends only on the seed and the pair, so that it is the same in any block."""
         if not self.noised:
             return pair
-        text = pair.source if self.backward else pair.target
         seed = f"{self.translator.decoding.seed}\t{pair.source}\t{pair.target}"
-        return self._replace(pair, add_noise(text, Random(seed)))
+        return pair._replace(source=add_noise(pair.source, Random(seed)))
 
 
 def check_other_direction(translator: Translator, other: Translator) -> None:

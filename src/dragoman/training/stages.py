@@ -13,13 +13,14 @@ from pathlib import Path
 
 import torch
 
-from dragoman.bundle import Bundle
 from dragoman.corpus.checks import existing_file
 from dragoman.corpus.lines import read_lines
+from dragoman.corpus.pair import Languages
 from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
-from dragoman.settings import Data, Recipe
+from dragoman.settings import Data, Distillation, Recipe
 from dragoman.synthesis.block import BlockMaker
+from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.synthesis.candidate_maker import open_candidate_maker
 from dragoman.synthesis.pair_maker import METHODS, NOISED, PairMaker, RoundTrip
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
@@ -130,14 +131,18 @@ class Stages:
         return self.run / "teachers" / direction
 
     def _open_maker(self, corpus: SyntheticCorpus) -> BlockMaker:
-        if corpus.teacher == "finished":
-            return open_candidate_maker(self.recipe.distillation, self.recipe.data.languages, self._device)
-        back = RoundTrip(self._open("forward", "beam"), corpus.minimum_chrf) if corpus.minimum_chrf else None
-        teacher = self._open(corpus.teacher, corpus.method)
-        return PairMaker(teacher, corpus.teacher == "backward", corpus.method == NOISED, back)
+        languages = self.recipe.data.languages
+        if corpus.teacher == "backward":
+            back = RoundTrip(self._open("forward", languages), corpus.minimum_chrf) if corpus.minimum_chrf else None
+            teacher = self._open("backward", languages[::-1], corpus.method)
+            return PairMaker(teacher, corpus.method == NOISED, back)
+        trained = Distillation(teachers=(str(self._teacher("forward")),))
+        settings = trained if corpus.teacher == "forward" else self.recipe.distillation
+        return open_candidate_maker(settings, languages, self._device)
 
-    def _open(self, direction: Direction, method: str) -> Translator:
-        return Translator(Bundle.load(self._teacher(direction)), METHODS[method], str(self._device))
+    def _open(self, direction: Direction, languages: Languages, method: str = "beam") -> Translator:
+        teacher = BundleEnsemble.load([str(self._teacher(direction))], languages)
+        return teacher.open(self._device, **METHODS[method])
 
     @property
     def _device(self) -> torch.device:
