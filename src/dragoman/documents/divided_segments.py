@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import islice
 
 from dragoman.documents.division import divide
@@ -32,11 +31,17 @@ class DividedSegments:
     """
 
     def __init__(self, segments: Sequence[Segment], count_tokens: CountTokens, most: int) -> None:
-        count = cache(count_tokens)
+        counts: dict[str, int] = {}
+
+        def count(text: str) -> int:
+            if text not in counts:
+                counts[text] = count_tokens(text)
+            return counts[text]
+
         self._segments = segments
         self._spans = [divide(segment.text, lambda part: count(part) <= most) for segment in segments]
         self.parts = [
-            replace(segment, text=segment.text[start:end])
+            segment if end - start == len(segment.text) else replace(segment, text=segment.text[start:end])
             for segment, spans in zip(segments, self._spans, strict=True)
             for start, end in spans
         ]

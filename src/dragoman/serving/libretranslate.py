@@ -162,13 +162,13 @@ def _describe(
     """The values of the reply for every text; None for those that are left out."""
     count = len(translated)
     problems = [list(each.problems) for each in translated]
-    matches = [asdict(each.match) for each in translated]
+    matches = [each.match != NO_MATCH for each in translated]
     return {
         "translatedText": [each.text for each in translated],
         "detectedLanguage": [_detected(*detected)] * count,
         "alternatives": [list(each.alternatives[:alternatives]) if alternatives else None for each in translated],
         "problems": problems if any(problems) else [None] * count,
-        "match": matches if any(each.match != NO_MATCH for each in translated) else [None] * count,
+        "match": [asdict(each.match) for each in translated] if any(matches) else [None] * count,
         "confidence": [each.confidence for each in translated],
         "pivot": [route[0].target if len(route) > 1 else None] * count,
     }

@@ -102,7 +102,10 @@ class Mask:
 
     def problems(self, source: Iterable[str], output: Iterable[str]) -> list[str]:
         """Which reserved tokens of a source its translation lacks, repeats or adds; both are tokens."""
-        expected, found = _count_reserved(source), _count_reserved(output)
+        ours, theirs = _find_reserved(source), _find_reserved(output)
+        if ours == theirs:  # usually both are empty
+            return []
+        expected, found = Counter(ours), Counter(theirs)
         return [
             f"{_describe(expected[token], found[token])}: {self.label(token)}"
             for token in sorted(expected | found)
@@ -120,8 +123,8 @@ def _describe(expected: int, found: int) -> str:
     return "missing" if found < expected else "repeated" if expected else "invented"
 
 
-def _count_reserved(tokens: Iterable[str]) -> Counter[str]:
-    return Counter(token for token in tokens if token in KINDS)
+def _find_reserved(tokens: Iterable[str]) -> list[str]:
+    return [token for token in tokens if token in KINDS]
 
 
 @dataclass(frozen=True)
