@@ -33,6 +33,25 @@ def test_options_describe_the_file(table: Path, tmp_path: Path, command: Command
     assert "already exists" in again.error
 
 
+@pytest.mark.filterwarnings("always:.* units lack")
+def test_units_without_a_translation_are_named_once_in_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """A file is read several times, and not at all if a cleaned copy exists."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    translated = "".join(
+        f"<tu><tuv xml:lang='de'><seg>Ein Satz mit der Zahl {number}.</seg></tuv>"
+        f"<tuv xml:lang='en'><seg>This sentence has number {number}.</seg></tuv></tu>"
+        for number in range(20)
+    )
+    memory = tmp_path / "memory.tmx"
+    memory.write_text(f"<tmx><body>{translated}<tu><tuv xml:lang='de'><seg>Neu.</seg></tuv></tu></body></tmx>")
+    for number, options in enumerate(((), ("--clean",), ("--clean",))):
+        outcome = command("convert", memory, tmp_path / f"{number}.tsv", "--languages", "de-en", *options)
+        assert outcome.code == 0, outcome.error
+        assert (outcome.out + outcome.error).count("1 of 21 units lack de or en, and are not used") == 1
+
+
 def test_tabs_can_be_typed(tmp_path: Path, command: Command) -> None:
     (tmp_path / "a.csv").write_text("a,b\tc,d\n")
     for number, tab in enumerate(("tab", "\\t", "\t")):

@@ -75,7 +75,7 @@ app.add_typer(serve_key_app, name="serve-key")
 def main() -> None:
     """Run the command line; a UserError becomes a message and exit code 2."""
     signal.signal(signal.SIGTERM, _terminate)
-    warnings.formatwarning = _format_warning
+    warnings.showwarning = _show_warnings_once()
     _prepare_streams()
     try:
         _require_utf8(sys.argv[1:])
@@ -168,8 +168,16 @@ def _discard_output() -> None:
     discard([sys.stdout.fileno()])
 
 
-def _format_warning(message: Warning | str, *_: object, **__: object) -> str:
-    return f"dragoman: warning: {escape_controls(str(message))}\n"
+def _show_warnings_once() -> Callable[..., None]:
+    """A function that prints warnings, each of them once, because files may be read several times."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if (text := str(message)) not in shown:
+            shown.add(text)
+            print(f"dragoman: warning: {escape_controls(text)}", file=sys.stderr)
+
+    return show
 
 
 @app.callback(invoke_without_command=True)

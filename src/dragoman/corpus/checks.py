@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 from dragoman.corpus.pair import Pair
@@ -47,9 +46,8 @@ def require_text(pairs: Iterator[Pair], source_name: str, target_name: str) -> I
             raise UserError(f"{name}: " + (f"only empty lines ({number:,})" if number else "empty file"))
 
 
-@cache
 def warn_of_unused(name: str, unused: int, total: int, what: str) -> None:
-    """Warn that a part of a file is not used; once, because a file is read several times.
+    """Warn that a part of a file is not used.
 
     Args:
         name: What the message calls the file.

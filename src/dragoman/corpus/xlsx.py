@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +90,8 @@ def _open_sheet(archive: zipfile.ZipFile, name: str) -> Iterator[Sequence[Any]]:
     return rows
 
 
-@cache
 def _warn_of_others(name: str, first: str, *others: str) -> None:
-    """Warn once that only the first sheet is read; a file is read several times."""
+    """Warn that only the first sheet is read."""
     shown = ", ".join(map(repr, others[:SHOWN_SHEETS])) + (", …" if len(others) > SHOWN_SHEETS else "")
     advice = "to read another one, save it as a separate workbook, or as .csv"
     warnings.warn(f"{name}: only the first sheet, {first!r}, is read, not {shown}; {advice}", stacklevel=2)

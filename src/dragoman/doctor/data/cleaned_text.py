@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
 
 EMPTY = "empty-side"
-FORMAT = 6  # increase it if a change finds other problems in the same text, or stores other facts
+FORMAT = 7  # increase it if a change finds other problems in the same text, or stores other facts
 REMEDY = "correct the text, or train on all of it with --keep-all or data.clean = false"
 MIN_KEPT = 0.5  # of the pairs; if fewer are left, the text as a whole is wrong
 
@@ -40,7 +41,7 @@ class CleanedText:
         left_out: The number of pairs with text on both sides that were left out.
         reasons: How many of them have each problem, by code, the most frequent first; a pair may have several.
         errors: What is wrong with a whole corpus, such as swapped sides, trained on or not.
-        warnings: Less serious findings that leaving out training pairs does not solve.
+        warnings: Parts of files that are not used, and less serious findings that leaving out pairs does not solve.
         kept_by_corpus: The number of pairs that each corpus has in the copy, which contains them in order.
         listing: A table of the pairs that were left out, with corpus, line and reasons.
     """
@@ -128,10 +129,11 @@ def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> Clean
 
     def build(directory: Path) -> dict[str, Any]:
         # reading also reports damage, such as invalid UTF-8, that the doctor would skip
-        pairs = [sum(1 for _ in _open_pairs(corpora, [each])) for each in corpora.train]
-        total = sum(pairs)
-        log(f"checking {counted(total, 'training pair')}")
-        findings = check_corpora(corpora, directory)
+        with warnings.catch_warnings(record=True) as unused:  # shown whenever the copy is used
+            pairs = [sum(1 for _ in _open_pairs(corpora, [each])) for each in corpora.train]
+            total = sum(pairs)
+            log(f"checking {counted(total, 'training pair')}")
+            findings = check_corpora(corpora, directory)
         now = [_open_pairs(corpora, references).fingerprint for references in (corpora.train, corpora.held_out)]
         if now != identity["corpora"]:
             raise CorpusChangedError("a file of the text was changed while it was checked")
@@ -145,7 +147,10 @@ def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> Clean
             "kept_by_corpus": [number - by_corpus[name] for number, name in zip(pairs, names, strict=True)],
             "reasons": _by_code(codes for _, codes in left_out),
             "errors": [str(finding) for finding in others if finding.severity == "error"],
-            "warnings": [str(finding) for finding in others if finding.severity == "warning"],
+            "warnings": [
+                *dict.fromkeys(str(warning.message) for warning in unused),
+                *(str(finding) for finding in others if finding.severity == "warning"),
+            ],
         }
 
     cache = BuildCache(root or cache_directory() / "prepared", log)
