@@ -80,8 +80,8 @@ DATA_FINDINGS: dict[str, FindingType] = {
     ),
     "control-characters": FindingType(
         "error",
-        "the file contains binary data, UTF-16 text, or formatting codes of another program",
-        "convert the file, or replace these characters with spaces",
+        "the file contains binary data, UTF-16 text, formatting codes of another program, or the line ends of old Macs",
+        "convert the file (line ends: tr '\\r' '\\n' < FILE > NEW), or replace these characters with spaces",
     ),
     "over-long": FindingType(
         "warning",
