@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import torch
 from random_bundles import make_bundle, sentences
 
 from dragoman.bundle import Bundle
@@ -64,6 +65,21 @@ def open_saved(path: Path, engine: str | None = None) -> Translator:
     bundle = Bundle.load(path)
     request = EngineRequest(bundle, bundle.recipe.decoding, path=path)
     return Translator(bundle, engine=open_engine(request, engine))
+
+
+def test_the_widest_instructions_of_the_processor_are_used_unless_others_are_requested(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, process: Command
+) -> None:
+    capability = torch.backends.cpu.get_cpu_capability()
+    widest = capability if capability.startswith("AVX") else ""  # other processors have other names
+    monkeypatch.setenv("CT2_VERBOSE", "1")
+    for requested, used in ((None, widest), ("GENERIC", "GENERIC")):
+        if requested:
+            monkeypatch.setenv("CT2_FORCE_CPU_ISA", requested)
+        else:
+            monkeypatch.delenv("CT2_FORCE_CPU_ISA", raising=False)
+        outcome = process("translate", saved, "a", "--engine", "ctranslate2")
+        assert f"Selected ISA: {used}" in outcome.error
 
 
 def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:

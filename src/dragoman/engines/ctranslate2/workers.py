@@ -52,6 +52,8 @@ class Workers:
             self._translator = None
 
     def _open(self) -> Any:
+        if torch.backends.cpu.get_cpu_capability() == "AVX512":
+            os.environ.setdefault("CT2_FORCE_CPU_ISA", "AVX512")  # CTranslate2 uses it only on request
         import ctranslate2
 
         threads = torch.get_num_threads()
