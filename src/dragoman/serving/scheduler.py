@@ -18,10 +18,11 @@ from dragoman.settings.serving import Serving
 
 _LOG = logging.getLogger(__name__)
 _SLOWEST_RETRY = 60
-_EFFICIENT_TOKENS = 125
-"""About eight sentences.
+_SMALL_TOKENS, _EFFICIENT_TOKENS = 125, 250
+"""About six and twelve sentences with padding.
 
-Smaller batches need more time per sentence: with 200 characters, the p95 of eight clients was 14 % higher.
+Larger batches need less time per sentence: with batches of 250 tokens instead of 125, 32 clients get a tenth more
+sentences per second. But the sentences of a batch are ready together, so few waiting sentences are shared.
 """
 
 
@@ -243,14 +244,17 @@ class Scheduler:
         Idle workers share what waits. A single one leaves the others a share of it, so that all finish a long text at
         the same time.
         """
-        share = -(-waiting // self._idle) if self._idle > 1 else max(_EFFICIENT_TOKENS, -(-waiting // self.workers))
+        if self._idle > 1:
+            share = -(-waiting // self._idle)
+        else:
+            share = max(_SMALL_TOKENS, min(_EFFICIENT_TOKENS, waiting), -(-waiting // self.workers))
         return min(self._settings.batch_tokens, share)
 
     def _translate(self, batch: list[Job]) -> None:
         begin = time.perf_counter()
         results = translate_batch(batch)
         seconds, tokens = time.perf_counter() - begin, sum(job.tokens for job in batch)
-        if tokens >= min(_EFFICIENT_TOKENS, self._settings.batch_tokens) / 2:
+        if tokens >= min(_SMALL_TOKENS, self._settings.batch_tokens) / 2:
             self._speed = 0.9 * (self._speed or tokens / seconds) + 0.1 * tokens / seconds
         self._finish(batch, results)
         self.on_batch(len(batch), sum(len(job.segment.text) for job in batch), seconds)
