@@ -33,6 +33,33 @@ def test_options_describe_the_file(table: Path, tmp_path: Path, command: Command
     assert "already exists" in again.error
 
 
+def test_line_breaks_of_jsonl_become_spaces(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "a.jsonl").write_text('{"de": "Hallo\\nWelt", "en": "Hello\\r\\nWorld"}\n')
+    assert command("convert", tmp_path / "a.jsonl", "-").out == "Hallo Welt\tHello World\n"
+    (tmp_path / "b.jsonl").write_text('{"de": null, "en": "Hello"}\n')
+    outcome = command("convert", tmp_path / "b.jsonl", "-", "--languages", "de-en")
+    assert "b.jsonl line 1: the values of 'de' and 'en' must be strings" in outcome.error
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("a.ods", "save it as .xlsx"), ("a.json", "jq -c '.[]'"), ("a.txt", "call it .tsv")]
+)
+def test_other_formats_are_answered_with_what_to_do(name: str, remedy: str, tmp_path: Path, command: Command) -> None:
+    (tmp_path / name).write_text("a\tb\n")
+    outcome = command("convert", tmp_path / name, "-", "--languages", "de-en")
+    assert (outcome.code, remedy in outcome.error) == (2, True), outcome.error
+
+
+def test_clean_refuses_text_that_is_mostly_wrong(corpus: Path, tmp_path: Path, command: Command) -> None:
+    output = tmp_path / "a.tsv"
+    outcome = command("convert", corpus / "train.de", corpus / "train.de", output, "--languages", "de-en", "--clean")
+    assert outcome.code == 2
+    (tmp_path / "copy.de").write_bytes((corpus / "train.de").read_bytes())
+    outcome = command("convert", corpus / "train.de", tmp_path / "copy.de", output, "--languages", "de-en", "--clean")
+    assert (outcome.code, output.exists()) == (2, False)
+    assert "most of the text has problems; left out 400 of 400 pairs" in outcome.error
+
+
 @pytest.mark.filterwarnings("always:.* units lack")
 def test_units_without_a_translation_are_named_once_in_every_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command

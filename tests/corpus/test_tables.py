@@ -45,6 +45,8 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[Pair]]] = {
     "literal quotes": ("t.tsv", '"Ja."\t"Yes."\n"a" b\tc "d"\n', {}, [Pair('"Ja."', '"Yes."'), Pair('"a" b', 'c "d"')]),
     "columns of a tsv": ("t.tsv", '1\tein "Hund\ta dog\n', {"columns": (2, 3)}, [Pair('ein "Hund', "a dog")]),
     "quotes of Excel": ("t.tsv", '"a ""b""\nc"\td\n', {"quotes": True}, [Pair('a "b" c', "d")]),
+    "errors of formulas": ("t.csv", "a,#N/A\n#REF!,b\nc,d\n", {}, [Pair("a", ""), Pair("", "b"), Pair("c", "d")]),
+    "errors as text": ("t.csv", "#NV,#N/A\n#NAME?,#NOM?\n", {}, [Pair("#NV", "#N/A"), Pair("#NAME?", "#NOM?")]),
     "declared literal quotes": ("t.tsv", '"a ""b"""\td\n', {"quotes": False}, [Pair('"a ""b"""', "d")]),
 }
 
@@ -169,7 +171,7 @@ def test_a_header_of_other_languages_is_refused(tmp_path: Path) -> None:
 
 def test_workbooks_are_refused_with_the_row(tmp_path: Path) -> None:
     path = save(tmp_path / "t.xlsx", ["a", "b"], ["c", datetime.date(2024, 5, 1)])
-    with pytest.raises(UserError, match=r"t\.xlsx line 2: 2024-05-01.* is a date .*format of the column to Text"):
+    with pytest.raises(UserError, match=r"t\.xlsx line 2: 2024-05-01.* is a date .*\.csv"):
         read(path)
     path = save(tmp_path / "t.xlsx", ["a", "b"], ["c", "d", "e"])
     with pytest.raises(UserError, match=r"t\.xlsx line 2: expected 2 columns, found 3"):
@@ -177,6 +179,23 @@ def test_workbooks_are_refused_with_the_row(tmp_path: Path) -> None:
     path = save(tmp_path / "t.xlsx", ["de", "en"], ["c", "d"])
     with pytest.raises(UserError, match=r"t\.xlsx line 1: 'de' and 'en' look like a header row"):
         read(path)
+
+
+def test_dates_in_columns_that_are_not_read_do_not_matter(tmp_path: Path) -> None:
+    path = save(tmp_path / "t.xlsx", [datetime.date(2024, 5, 1), "ein Hund", "a dog"])
+    assert read(CorpusFile(file=str(path), columns=(2, 3))) == [PAIR]
+    with pytest.raises(UserError, match="is a date"):
+        read(CorpusFile(file=str(path), columns=(1, 3)))
+
+
+def test_columns_of_licenses_are_not_suggested(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("Geh.\tGo.\tCC-BY 2.0 (France) 1\nHallo!\tHi.\tCC-BY 2.0 (France) 2\n")
+    with pytest.raises(UserError, match=r"columns = \[1, 2\]"):
+        read(str(path))
+    path.write_text("Geh.\t1\tGo now.\nGeh.\t2\tGo away.\n")
+    with pytest.raises(UserError, match=r"columns = \[1, 3\]"):
+        read(str(path))
 
 
 def test_other_sheets_are_named(tmp_path: Path) -> None:

@@ -474,6 +474,29 @@ def test_a_run_made_before_teacher_forced_bleu_was_a_setting_can_be_resumed(
     assert not check_place(make_recipe("training.teacher_forced_bleu=true"), tmp_path, resume=True)
 
 
+@pytest.mark.parametrize("side", ["train.de", "train.en", "validation.en"])
+def test_a_run_does_not_continue_with_another_text(
+    side: str, make_recipe: RecipeMaker, corpus: Path, tmp_path: Path
+) -> None:
+    for split in ("train", "validation"):
+        for language in ("de", "en"):
+            shutil.copy(corpus / f"{split}.{language}", tmp_path)
+    files = (f'data.{split}=["{tmp_path}/{split}.{{lang}}"]' for split in ("train", "validation"))
+    recipe = make_recipe(*files, "training.steps=2", "training.average=1")
+    run = tmp_path / "run"
+    assert train(recipe, run)
+    shutil.rmtree(run / "bundle")
+    first, second, *others = (tmp_path / side).read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / side).write_text("".join([second, first, *others]), "utf-8")
+    with pytest.raises(UserError, match="has changed since the run was started, though not the number of pairs"):
+        train(recipe, run, resume=True)
+    (tmp_path / side).write_text("".join([first, second, *others]), "utf-8")
+    pairs = json.loads((run / "pairs.json").read_text())
+    del pairs["sha256"]  # as older versions wrote it
+    (run / "pairs.json").write_text(json.dumps(pairs))
+    assert train(recipe, run, resume=True)
+
+
 def test_a_run_does_not_continue_with_another_number_of_pairs(
     make_recipe: RecipeMaker, corpus: Path, tmp_path: Path
 ) -> None:
@@ -486,5 +509,5 @@ def test_a_run_does_not_continue_with_another_number_of_pairs(
     for language in ("de", "en"):
         lines = (tmp_path / f"train.{language}").read_text("utf-8").splitlines(keepends=True)
         (tmp_path / f"train.{language}").write_text("".join(lines[:-1]), "utf-8")
-    with pytest.raises(UserError, match="the text has changed since the run was started"):
+    with pytest.raises(UserError, match="changed since the run was started: 400 training pairs then, 399 now"):
         train(recipe, run, resume=True)

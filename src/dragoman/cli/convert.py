@@ -84,8 +84,8 @@ def _convert(inputs: Sequence[str], output: str, options: FileOptions, data_dire
         if clean:
             corpora = Corpora(source, target, references, data_directory=data_directory)
             cleaned = clean_corpora(corpora, no_log, directory)  # not in the cache: the result is a file
-            if not cleaned.kept:
-                raise UserError(f"no pair is left: {cleaned}")
+            if cleaned.is_mostly_left_out:
+                raise UserError(f"most of the text has problems; {cleaned}; correct it, or convert without --clean")
             for warning in (*cleaned.errors, *cleaned.warnings):
                 print(warning, file=sys.stderr)
             references, left_out = [cleaned.files], f"; {cleaned}"

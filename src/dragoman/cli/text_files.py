@@ -170,6 +170,17 @@ def find_references(
     return references, find_languages(references)
 
 
+_SECOND_FILE = (
+    "a text file needs a second one with the translation of each line; name both, or if it is a table, call it .tsv"
+)
+_REMEDIES = {
+    ".xls": "only newer workbooks are read; save it as .xlsx or .csv",
+    ".ods": "only workbooks of Excel are read; save it as .xlsx or .csv",
+    ".json": "write one object per line to a .jsonl file, for example with: jq -c '.[]'",
+}
+"""What to do with a file in a format that is not read, by its suffix."""
+
+
 def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusReference]:
     """The corpora in files; raises UserError for files and options that do not fit together."""
     from dragoman.corpus.corpus import is_recognized
@@ -184,7 +195,7 @@ def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusRefe
         if "{lang}" in file and os.path.isfile(file):
             raise UserError(f"{file}: {{lang}} stands for the language code of two files; rename the file")
     if len(files) == 1 and not is_recognized(files[0]) and Path(files[0]).is_file():
-        raise UserError(f"{files[0]}: a text file needs a second one with the translation of each line; name both")
+        raise UserError(f"{files[0]}: {_REMEDIES.get(Path(files[0]).suffix.lower(), _SECOND_FILE)}")
     if len(files) == 2 and files[0] == files[1]:
         raise UserError(f"{files[0]}: the same file was given twice, as source and target")
     if len(files) == 2 and not any(map(is_recognized, files)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 
 from dragoman.corpus.language_tags import (
     SOURCE_WORDS,
@@ -21,6 +21,11 @@ from dragoman.settings import CorpusFile
 
 Row = tuple[int, Sequence[str]]
 """The line number of a row, and the texts in its columns."""
+
+_ERRORS = frozenset(("#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"))
+"""What spreadsheets show in place of the result of a formula, such as a search that finds nothing."""
+
+_MIN_REPEATED = 10  # characters that are the same in two rows of a column without sentences
 
 
 def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: Languages) -> Iterator[Pair]:
@@ -51,14 +56,24 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
     if has_header:
         source, target = _find_columns(values, file, place, languages)
     else:
-        source, target = _number_columns(values, file, place, languages)
+        source, target = _number_columns(values, second[1] if second else (), file, place, languages)
         if file.header is None:
             _refuse_header(values, (source, target), place, languages)
         rows = chain([first], rows)
     for number, row in rows:
         if len(row) != len(values):
             raise UserError(f"{name} line {number}: expected {len(values)} columns, found {len(row)}")
-        yield Pair(join_lines(row[source]), join_lines(row[target]))
+        yield _without_errors(Pair(join_lines(row[source]), join_lines(row[target])))
+
+
+def _without_errors(pair: Pair) -> Pair:
+    """The pair with an empty side in place of an error of a formula, unless the other side is an error, too."""
+    errors = [text.strip() in _ERRORS for text in (pair.source, pair.target)]
+    if errors == [True, False] and not pair.target.startswith("#"):
+        return pair._replace(source="")
+    if errors == [False, True] and not pair.source.startswith("#"):
+        return pair._replace(target="")
+    return pair
 
 
 def _refuse_title(first: Sequence[str], second: Sequence[str], place: str, languages: Languages) -> None:
@@ -76,10 +91,12 @@ def _names_columns(file: CorpusFile) -> bool:
     return any(isinstance(column, str) for column in file.columns or ())
 
 
-def _number_columns(values: Sequence[str], file: CorpusFile, place: str, languages: Languages) -> tuple[int, int]:
+def _number_columns(
+    values: Sequence[str], second: Sequence[str], file: CorpusFile, place: str, languages: Languages
+) -> tuple[int, int]:
     """The indices of the columns in a table without a header row."""
     if file.columns is None and len(values) != 2:
-        raise _explain_columns(values, f"{place}: expected 2 columns, found {len(values)}", languages)
+        raise _explain_columns(values, second, f"{place}: expected 2 columns, found {len(values)}", languages)
     if _names_columns(file):
         raise UserError(f"{place}: columns are selected by name, which needs a header row; remove header = false")
     columns = [int(column) - 1 for column in file.columns or (1, 2)]
@@ -89,8 +106,12 @@ def _number_columns(values: Sequence[str], file: CorpusFile, place: str, languag
     return columns[0], columns[1]
 
 
-def _explain_columns(values: Sequence[str], problem: str, languages: Languages) -> UserError:
-    """The error for a table with too few or too many columns, with the columns that are probably right."""
+def _explain_columns(values: Sequence[str], second: Sequence[str], problem: str, languages: Languages) -> UserError:
+    """The error for a table with too few or too many columns, with the columns that are probably right.
+
+    These are the ones with the most letters in the first row, except those that begin as in the second row, such as a
+    license.
+    """
     if len(values) < 2:
         return UserError(problem)
     found = _match_languages(values, languages)
@@ -98,6 +119,10 @@ def _explain_columns(values: Sequence[str], problem: str, languages: Languages) 
         names = tuple(values[column].strip() for column in found)
         return UndeclaredError(f"{problem}; the first row looks like a header row", columns=names)
     letters = [sum(map(str.isalpha, text)) for text in values]
+    for column, (one, other) in enumerate(zip(values, second, strict=False)):
+        repeated = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+        if repeated >= max(_MIN_REPEATED, min(len(one), len(other)) / 2):
+            letters[column] = 0
     source, target = sorted(sorted(range(len(values)), key=letters.__getitem__)[-2:])
     return UndeclaredError(f"{problem}; choose two of them", columns=(source + 1, target + 1))
 

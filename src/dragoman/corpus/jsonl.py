@@ -11,6 +11,7 @@ from dragoman.corpus.checks import existing_file
 from dragoman.corpus.language_tags import looks_like_tag
 from dragoman.corpus.lines import LineError, check_text, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
+from dragoman.corpus.pair_text import join_lines
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_rows
 from dragoman.errors import UserError
@@ -49,10 +50,11 @@ def _parse(line: str, languages: Languages) -> Pair:
     for texts in (record, record.get("translation")):
         for keys in (languages, ("source", "target")):
             if isinstance(texts, dict) and all(isinstance(texts.get(key), str) for key in keys):
-                pair = Pair(*(texts[key] for key in keys))
-                check_text(pair.source)
-                check_text(pair.target)
-                return pair
+                source, target = (check_text(join_lines(texts[key])) for key in keys)
+                return Pair(source, target)
+    for texts in (record, record.get("translation")):
+        if isinstance(texts, dict) and all(key in texts for key in languages):
+            raise LineError(f"the values of {languages[0]!r} and {languages[1]!r} must be strings")
     raise LineError(
         f"expected strings under {languages[0]!r} and {languages[1]!r} (at the top level or under 'translation') or "
         f"under 'source' and 'target', found the keys {', '.join(map(repr, record)) or '(none)'}"

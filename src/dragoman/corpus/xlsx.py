@@ -53,7 +53,11 @@ def stated_languages(reference: CorpusReference) -> list[str]:
 
 def _read(path: Path, file: CorpusFile, languages: Languages) -> Iterator[Pair]:
     with open_archive(path, MAX_BYTES) as archive:
-        yield from select_pairs(_rows(archive, str(path)), file, str(path), languages)
+        for pair in select_pairs(_rows(archive, str(path)), file, str(path), languages):
+            for text in (pair.source, pair.target):
+                if isinstance(text, _Date):
+                    raise UserError(f"{text.place}: {text} is a date or a time, not text; export the sheet as .csv")
+            yield pair
 
 
 def _rows(archive: zipfile.ZipFile, name: str) -> Iterator[Row]:
@@ -97,8 +101,14 @@ def _warn_of_others(name: str, first: str, *others: str) -> None:
     warnings.warn(f"{name}: only the first sheet, {first!r}, is read, not {shown}; {advice}", stacklevel=2)
 
 
+class _Date(str):
+    """A date or a time in a cell, which may be in a column that is not read; its format is not known."""
+
+    place: str
+
+
 def _to_text(value: Any, place: str) -> str:
-    """A text or a number as text; the text of a date would depend on its format, which is not known."""
+    """A text, a number or a date as text."""
     if value is None:
         return ""
     if isinstance(value, str | int | float):
@@ -106,4 +116,6 @@ def _to_text(value: Any, place: str) -> str:
             return check_text(join_lines(str(value)))
         except LineError as error:
             raise UserError(f"{place}: {error}") from None
-    raise UserError(f"{place}: {value} is a date or a time, not text; change the format of the column to Text")
+    date = _Date(value)
+    date.place = place
+    return date

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from filelock import FileLock, Timeout
 
 from dragoman.dataset.prepare import Dataset
@@ -21,7 +24,8 @@ from dragoman.training.checkpoint import refuse_other_tokenizers
 
 LOCK_FILE = ".lock"
 PAIRS_FILE = "pairs.json"
-"""The numbers of pairs when the run was started."""
+"""The numbers of pairs when the run was started, and a digest of their text."""
+PAIRS, DIGESTED_TOKENS = ("training", "validation"), 2**20  # at once
 LEFT_OUT_FILE = "left-out.tsv"
 """Training pairs that `data.clean` left out, with the reasons."""
 
@@ -99,26 +103,42 @@ def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -
     """Delete incomplete files of a killed run, and save the recipe and the tokenizers.
 
     Raises:
-        UserError: The directory has checkpoints that were made with other tokenizers, or another number of pairs.
+        UserError: The directory has checkpoints that were made with other tokenizers, or with another text.
     """
     for directory in (output, output / "checkpoints"):
         remove_leftovers(directory)
     if not resume:
         save_recipe(recipe, output / "recipe.toml")
-    _refuse_other_pairs(output / PAIRS_FILE, data)
     refuse_other_tokenizers(output, tokenizers_digest(data.source, data.target))
+    _refuse_other_pairs(output / PAIRS_FILE, data)
     save_tokenizers(output, data.source, data.target)
 
 
 def _refuse_other_pairs(path: Path, data: Dataset) -> None:
-    """Check that the text has as many pairs as when the run was started; stores the numbers if there are none."""
-    pairs = {"training": len(data.train), "validation": len(data.validation)}
-    if path.is_file() and (before := read_json(path)) != pairs:
-        raise UserError(
-            f"{path.parent}: the text has changed since the run was started: {before} pairs then, {pairs} now; restore "
-            "it, or start another run"
-        )
+    """Check that the text is that with which the run was started; stores a digest of it if there is none."""
+    pairs = {"training": len(data.train), "validation": len(data.validation), "sha256": _digest_of_text(data)}
+    if path.is_file():
+        before = read_json(path)
+        changed = [name for name, value in pairs.items() if name in before and before[name] != value]
+        if changed:
+            numbers = [f"{before[name]:,} {name} pairs then, {pairs[name]:,} now" for name in changed if name in PAIRS]
+            what = f": {'; '.join(numbers)}" if numbers else ", though not the number of pairs"
+            raise UserError(
+                f"{path.parent}: the text has changed since the run was started{what}; restore it, or start another run"
+            )
     write_json(path, pairs)
+
+
+def _digest_of_text(data: Dataset) -> str:
+    """A digest of the training pairs as ids, and of the validation pairs."""
+    digest = hashlib.sha256()
+    for store in (data.train.source, data.train.target):
+        for start in range(0, len(store.ids), DIGESTED_TOKENS):
+            digest.update(store.ids[start : start + DIGESTED_TOKENS].astype(np.int32).tobytes())
+        digest.update(store.lengths.tobytes())
+    for pair in data.validation:
+        digest.update(f"{pair.source}\n{pair.target}\n".encode())
+    return digest.hexdigest()
 
 
 def _is_leftover(path: Path) -> bool:
@@ -170,4 +190,4 @@ def removed_after_error(directory: Path | None) -> Iterator[None]:
 
 def resume_command(run: Path) -> str:
     """The command that continues a run."""
-    return f"dragoman train {run / 'recipe.toml'} --output {run} --resume"
+    return shlex.join(["dragoman", "train", str(run / "recipe.toml"), "--output", str(run), "--resume"])

@@ -55,6 +55,11 @@ class CleanedText:
     kept_by_corpus: list[int]
     listing: Path
 
+    @property
+    def is_mostly_left_out(self) -> bool:
+        """Whether so few pairs are left that the text as a whole is wrong."""
+        return self.kept < MIN_KEPT * (self.kept + self.left_out)
+
     def __str__(self) -> str:
         """How many pairs were left out, and why."""
         if not self.left_out:
@@ -73,7 +78,7 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
     if not data.clean:
         return data, None
     cleaned = clean_corpora(corpora_of_recipe(data, data_directory), log)
-    if cleaned.kept < MIN_KEPT * (cleaned.kept + cleaned.left_out):
+    if cleaned.is_mostly_left_out:
         problem = f"most of the training text has problems; {cleaned}; {cleaned.listing} lists them"
         raise UserError(f"{problem}; {REMEDY}")
     if cleaned.errors:
