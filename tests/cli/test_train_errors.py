@@ -41,7 +41,7 @@ ROWS: dict[str, tuple[str, bytes, str]] = {
     "broken JSON": ("jsonl", b'{"de": "a", "en": "b"}\n{"de": "a", \n', "x.jsonl line 2: invalid JSON"),
     "no object": ("jsonl", b'["a", "b"]\n', "x.jsonl line 1: a JSON array; write one object per line instead"),
     "other languages": ("jsonl", b'{"fr": "a", "en": "b"}\n', "x.jsonl line 1: expected strings under 'de' and 'en'"),
-    "number for text": ("jsonl", b'{"de": "a", "en": 7}\n', "x.jsonl line 1: the values of 'de' and 'en' must be strings"),
+    "number for text": ("jsonl", b'{"de": "a", "en": 7}\n', "x.jsonl line 1: the values of 'de' and 'en' must be str"),
     "NUL spelled in JSON": ("jsonl", b'{"de": "a\\u0000", "en": "b"}\n', "x.jsonl line 1: control character U+0000"),
     "damaged gzip": ("tsv.gz", gzip.compress(b"a\tb\n" * 999)[:-9], "x.tsv.gz: gzip file truncated or damaged"),
     "no gzip": ("tsv.gz", b"a\tb\n", "x.tsv.gz: named .gz, but not a valid gzip file"),
