@@ -87,6 +87,17 @@ def test_tabs_can_be_typed(tmp_path: Path, command: Command) -> None:
         assert output.read_text() == "a,b\tc,d\n"
 
 
+def test_the_suggested_command_for_standard_input_works(tmp_path: Path, command: Command) -> None:
+    text = "id\tde\ten\n1\tHund\tdog\n".encode("utf-16")
+    arguments: list[str | Path] = ["-", tmp_path / "out.tsv"]
+    for problem in ("byte order mark of UTF-16", "expected 2 columns, found 3"):
+        outcome = command("convert", *arguments, stdin=text)
+        assert problem in outcome.error
+        arguments = shlex.split(outcome.error.split("run: dragoman convert ")[1])
+    assert command("convert", *arguments, stdin=text).code == 0
+    assert (tmp_path / "out.tsv").read_text() == "Hund\tdog\n"
+
+
 def test_each_format_that_is_written_can_be_converted_back(tmp_path: Path, corpus: Path, command: Command) -> None:
     """A chain of conversions ends with the files that it started with."""
     names = ["1.tmx.gz", "2.jsonl", "3.tsv", "4.{lang}"]

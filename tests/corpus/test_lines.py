@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
+import subprocess
 import threading
 from pathlib import Path
 from typing import BinaryIO
@@ -43,6 +45,21 @@ def test_control_characters_are_rejected(code: int, tmp_path: Path) -> None:
     path.write_bytes(f"a\nb{chr(code)}b".encode())
     with pytest.raises(UserError, match=rf"t\.txt line 2: control character U\+{code:04X} at character 2"):
         list(read_lines(path))
+
+
+@pytest.mark.skipif(not shutil.which("perl"), reason="needs perl")
+@pytest.mark.parametrize("control", ["\v", "\x7f", "\x93", "\r"])
+def test_the_command_against_control_characters_works(control: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_bytes(f"é\tb\r\nb{control}b\n{control}".encode())
+    with pytest.raises(UserError, match="line 2: control character") as refused:
+        list(read_lines(path))
+    remedy = str(refused.value).split(": ")[-1].replace("FILE", "t.txt").replace("NEW", "new.txt")
+    subprocess.run(remedy, shell=True, check=True, cwd=tmp_path)
+    assert [line.strip(" ") for line in read_lines(tmp_path / "new.txt") if line][:2] == [
+        "é\tb",
+        "b" if control == "\r" else "b b",
+    ]
 
 
 def test_the_longest_line_is_allowed(tmp_path: Path) -> None:

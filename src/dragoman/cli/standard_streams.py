@@ -65,12 +65,18 @@ def _read_line(prompt: str) -> str:
 @contextmanager
 def file_for_standard_input(name: str) -> Iterator[Path]:
     """A temporary file with the content of standard input, for formats that are not read line by line."""
+    from dragoman.corpus.references import UndeclaredError
+
     with TemporaryDirectory(prefix="dragoman-") as directory:
         path = Path(directory) / name
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         try:
             yield path
+        except UndeclaredError as error:
+            undeclared = UndeclaredError(error.problem.replace(str(path), "standard input"), **error.settings)
+            undeclared.file = str(DASH)
+            raise undeclared from None
         except UserError as error:
             raise UserError(str(error).replace(str(path), "standard input")) from None
 

@@ -163,8 +163,7 @@ def check_text(text: str) -> str:
         raise LineError(_TOO_LONG)
     position = find_forbidden(text)
     if position is not None:
-        remedy = "; if it ends lines, as on old Macs: tr '\\r' '\\n' < FILE > NEW" if text[position] == "\r" else ""
-        raise LineError(f"control character U+{ord(text[position]):04X} at character {position + 1}{remedy}")
+        raise LineError(f"control character U+{ord(text[position]):04X} at character {position + 1}")
     return text
 
 

@@ -81,7 +81,8 @@ DATA_FINDINGS: dict[str, FindingType] = {
     "control-characters": FindingType(
         "error",
         "the file contains binary data, UTF-16 text, formatting codes of another program, or the line ends of old Macs",
-        "convert the file (line ends: tr '\\r' '\\n' < FILE > NEW), or replace these characters with spaces",
+        "convert the file (line ends: tr '\\r' '\\n' < FILE > NEW), or put spaces in place of these characters "
+        r"(perl -CSD -pe 's/[^\P{Cc}\t\r\n]/ /g' FILE > NEW)",
     ),
     "over-long": FindingType(
         "warning",
