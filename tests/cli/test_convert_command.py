@@ -93,7 +93,7 @@ def test_the_suggested_command_for_standard_input_works(tmp_path: Path, command:
     for problem in ("byte order mark of UTF-16", "expected 2 columns, found 3"):
         outcome = command("convert", *arguments, stdin=text)
         assert problem in outcome.error
-        arguments = shlex.split(outcome.error.split("run: dragoman convert ")[1])
+        arguments = [*shlex.split(outcome.error.split("run: dragoman convert ")[1])]
     assert command("convert", *arguments, stdin=text).code == 0
     assert (tmp_path / "out.tsv").read_text() == "Hund\tdog\n"
 
