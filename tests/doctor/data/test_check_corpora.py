@@ -55,16 +55,17 @@ def test_misaligned_stretches_are_found(damage: Damage, tmp_path: Path) -> None:
         assert "1 line further up" in finding.message
 
 
-def test_a_missing_line_misaligns_the_rest_of_the_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("missing", [60, 2000])
+def test_a_missing_line_misaligns_the_rest_of_the_file(missing: int, tmp_path: Path) -> None:
     sources, targets = clean_lines()
-    del targets[2000]
+    del targets[missing]
     findings = {finding.code: finding for finding in check_lines(tmp_path, sources, targets)}
     assert findings.keys() == {"line-counts-differ", "misaligned"}
     assert findings["line-counts-differ"].measured["target_lines"] == SIZE - 1
     (stretch,) = findings["misaligned"].measured["stretches"]
     assert stretch["shift"] == -1
     assert SIZE - 1 - stretch["last"] <= 8
-    assert abs(stretch["first"] - 2001) <= 8
+    assert abs(stretch["first"] - missing - 1) <= 8
 
 
 def test_unrelated_files_are_misaligned_as_a_whole(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from dragoman.doctor.data.chunked_reader import ChunkedReader
-from dragoman.doctor.data.length_model import WINDOW, Floats, LengthModel, correlation
+from dragoman.doctor.data.length_model import MAX_SHIFT, WINDOW, Floats, LengthModel, correlation
 from dragoman.doctor.data.line_statistics import Flags
 from dragoman.doctor.data.pair_scores import PairScores
-from dragoman.doctor.data.realignment import MAX_LINE_EVIDENCE, MAX_SHIFT, Block
+from dragoman.doctor.data.realignment import MAX_LINE_EVIDENCE, Block
 from dragoman.doctor.data.stretches import MIN_EVIDENCE, Stretch, best_part, find_peaks, merge_stretches
 
 USUAL_SHARE, MAX_DOUBTFUL_EVIDENCE = 0.5, 4.0  # of the median evidence of a pair; lines below it may be misaligned
@@ -24,7 +24,6 @@ BLOCK_LINES = 500  # lines that are examined at a time
 MIN_UNEXPLAINED_EVIDENCE = 60.0  # nats of the lengths in a stretch that no shift explains
 MIN_LINES_BY_LENGTH = 25  # of a stretch that only the lengths show
 MIN_CORRELATION = 0.3  # of the lengths in a corpus that is not misaligned as a whole
-MIN_SHIFTED_CORRELATION = 0.5  # of the lengths in a corpus that a shift aligns
 MAX_UNRELATED_CORRELATION = 0.25  # of the lengths in a stretch of unrelated lines
 
 
@@ -43,13 +42,13 @@ def find_misaligned(reader: ChunkedReader, model: LengthModel, scores: PairScore
         return merge_stretches(list(_find_by_words(reader, scores, unreadable)))
     lengths_vary = min(model.source.std(), model.target.std()) > 0.1
     if len(model) >= WINDOW and model.correlation < MIN_CORRELATION and lengths_vary:
-        return [Stretch(1, len(model), _find_common_shift(model))]
+        return [Stretch(1, len(model), model.common_shift(~unreadable) or None)]
     return merge_stretches(list(_find_by_lengths(model, unreadable)))
 
 
 def _find_by_words(reader: ChunkedReader, scores: PairScores, unreadable: Flags) -> Iterator[Stretch]:
-    usual = float(np.median(scores.translation))
-    doubt = min(USUAL_SHARE * usual, MAX_DOUBTFUL_EVIDENCE)
+    assert scores.links is not None
+    doubt = min(USUAL_SHARE * scores.usual, MAX_DOUBTFUL_EVIDENCE)
     evidence = _clip_evidence(doubt - scores.translation.astype(float), unreadable)
     ranges = [
         (start, min(start + BLOCK_LINES, last + 1))
@@ -59,8 +58,7 @@ def _find_by_words(reader: ChunkedReader, scores: PairScores, unreadable: Flags)
     size, margin = len(evidence), MAX_SHIFT
     around = [(max(0, start - margin), min(size, stop + margin)) for start, stop in ranges]
     for (start, _), (sources, targets) in zip(around, reader.read_ranges(around), strict=True):
-        assert scores.links is not None
-        for stretch in Block(scores.links, usual, sources, targets).find_misaligned():
+        for stretch in Block(scores.links, scores.usual, sources, targets).find_misaligned():
             yield Stretch(start + stretch.first + 1, start + stretch.last + 1, stretch.shift)
 
 
@@ -78,18 +76,6 @@ def _clip_evidence(evidence: Floats, unreadable: Flags) -> Floats:
     """The evidence that each line is misaligned, within the limits of a line."""
     clipped: Floats = np.clip(evidence, -MAX_LINE_EVIDENCE, MAX_LINE_EVIDENCE)
     return np.where(unreadable, np.minimum(clipped, 0.0), clipped)
-
-
-def _find_common_shift(model: LengthModel) -> int | None:
-    """The shift that aligns the whole corpus, if there is one."""
-    correlations = {
-        shift: correlation(
-            model.source[max(0, -shift) : len(model) - shift], model.target[max(0, shift) :][: len(model) - abs(shift)]
-        )
-        for shift in range(-MAX_SHIFT, MAX_SHIFT + 1)
-    }
-    best = max(correlations, key=correlations.__getitem__)
-    return best if best and correlations[best] >= MIN_SHIFTED_CORRELATION else None
 
 
 def _find_shift(model: LengthModel, first: int, last: int) -> Stretch | None:

@@ -26,7 +26,7 @@ from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
 
 EMPTY = "empty-side"
-FORMAT = 7  # increase it if a change finds other problems in the same text, or stores other facts
+FORMAT = 8  # increase it if a change finds other problems in the same text, or stores other facts
 REMEDY = "correct the text, or train on all of it with --keep-all or data.clean = false"
 MIN_KEPT = 0.5  # of the pairs; if fewer are left, the text as a whole is wrong
 

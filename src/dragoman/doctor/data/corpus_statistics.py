@@ -82,6 +82,12 @@ class CorpusStatistics:
         return len(self.source.lengths)
 
     @property
+    def own(self) -> Flags:
+        """Pairs whose sides both seem to be in the languages of the corpus."""
+        own: Flags = (self.source.languages == OWN) & (self.target.languages == OWN)
+        return own
+
+    @property
     def pair_digests(self) -> Digests:
         """A hash of each pair."""
         digests: Digests = self.source.digests * np.int64(0x9E3779B97F4A7C1) + self.target.digests

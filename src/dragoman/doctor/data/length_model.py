@@ -5,11 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.doctor.data.corpus_statistics import SAMPLE_LINES
+
 Floats = NDArray[np.float64]
 
 WINDOW = 200  # lines that show which lengths are usual
 MAX_LENGTH_CLASSES = 8
 MIN_DEVIATION = 0.1
+MAX_SHIFT = 30  # lines
+MIN_SHIFTED_CORRELATION = 0.4  # of the lengths in a corpus that a shift aligns …
+MIN_CORRELATION_GAIN = 0.1  # … and by how much the shift must increase it
 
 
 class LengthModel:
@@ -46,6 +51,23 @@ class LengthModel:
         first, last, _ = lines.indices(len(self))
         indices = np.clip(np.arange(first, last) + shift, 0, len(self) - 1)
         return _normal_log_density(self.target[indices] - self.source[lines], self._mean[lines], self.deviation[lines])
+
+    def common_shift(self, kept: NDArray[np.bool_]) -> int:
+        """How many lines below each source its translation is in most of the corpus, as the lengths show; usually 0.
+
+        Args:
+            kept: The pairs that may be looked at, (pairs,).
+        """
+        size = min(len(self), SAMPLE_LINES)  # from which it is also learned which words translate each other
+        correlations = {0: 0.0}
+        for shift in range(max(-MAX_SHIFT, 1 - size // 2), min(MAX_SHIFT, size // 2 - 1) + 1):
+            sources = np.arange(max(0, -shift), size - max(0, shift))
+            sources = sources[kept[sources] & kept[sources + shift]]
+            if len(sources):
+                correlations[shift] = correlation(self.source[sources], self.target[sources + shift])
+        best = max(correlations, key=correlations.__getitem__)
+        least = max(MIN_SHIFTED_CORRELATION, correlations[0] + MIN_CORRELATION_GAIN)
+        return best if correlations[best] >= least else 0
 
     def unpaired_log_likelihood(self) -> Floats:
         """Log-likelihood of the length of each target given only the lengths of the targets around it, (pairs,)."""

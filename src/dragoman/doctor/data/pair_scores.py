@@ -39,10 +39,12 @@ MIN_CHARACTERS = 6  # of such a text
 
 @dataclass(frozen=True)
 class PairScores:
-    """What the words of each pair show; each array has one value per pair.
+    """What the words of the pairs show; each array has one value per pair.
 
     Attributes:
         links: Which words translate each other; None if the words of the corpus do not show it.
+        usual: Median evidence that the sides are translations of each other, in nats; if most pairs are shifted, with
+            each source next to its translation.
         translation: Evidence that the sides are translations of each other, in nats; 0 without links.
         source_language: Evidence that the source is in the source language and not in the target language, in nats.
         target_language: The same for the target, which normally has negative values.
@@ -52,6 +54,7 @@ class PairScores:
     """
 
     links: WordLinks | None
+    usual: float
     translation: Scores
     source_language: Scores
     target_language: Scores
@@ -62,13 +65,13 @@ class PairScores:
 class _Scorer:
     """Scores chunks of a corpus."""
 
-    def __init__(self, statistics: CorpusStatistics, languages: tuple[str, str]) -> None:
+    def __init__(self, statistics: CorpusStatistics, languages: tuple[str, str], shift: int) -> None:
         source, target = statistics.source, statistics.target
         self._classifier = LanguageClassifier(source.word_counts, target.word_counts)
         self._unusual_script = _has_unusual_script(source.scripts) | _has_unusual_script(target.scripts)
         self._same_script = most_common_script(source.scripts) == most_common_script(target.scripts)
         self._characters = source.characters, target.characters
-        links = WordLinks(source.sample, target.sample)
+        links = WordLinks(source.sample, target.sample, shift)
         self._detectors = [
             ForeignLanguageDetector(side.word_counts, linked, side.characters, codes)
             for side, linked, codes in zip((source, target), links.linked, (languages, languages[::-1]), strict=True)
@@ -136,12 +139,20 @@ class _Scorer:
         return flags
 
 
-def score_pairs(reader: ChunkedReader, statistics: CorpusStatistics) -> PairScores:
-    """Read a corpus again and score its pairs."""
-    scorer = _Scorer(statistics, (reader.source_language, reader.target_language))
+def score_pairs(reader: ChunkedReader, statistics: CorpusStatistics, shift: int) -> PairScores:
+    """Read a corpus again and score its pairs.
+
+    Args:
+        reader: Reads the corpus.
+        statistics: Statistics of the corpus.
+        shift: How many lines below each source its translation is in most of the corpus.
+    """
+    scorer = _Scorer(statistics, (reader.source_language, reader.target_language), shift)
     parts = map_in_processes(scorer.score, chain([Chunk(1, [], [], set())], reader.chunks()))
     columns = zip(*(scores for _, scores in parts), strict=True)
-    return PairScores(scorer.links, *(np.concatenate(column) for column in columns))
+    translation, *others = (np.concatenate(column) for column in columns)
+    usual = scorer.links.usual if shift and scorer.links else float(np.median(translation))
+    return PairScores(scorer.links, usual, translation, *others)
 
 
 def _without_shared(source: Words, target: Words) -> tuple[Words, Words]:

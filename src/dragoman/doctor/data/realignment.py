@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.doctor.data.length_model import Floats
+from dragoman.doctor.data.length_model import MAX_SHIFT, Floats
 from dragoman.doctor.data.stretches import MIN_EVIDENCE, MIN_LINES, Stretch, best_part, best_prefix, find_peaks
 from dragoman.doctor.data.word_links import WordLinks
 from dragoman.doctor.data.words import find_words
 
-MAX_SHIFT = 30  # lines
 MIN_END_EVIDENCE = 0.3  # nats below zero of lines next to a shifted stretch that belong to it
 SHIFT_PENALTY = 2.0  # nats of additional evidence for each line of a shift
 MAX_GAIN = 3.0  # nats that one line may contribute to the evidence of a shift

@@ -43,12 +43,20 @@ class WordLinks:
     """Links between the words of the two languages.
 
     Attributes:
-        advantage: Mean evidence of pairs minus that of shuffled pairs, in nats, and its standard error. Both are
-            measured with pairs from which no links were learned.
+        usual: Median evidence of pairs, in nats. This and `advantage` are measured with pairs from which no links were
+            learned.
+        advantage: Mean evidence of pairs minus that of shuffled pairs, in nats, and its standard error.
     """
 
-    def __init__(self, source: Words, target: Words) -> None:
-        source, target = _limit_word_pairs(*_limit_words(source, target))
+    def __init__(self, source: Words, target: Words, shift: int = 0) -> None:
+        """Learn the links.
+
+        Args:
+            source: The words of a sample of the sources.
+            target: Those of their targets.
+            shift: How many lines below each source its translation is.
+        """
+        source, target = _limit_word_pairs(*_limit_words(*_pair(source, target, shift)))
         self._frequent = _find_frequent(source), _find_frequent(target)
         pairs = np.arange(len(source.bounds) - 1)
         learned, held_out = pairs[pairs % HELD_OUT > 0], pairs[pairs % HELD_OUT == 0]
@@ -58,7 +66,9 @@ class WordLinks:
         matches, chance = self._match(source, target), self._match(source, shuffled)
         self._source = _measure(source.hashes, matches[0], source.hashes, chance[0], self._table.source_words)
         self._target = _measure(target.hashes, matches[1], shuffled.hashes, chance[1], self._table.target_words)
-        advantage = self._score(source, target, matches) - self._score(source, shuffled, chance)
+        evidence = self._score(source, target, matches)
+        self.usual = float(np.median(evidence)) if len(evidence) else 0.0
+        advantage = evidence - self._score(source, shuffled, chance)
         deviation = float(advantage.std()) / max(1, len(advantage)) ** 0.5 if len(advantage) else 0.0
         self.advantage = (float(advantage.mean()) if len(advantage) else 0.0), deviation
 
@@ -198,6 +208,13 @@ def _drop_frequent(words: Words, frequent: NDArray[np.bool_]) -> Words:
 
 def _limit_words(source: Words, target: Words) -> tuple[Words, Words]:
     return _drop_frequent(source, _find_frequent(source)), _drop_frequent(target, _find_frequent(target))
+
+
+def _pair(source: Words, target: Words, shift: int) -> tuple[Words, Words]:
+    """Each text with the one `shift` lines below it; texts without one are left out."""
+    size = len(source.bounds) - 1
+    indices = np.arange(max(0, -shift), size - max(0, shift))
+    return source.select(indices), target.select(indices + shift)
 
 
 def _limit_word_pairs(source: Words, target: Words) -> tuple[Words, Words]:
