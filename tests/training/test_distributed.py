@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not dist.is_available() or not dist.is_gloo_available(), reason="torch has no gloo")
 
 SETTINGS = (
-    "training.steps=60",
-    "training.validations=15",
+    "training.steps=30",
+    "training.validations=6",
     "training.length_groups=4",
     "model.dropout=0",
     "model.qkv_bias=false",
@@ -127,7 +127,7 @@ def test_another_number_of_processes_continues_at_the_same_position(
     run = tmp_path / "run"
     stop_at_a_checkpoint(tmp_path / "recipe.toml", run)
     (stopped,) = checkpoint_steps(run)[-1:]
-    assert stopped < 60
+    assert stopped < 30
     run_forks(4, tmp_path / "recipe.toml", run, "--resume")
     assert_near(run, alone)
 
@@ -207,7 +207,7 @@ def test_sharded_torch_implementation_trains_as_one_process(make_recipe: RecipeM
 def test_processes_agree_on_the_batches_that_are_teacher_forced(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     """Otherwise sharded processes would wait for each other forever."""
     sampling = ("training.scheduled_sampling=two_pass", "training.teacher_forcing_decay=0.5", "training.shard=true")
-    recipe = make_recipe(*SETTINGS, "training.validations=3", "training.r_drop=1", *sampling)
+    recipe = make_recipe(*SETTINGS, "training.steps=60", "training.validations=3", "training.r_drop=1", *sampling)
     save_recipe(recipe, tmp_path / "recipe.toml")
     assert train(recipe, tmp_path / "alone")
     run_forks(2, tmp_path / "recipe.toml", tmp_path / "both")
@@ -220,7 +220,7 @@ def test_processes_agree_on_the_batches_that_are_teacher_forced(make_recipe: Rec
 
 
 def test_processes_stop_between_the_parts_of_a_step(make_recipe: RecipeMaker, tmp_path: Path) -> None:
-    recipe = make_recipe(*SETTINGS, "training.steps=3", "training.validations=1", "training.accumulation=100")
+    recipe = make_recipe(*SETTINGS, "training.steps=3", "training.validations=1", "training.accumulation=50")
     save_recipe(recipe, tmp_path / "recipe.toml")
     run_forks(2, tmp_path / "recipe.toml", tmp_path / "whole")
     run = tmp_path / "stopped"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from conftest import Command, RecipeMaker, SmallDisk
 
 LONG = (
-    "training.steps=200",
+    "training.steps=100",
     "training.validations=10",
     "training.average=5",
     "model.dropout=0.2",
@@ -135,12 +135,12 @@ def test_stopped_and_resumed_run_is_as_if_never_stopped(
 ) -> None:
     run = tmp_path / "run"
     process = start(long_recipe, run)
-    wait_for(lambda: is_past(run, 128), process)
+    wait_for(lambda: is_past(run, 64), process)
     process.send_signal(number)
     _, printed = process.communicate(timeout=60)
 
     assert not (run / "bundle").exists()
-    assert 0 < checkpoint_steps(run)[-1] < 200
+    assert 0 < checkpoint_steps(run)[-1] < 100
     if number == signal.SIGKILL:
         assert process.returncode == -signal.SIGKILL
     else:
@@ -150,13 +150,13 @@ def test_stopped_and_resumed_run_is_as_if_never_stopped(
         assert "Validations" in (run / "report.html").read_text()
     assert train(make_recipe(*LONG), run, resume=True)
     assert_same_run(run, uninterrupted)
-    assert [line["step"] for line in train_lines(run)] == list(range(1, 201))
+    assert [line["step"] for line in train_lines(run)] == list(range(1, 101))
 
 
 def test_second_interrupt_stops_at_once_and_loses_nothing_saved(
     make_recipe: RecipeMaker, digests: Callable[[Path], dict[str, str]], tmp_path: Path
 ) -> None:
-    large = ("training.batch_tokens=100000", "model.d_ff=8192")  # a step that cannot be stopped between its parts
+    large = ("training.batch_tokens=6000", "model.d_ff=8192")  # a step that cannot be stopped between its parts
     slow = make_recipe("training.steps=3", "training.validations=3", *large)
     save_recipe(slow, tmp_path / "slow.toml")
     run = tmp_path / "run"
@@ -194,11 +194,11 @@ def test_validation_is_interrupted_and_repeated(
     run = tmp_path / "run"
     assert not train(make_recipe(*LONG), run)
     stopped = checkpoint_steps(run)[-1]
-    assert [line["step"] for line in lines_of(run, "validation")] == [20, 40]
-    assert stopped == 60
+    assert [line["step"] for line in lines_of(run, "validation")] == [10, 20]
+    assert stopped == 30
     assert train(make_recipe(*LONG), run, resume=True)
     assert_same_run(run, uninterrupted)
-    assert [line["step"] for line in lines_of(run, "validation")] == list(range(20, 201, 20))
+    assert [line["step"] for line in lines_of(run, "validation")] == list(range(10, 101, 10))
 
 
 @pytest.mark.parametrize("part", ["evaluate", "choose_rows"])
