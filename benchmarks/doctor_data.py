@@ -9,7 +9,7 @@ that does not belong to its damage is a false finding. Before, all pairs with fi
 output shows their number, and whether those findings are true has to be read. Damage that a reader could not see is not
 made: only sentences of at least three words are swapped, copied or replaced. The third-language lines are captions of
 Multi30k, or with `--foreign tatoeba-de-en:dev` short sentences, among them some of one word. A second table shows how
-many texts in another language are found by their number of words.
+many texts in another language are found by their number of words, and a third one what is found if a line is missing.
 
 The last command writes the built-in captions repeatedly, with a number in each line so that no pair is a duplicate;
 every ten-thousandth target is a copy. It prints seconds, pairs per second and the peak memory of the process. The goal
@@ -42,6 +42,7 @@ MAX_PAIRS = 30_000  # of a corpus that are damaged
 PAIRS_PER_KIND = 1 / 400  # of the corpus
 LINES_IN_BLOCKS = 1 / 20  # of the corpus
 BLOCK_LINES = (30, 200)
+MISSING = (0.01, 0.1, 0.3, 0.5, 0.7, 0.95)  # of the corpus, before the missing line
 CYRILLIC = str.maketrans("abcdefghijklmnopqrstuvwxyz", "абцдефгхийклмнопкрстуввхуз")
 
 Side = bytes | str
@@ -392,11 +393,26 @@ def measure_accuracy(corpus: list[str], arguments: argparse.Namespace) -> None:
     counts = sorted(Counter(code for codes in natural.values() for code in codes).items())
     print(f"\n{name} ({languages[0]}, {languages[1]}): {len(pairs):,} pairs, seeds {', '.join(map(str, seeds))}")
     print(f"found without damage: {', '.join(f'{code} {count}' for code, count in counts) or 'nothing'}\n")
-    print("\n".join((*tally.rows(), "", *tally.length_rows())))
+    print("\n".join((*tally.rows(), "", *tally.length_rows(), "", *missing_line_rows(pairs, languages))))
     for title, examples in (("false", tally.false), ("missed", tally.missed)):
         for code, lines in examples.items():
             for line in lines[:shown]:
                 print(f"{title} {code}: {line[:240]}")
+
+
+def missing_line_rows(pairs: Sequence[tuple[Side, Side]], languages: tuple[str, str]) -> Iterator[str]:
+    """A table in Markdown: which line is named first if all targets after a line are one line too high."""
+    yield "| missing target line | first misaligned line | misaligned lines found |"
+    yield "| --- | --- | --- |"
+    sources, targets = zip(*pairs, strict=True)
+    for part in MISSING:
+        missing = int(part * len(pairs))
+        shifted = [*zip(sources, targets[:missing] + targets[missing + 1 :], strict=False)]
+        flagged = flagged_lines(shifted, languages)
+        found = sorted(index for index, codes in flagged.items() if "misaligned" in codes)
+        first = f"{found[0] + 1:,}" if found else "–"
+        correct = sum(index >= missing for index in found)
+        yield f"| {missing + 1:,} | {first} | {share(correct, len(shifted) - missing)} |"
 
 
 def write_pairs(directory: Path, pairs: int) -> tuple[Path, Path]:

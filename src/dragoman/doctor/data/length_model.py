@@ -13,7 +13,8 @@ WINDOW = 200  # lines that show which lengths are usual
 MAX_LENGTH_CLASSES = 8
 MIN_DEVIATION = 0.1
 MAX_SHIFT = 30  # lines
-MIN_SHIFTED_CORRELATION = 0.4  # of the lengths in a corpus that a shift aligns …
+MAX_CHANGE = 0.3  # of the log-length from one line to the next that is looked at
+MIN_SHIFTED_CORRELATION = 0.3  # of these changes in a corpus that a shift aligns …
 MIN_CORRELATION_GAIN = 0.1  # … and by how much the shift must increase it
 
 
@@ -59,12 +60,17 @@ class LengthModel:
             kept: The pairs that may be looked at, (pairs,).
         """
         size = min(len(self), SAMPLE_LINES)  # from which it is also learned which words translate each other
+        # Not the lengths themselves, because those of neighbours are similar in a sorted text.
+        source, target = (
+            np.clip(np.diff(lengths[:size], prepend=0.0), -MAX_CHANGE, MAX_CHANGE)
+            for lengths in (self.source, self.target)
+        )
         correlations = {0: 0.0}
         for shift in range(max(-MAX_SHIFT, 1 - size // 2), min(MAX_SHIFT, size // 2 - 1) + 1):
             sources = np.arange(max(0, -shift), size - max(0, shift))
             sources = sources[kept[sources] & kept[sources + shift]]
             if len(sources):
-                correlations[shift] = correlation(self.source[sources], self.target[sources + shift])
+                correlations[shift] = correlation(source[sources], target[sources + shift])
         best = max(correlations, key=correlations.__getitem__)
         least = max(MIN_SHIFTED_CORRELATION, correlations[0] + MIN_CORRELATION_GAIN)
         return best if correlations[best] >= least else 0
