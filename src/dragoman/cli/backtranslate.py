@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 def backtranslate(
     bundle: BundlePath,
-    mono: Annotated[Path, typer.Option(help="File to translate, a sentence per line (or .gz; - for standard input).")],
+    mono: Annotated[
+        Path, typer.Option(help="File to translate, one sentence per line (or .gz; - for standard input).")
+    ],
     output: Annotated[
         Path | None,
         typer.Option(help="File to write: .tsv, .jsonl or .tmx, perhaps with .gz (default, and -: TSV to stdout)."),

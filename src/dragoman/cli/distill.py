@@ -27,11 +27,12 @@ def distill(
     ] = "tiny",
     minutes: MinutesOption = None,
     output: Annotated[
-        Path | None, typer.Option(help="Run directory of the student (default: runs/NAME-SIZE, by the first teacher).")
+        Path | None,
+        typer.Option(help="Run directory of the student (default: runs/NAME-SIZE, after the first teacher)."),
     ] = None,
     mono: Annotated[
         list[str] | None,
-        typer.Option(help="File in the source language to translate too, a sentence per line (or .gz)."),
+        typer.Option(help="File in the source language to translate, too, one sentence per line (or .gz)."),
     ] = None,
     round_trip: Annotated[
         str | None,

@@ -38,7 +38,7 @@ def info(
 
 
 def settings(
-    section: Annotated[str | None, typer.Argument(metavar="[SECTION]", help="Only this section.")] = None,
+    section: Annotated[str | None, typer.Argument(metavar="SECTION", help="Only this section.")] = None,
     advanced: Annotated[bool, typer.Option("--advanced", help="Also list settings that few users need.")] = False,
 ) -> None:
     """List the settings of recipes and --set.

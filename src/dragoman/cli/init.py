@@ -44,9 +44,9 @@ def init(
 ) -> None:
     """Write a recipe for your text.
 
-    Reads the text, and chooses settings for its amount, its scripts, the time you have and this machine. A comment
-    gives the reason for each value. Change what you like, and train with `dragoman train` and the recipe. To train at
-    once with the same settings, give the files to `dragoman train`.
+    Reads the text, and chooses settings that suit its size and scripts, your time and this machine. A comment gives the
+    reason for each value. Change what you like, then train with `dragoman train RECIPE`. To train at once with the same
+    settings, give `dragoman train` the files instead.
 
     Example: dragoman init my/train.de my/train.en --minutes 20 --output my-recipe.toml
     """

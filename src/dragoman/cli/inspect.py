@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def inspect(
     bundle: BundlePath,
-    text: Annotated[str, typer.Argument(help="Text to translate and explain.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Text to translate and explain.")],
     output: Annotated[Path, typer.Option(help="HTML page to write (- for standard output).")] = Path("inspect.html"),
     png: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write heat maps here, as PNG and SVG.")] = None,
     overrides: Overrides = None,

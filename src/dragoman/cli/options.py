@@ -36,11 +36,11 @@ ComputeType = Annotated[
 ]
 SourceLanguage = Annotated[
     str | None,
-    typer.Option("--source-language", metavar="CODE", help="The language of the text, of a model with several."),
+    typer.Option("--source-language", metavar="CODE", help="Language of the text, for a model with several."),
 ]
 TargetLanguage = Annotated[
     str | None,
-    typer.Option("--target-language", metavar="CODE", help="The language to translate into, of a model with several."),
+    typer.Option("--target-language", metavar="CODE", help="Language to translate into, for a model with several."),
 ]
 EngineName = Annotated[
     str | None,

@@ -19,7 +19,7 @@ def serve(
     bundles: Annotated[
         list[Path],
         typer.Argument(
-            metavar="BUNDLE...", help="Bundles or run directories, one for each direction, or with several languages."
+            metavar="BUNDLE", help="Bundles or run directories, one for each direction, or with several languages."
         ),
     ],
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dragoman.serving.keys import KeyFile
 
 serve_key_app = typer.Typer(help="Manage the API keys of dragoman serve.", no_args_is_help=True)
-KeyName = Annotated[str, typer.Argument(help="Name of the key, such as its user.")]
+KeyName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the key, such as that of its user.")]
 
 
 @serve_key_app.command("add")

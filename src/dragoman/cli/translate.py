@@ -38,10 +38,11 @@ def translate(
     bundle: BundlePath,
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT]...", help="Texts to translate (default: standard input, or a prompt)."),
+        typer.Argument(metavar="TEXT", help="Texts to translate (default: standard input, or a prompt)."),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--input", help="File to translate, a text per line (or .gz; - for standard input).")
+        Path | None,
+        typer.Option("--input", help="File to translate, one text per line (or .gz; - for standard input)."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="File to write, plain or .gz (default, and -: standard output).")
