@@ -110,5 +110,9 @@ class Serving(Settings):
         "the longest time.",
     )
     shutdown_seconds: int = advanced(
-        20, ge=0, le=3600, description="Maximum time for finishing open requests after SIGTERM, in seconds."
+        20,
+        ge=0,
+        le=3600,
+        description="After SIGTERM, maximum seconds for clients to get their documents, and again for open requests to "
+        "be finished.",
     )

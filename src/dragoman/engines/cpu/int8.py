@@ -6,43 +6,43 @@ import torch
 from torch import Tensor
 
 LARGEST = 127
-"""Values are rounded to -127, …, 127 times a step; -128 is not used."""
+"""Values are rounded to -127, …, 127 times a scale; -128 is not used."""
 
-SMALLEST_STEP = 1e-30
-"""In place of the step of a row of zeros, which would divide by zero."""
+SMALLEST_SCALE = 1e-30
+"""In place of the scale of a row of zeros, which would divide by zero."""
 
 
 class Int8Linear:
     """x weight^T + bias in int8, for a weight (out, in) and a bias (out,) or None.
 
-    Each row of the weight and each row of x has its own step, so a row's result depends on no other row.
+    Each row of the weight and each row of x has its own scale, so a row's result depends on no other row.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        quantized, steps = _quantize(weight.detach())
-        self._weight, self._steps = quantized.contiguous().t(), steps[:, 0]
+        quantized, scales = _quantize(weight.detach())
+        self._weight, self._scales = quantized.contiguous().t(), scales[:, 0]
         self._bias = None if bias is None else bias.detach()
 
     def __call__(self, x: Tensor, activation: str = "none") -> Tensor:
         """(rows, in) -> (rows, out), after the activation 'none' or 'relu'."""
-        product, steps = self._product(x)
-        y = product.mul_(steps) if self._bias is None else torch.addcmul(self._bias, product, steps, out=product)
+        product, scales = self._product(x)
+        y = product.mul_(scales) if self._bias is None else torch.addcmul(self._bias, product, scales, out=product)
         return y.relu_() if activation == "relu" else y
 
     def plus(self, x: Tensor, residual: Tensor) -> Tensor:
         """The linear map of x, (rows, in), plus the residual, (rows, out)."""
-        product, steps = self._product(x)
-        y = torch.addcmul(residual, product, steps, out=product)
+        product, scales = self._product(x)
+        y = torch.addcmul(residual, product, scales, out=product)
         return y if self._bias is None else y.add_(self._bias)
 
     def _product(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The product without bias, (rows, out), which must still be multiplied by the steps of x, (rows, 1)."""
-        quantized, steps = _quantize(x)
+        """The product without bias, (rows, out), which must still be multiplied by the scales of x, (rows, 1)."""
+        quantized, scales = _quantize(x)
         product = torch._int_mm(quantized, self._weight)  # int32
-        return product.float().mul_(self._steps), steps
+        return product.float().mul_(self._scales), scales
 
 
 def _quantize(x: Tensor) -> tuple[Tensor, Tensor]:
-    """x in int8, (rows, size), and its steps, (rows, 1), with which it must be multiplied."""
-    steps = x.abs().amax(dim=-1, keepdim=True).div_(LARGEST).clamp_min_(SMALLEST_STEP)
-    return torch.div(x, steps).round_().to(torch.int8), steps
+    """x in int8, (rows, size), and its scales, (rows, 1), with which it must be multiplied."""
+    scales = x.abs().amax(dim=-1, keepdim=True).div_(LARGEST).clamp_min_(SMALLEST_SCALE)
+    return torch.div(x, scales).round_().to(torch.int8), scales
