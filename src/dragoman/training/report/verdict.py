@@ -102,8 +102,8 @@ def judge_text(pairs: int, left_out: float, by_teachers: bool = False) -> list[s
     if pairs < FEW_PAIRS:
         remedy = "more time, in which teachers translate more, or more text" if by_teachers else "more text"
         reasons.append(
-            f"The training text has only {counted(pairs, 'pair')}. From less than {FEW_PAIRS:,}, a model learns "
-            f"phrases rather than sentences; {remedy} helps most."
+            f"The training text has only {counted(pairs, 'pair')}. With fewer than {FEW_PAIRS:,}, a model learns "
+            f"phrases rather than sentences; {remedy} would help most."
         )
     if left_out > MANY_PROBLEMS:
         reasons.append(
@@ -129,7 +129,7 @@ def judge_scores(line: dict[str, Any], scope: str) -> Verdict:
         if max(gains) < MIN_GAIN:
             word = "useless"
             reasons = [
-                f"BLEU {line['bleu']:.1f} and chrF {line['chrf']:.1f} are not above those of a trivial translator."
+                f"BLEU {line['bleu']:.1f} and chrF {line['chrf']:.1f} are no better than those of a trivial translator."
             ]
         reasons.append(f"For comparison, a translator that needs no model, {compared}.")
     if nearest := line.get("nearest"):
@@ -164,8 +164,8 @@ def judge_training(validations: Metrics, training: Training) -> list[str]:
     if len(losses) >= MIN_VALIDATIONS and last > best * (1 + RISING):
         return [
             f"The validation loss rose from {best:.3f} at step {best_step:,} to {last:.3f} at step {last_step:,}: the "
-            "model overfits. More training text helps most; otherwise, use a higher model.dropout, a smaller model or "
-            "fewer steps."
+            "model overfits. More training text would help most; otherwise, use a higher model.dropout, a smaller model "
+            "or fewer steps."
         ]
     reasons = []
     if (perplexity := math.exp(min(best, MAX_LOSS))) > UNTRAINED:
