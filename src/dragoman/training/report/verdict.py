@@ -164,8 +164,8 @@ def judge_training(validations: Metrics, training: Training) -> list[str]:
     if len(losses) >= MIN_VALIDATIONS and last > best * (1 + RISING):
         return [
             f"The validation loss rose from {best:.3f} at step {best_step:,} to {last:.3f} at step {last_step:,}: the "
-            "model overfits. More training text would help most; otherwise, use a higher model.dropout, a smaller model "
-            "or fewer steps."
+            "model overfits. More training text would help most; otherwise, use a higher model.dropout, a smaller "
+            "model or fewer steps."
         ]
     reasons = []
     if (perplexity := math.exp(min(best, MAX_LOSS))) > UNTRAINED:
