@@ -182,10 +182,12 @@ def test_the_remedy_in_a_message_works(table: Path, command: Command, monkeypatc
 
 
 @pytest.mark.parametrize("before", [["train"], ["init", "--output", "recipe.toml"], ["doctor", "data"]])
+@pytest.mark.parametrize("languages", [["--languages", "de-en"], []])
 def test_each_command_names_its_own_remedy(
-    before: list[str], table: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    before: list[str], languages: list[str], table: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(table.parent)
-    outcome = command(*before, "pairs.csv", "--languages", "de-en")
+    given = [*before, "pairs.csv", *languages]
+    outcome = command(*given)
     assert outcome.code == 2
-    assert f"; run: dragoman {' '.join(before)} pairs.csv --languages de-en --encoding cp1252" in outcome.error
+    assert f"; run: dragoman {' '.join(given)} --encoding cp1252" in outcome.error

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 from dragoman.corpus.formats import FORMATS
 from dragoman.corpus.language_tags import SOURCE_WORDS, TARGET_WORDS, known_language, looks_like_tag
 from dragoman.corpus.pair import Languages
-from dragoman.corpus.references import describe_reference
+from dragoman.corpus.references import UndeclaredError, describe_reference, file_name
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference, FilePair
 
@@ -58,7 +58,13 @@ def _stated_languages(reference: CorpusReference) -> Sequence[str]:
         return languages_of_names(reference.source, reference.target) or ()
     for corpus_format in FORMATS:
         if corpus_format.recognizes(reference):
-            return corpus_format.stated_languages(reference) if isinstance(corpus_format, StatesLanguages) else ()
+            if not isinstance(corpus_format, StatesLanguages):
+                return ()
+            try:
+                return corpus_format.stated_languages(reference)
+            except UndeclaredError as error:
+                error.file = file_name(reference)
+                raise
     return ()
 
 
