@@ -79,8 +79,8 @@ def clean_data(data: Data, data_directory: Path | None, log: Log) -> tuple[Data,
         return data, None
     cleaned = clean_corpora(corpora_of_recipe(data, data_directory), log)
     if cleaned.is_mostly_left_out:
-        problem = f"most of the training text has problems; {cleaned}; {cleaned.listing} lists them"
-        raise UserError(f"{problem}; {REMEDY}")
+        problem = f"most of the training text has problems, which dragoman doctor data explains; {cleaned}"
+        raise UserError(f"{problem}; {cleaned.listing} lists them; {REMEDY}")
     if cleaned.errors:
         raise UserError("\n".join([*cleaned.errors, REMEDY]))
     train: tuple[FilePair | WeightedCorpus, ...] = (cleaned.files,)
