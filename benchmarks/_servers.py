@@ -103,7 +103,7 @@ def libretranslate(python: Path, directory: Path, tuned: bool, port: int) -> Ite
     """LibreTranslate of an environment of Python, with a home directory that is prepared."""
     places = SimpleNamespace(data=directory / "data", other=directory / ("tuned" if tuned else "defaults"))
     places.other.mkdir()
-    ours = ("OMP_", "ARGOS_", "LT_", "CT2_")
+    ours = ("OMP_", "ARGOS_", "LT_", "CT2_")  # settings that would change its speed
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     environment |= {"HOME": str(places.other), "XDG_DATA_HOME": str(places.data), **(TUNED if tuned else {})}
     environment |= {name: str(places.other) for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,7 +24,7 @@ from dragoman.cli.text_files import (
     find_references,
     refuse_meaningless_options,
 )
-from dragoman.errors import UserError, counted
+from dragoman.errors import UserError, counted, escape_controls
 
 
 def convert(
@@ -86,8 +87,10 @@ def _convert(inputs: Sequence[str], output: str, options: FileOptions, data_dire
             cleaned = clean_corpora(corpora, no_log, directory)  # not in the cache: the result is a file
             if cleaned.is_mostly_left_out:
                 raise UserError(f"most of the text has problems; {cleaned}; correct it, or convert without --clean")
-            for warning in (*cleaned.errors, *cleaned.warnings):
-                print(warning, file=sys.stderr)
+            for error in cleaned.errors:
+                print(escape_controls(error), file=sys.stderr)
+            for warning in cleaned.warnings:
+                warnings.warn(warning, stacklevel=1)
             references, left_out = [cleaned.files], f"; {cleaned}"
         found = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
         written, blank = write_corpus((pair for corpus in found for pair in corpus.read()), output, (source, target))

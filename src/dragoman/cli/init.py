@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +59,9 @@ def init(
     texts = TrainingTexts(files, validation or (), test or (), described, minutes, data_dir, keep_all, start_from)
     made = texts.plan()
     write_text(output, made.text)
-    for line in (made.cleaned, *made.cleaned.warnings) if made.cleaned else ():
-        print(line)
+    if made.cleaned:
+        print(made.cleaned)
+        for warning in made.cleaned.warnings:
+            warnings.warn(warning, stacklevel=1)
     print(made.summary(made.recipe()))
     print(f"recipe: {output}; train with: {shlex.join(['dragoman', 'train', str(output)])}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
 
@@ -22,8 +23,11 @@ from dragoman.settings import CorpusFile
 Row = tuple[int, Sequence[str]]
 """The line number of a row, and the texts in its columns."""
 
-_ERRORS = frozenset(("#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"))
+_ERRORS = frozenset(
+    ("#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#ERROR!")
+)
 """What spreadsheets show in place of the result of a formula, such as a search that finds nothing."""
+_LIKE_ERROR = re.compile(r"#[\w/]+[!?]?")
 
 _MIN_REPEATED = 10  # characters that are the same in two rows of a column without sentences
 
@@ -67,13 +71,16 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
 
 
 def _without_errors(pair: Pair) -> Pair:
-    """The pair with an empty side in place of an error of a formula, unless the other side is an error, too."""
-    errors = [text.strip() in _ERRORS for text in (pair.source, pair.target)]
-    if errors == [True, False] and not pair.target.startswith("#"):
-        return pair._replace(source="")
-    if errors == [False, True] and not pair.source.startswith("#"):
-        return pair._replace(target="")
-    return pair
+    """The pair with an empty side in place of an error of a formula, unless the other side looks like its translation.
+
+    The messages of a spreadsheet program have such pairs: #NAME? and #NOM?.
+    """
+    source, target = (text.strip() for text in pair[:2])
+    if source != target and all(map(_LIKE_ERROR.fullmatch, (source, target))):
+        return pair
+    return pair._replace(
+        source="" if source in _ERRORS else pair.source, target="" if target in _ERRORS else pair.target
+    )
 
 
 def _refuse_title(first: Sequence[str], second: Sequence[str], place: str, languages: Languages) -> None:
@@ -110,7 +117,7 @@ def _explain_columns(values: Sequence[str], second: Sequence[str], problem: str,
     """The error for a table with too few or too many columns, with the columns that are probably right.
 
     These are the ones with the most letters in the first row, except those that begin as in the second row, such as a
-    license.
+    license; but not if only one would be left, because sentences may begin alike, too.
     """
     if len(values) < 2:
         return UserError(problem)
@@ -119,12 +126,20 @@ def _explain_columns(values: Sequence[str], second: Sequence[str], problem: str,
         names = tuple(values[column].strip() for column in found)
         return UndeclaredError(f"{problem}; the first row looks like a header row", columns=names)
     letters = [sum(map(str.isalpha, text)) for text in values]
-    for column, (one, other) in enumerate(zip(values, second, strict=False)):
-        repeated = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-        if repeated >= max(_MIN_REPEATED, min(len(one), len(other)) / 2):
-            letters[column] = 0
+    next_row = [*second, *[""] * len(values)]
+    rest = [
+        0 if _is_repeated(one, other) else count for one, other, count in zip(values, next_row, letters, strict=False)
+    ]
+    if sum(map(bool, rest)) > 1:
+        letters = rest
     source, target = sorted(sorted(range(len(values)), key=letters.__getitem__)[-2:])
     return UndeclaredError(f"{problem}; choose two of them", columns=(source + 1, target + 1))
+
+
+def _is_repeated(text: str, next_text: str) -> bool:
+    """Whether a text is repeated in the next row, or at least a long beginning of it."""
+    repeated = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, next_text, strict=False)))
+    return text == next_text or repeated >= max(_MIN_REPEATED, min(len(text), len(next_text)) / 2)
 
 
 def _refuse_header(values: Sequence[str], columns: tuple[int, int], place: str, languages: Languages) -> None:

@@ -62,16 +62,7 @@ def explain_damage(problem: str, head: bytes, damaged: bytes) -> UserError:
         return UndeclaredError(f"{problem}; the file looks like UTF-16 without a byte order mark", encoding=encoding)
     if "not valid UTF-8" in problem and looks_like_windows_1252(damaged):
         return UndeclaredError(f"{problem}; the file looks like Windows-1252", encoding="cp1252")
-    return UserError(f"{problem}{_advise_on_controls(problem)}")
-
-
-def _advise_on_controls(problem: str) -> str:
-    """How to remove control characters; NUL is a sign of data that is not text."""
-    if "control character" not in problem or "U+0000" in problem:
-        return ""
-    if "U+000D" in problem:
-        return "; if it ends lines, as on old Macs: tr '\\r' '\\n' < FILE > NEW"
-    return r"; to put spaces in place of all of them: perl -CSD -pe 's/[^\P{Cc}\t\r\n]/ /g' FILE > NEW"
+    return UserError(problem)
 
 
 def _find_utf16(head: bytes) -> str | None:

@@ -53,8 +53,9 @@ def _parse(line: str, languages: Languages) -> Pair:
                 source, target = (check_text(join_lines(texts[key])) for key in keys)
                 return Pair(source, target)
     for texts in (record, record.get("translation")):
-        if isinstance(texts, dict) and all(key in texts for key in languages):
-            raise LineError(f"the values of {languages[0]!r} and {languages[1]!r} must be strings")
+        for keys in (languages, ("source", "target")):
+            if isinstance(texts, dict) and all(key in texts for key in keys):
+                raise LineError(f"the values of {keys[0]!r} and {keys[1]!r} must be strings")
     raise LineError(
         f"expected strings under {languages[0]!r} and {languages[1]!r} (at the top level or under 'translation') or "
         f"under 'source' and 'target', found the keys {', '.join(map(repr, record)) or '(none)'}"

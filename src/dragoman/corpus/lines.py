@@ -31,8 +31,31 @@ Check = Callable[[str], str]
 """Returns the text of a line, perhaps repaired; raises `LineError` if it is rejected."""
 
 
+REPLACE_LINE_ENDS = r"tr '\r' '\n'"
+REPLACE_CONTROLS = r"perl -CS -pe 's/[^\P{Cc}\t\r\n]/ /g'"
+"""Commands that correct text in UTF-8."""
+
+
 class LineError(ValueError):
-    """Why a line is rejected; does not say which file and line, because the caller knows them."""
+    """Why a line is rejected; does not say which file and line, because the caller knows them.
+
+    Attributes:
+        purpose: What `command` does.
+        command: A command that corrects text in UTF-8 from standard input; empty if there is none.
+    """
+
+    def __init__(self, problem: str, purpose: str = "", command: str = "") -> None:
+        super().__init__(problem)
+        self.purpose, self.command = purpose, command
+
+    def advice(self, name: str, encoding: str | None = None) -> str:
+        """How to correct a file, as the end of a message."""
+        if not self.command:
+            return ""
+        start = "gzip -dc FILE | " if name.endswith(".gz") else ""
+        if encoding:
+            start += f"iconv -f {encoding} -t utf-8 {'' if start else 'FILE '}| "
+        return f"; {self.purpose}: {start}{self.command}{'' if start else ' < FILE'} > NEW"
 
 
 def read_lines(
@@ -123,7 +146,7 @@ def _decode_utf8(stream: IO[bytes], name: str, check: Check, first: int = 1, hea
         try:
             line = check(_decode(raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw))
         except LineError as error:
-            raise explain_damage(f"{name} line {number}: {error}", head, raw) from None
+            raise explain_damage(f"{name} line {number}: {error}{error.advice(name)}", head, raw) from None
         yield line
 
 
@@ -141,7 +164,7 @@ def _decode_other(stream: IO[bytes], name: str, encoding: str, check: Check) -> 
             problem = f"{name} after line {number}: not valid {encoding} ({error})"
             raise UserError(f"{problem}; correct the encoding") from None
         except LineError as error:
-            raise UserError(f"{name} line {number}: {error}") from None
+            raise UserError(f"{name} line {number}: {error}{error.advice(name, encoding)}") from None
 
 
 def _decode(raw: bytes) -> str:
@@ -163,7 +186,12 @@ def check_text(text: str) -> str:
         raise LineError(_TOO_LONG)
     position = find_forbidden(text)
     if position is not None:
-        raise LineError(f"control character U+{ord(text[position]):04X} at character {position + 1}")
+        problem = f"control character U+{ord(text[position]):04X} at character {position + 1}"
+        if text[position] == "\r":
+            raise LineError(problem, "if it ends lines, as on old Macs", REPLACE_LINE_ENDS)
+        if text[position] == "\0":  # the data is not text
+            raise LineError(problem)
+        raise LineError(problem, "to put spaces in place of all of them", REPLACE_CONTROLS)
     return text
 
 

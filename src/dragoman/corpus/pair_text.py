@@ -27,7 +27,10 @@ def make_pair(source: str, target: str, place: str) -> Pair:
 
 
 def join_lines(text: str) -> str:
-    """The text with one space in place of each line break and the white space around it; none at the ends."""
+    """The text with one space in place of each line break and the white space around it; none at the ends.
+
+    A text without line breaks is returned as the same object, which may belong to a subclass of `str`.
+    """
     if "\n" not in text and "\r" not in text:
         return text
     joined = _LINE_BREAKS.sub("\n", text)

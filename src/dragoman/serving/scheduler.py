@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,12 +19,8 @@ from dragoman.settings.serving import Serving
 
 _LOG = logging.getLogger(__name__)
 _SLOWEST_RETRY = 60
-_SMALL_TOKENS, _EFFICIENT_TOKENS = 125, 250
-"""About six and twelve sentences with padding.
-
-Larger batches need less time per sentence: with batches of 250 tokens instead of 125, 32 clients get a tenth more
-sentences per second. But the sentences of a batch are ready together, so few waiting sentences are shared.
-"""
+_EFFICIENT_TOKENS = 250
+"""About twelve sentences with padding. With batches of half the size, 32 clients get 7 % fewer sentences per second."""
 
 
 class Scheduler:
@@ -241,20 +238,18 @@ class Scheduler:
     def _batch_size(self, waiting: int) -> int:
         """Maximum number of tokens of a batch, with padding.
 
-        Idle workers share what waits. A single one leaves the others a share of it, so that all finish a long text at
-        the same time.
+        Idle workers share what waits. A single one takes an efficient batch, or its share of a long text, so that all
+        workers finish the text at the same time.
         """
         if self._idle > 1:
-            share = -(-waiting // self._idle)
-        else:
-            share = max(_SMALL_TOKENS, min(_EFFICIENT_TOKENS, waiting), -(-waiting // self.workers))
-        return min(self._settings.batch_tokens, share)
+            return min(self._settings.batch_tokens, math.ceil(waiting / self._idle))
+        return min(self._settings.batch_tokens, max(_EFFICIENT_TOKENS, math.ceil(waiting / self.workers)))
 
     def _translate(self, batch: list[Job]) -> None:
         begin = time.perf_counter()
         results = translate_batch(batch)
         seconds, tokens = time.perf_counter() - begin, sum(job.tokens for job in batch)
-        if tokens >= min(_SMALL_TOKENS, self._settings.batch_tokens) / 2:
+        if tokens >= min(_EFFICIENT_TOKENS, self._settings.batch_tokens) / 4:
             self._speed = 0.9 * (self._speed or tokens / seconds) + 0.1 * tokens / seconds
         self._finish(batch, results)
         self.on_batch(len(batch), sum(len(job.segment.text) for job in batch), seconds)

@@ -25,7 +25,7 @@ from dragoman.training.checkpoint import refuse_other_tokenizers
 LOCK_FILE = ".lock"
 PAIRS_FILE = "pairs.json"
 """The numbers of pairs when the run was started, and a digest of their text."""
-PAIRS, DIGESTED_TOKENS = ("training", "validation"), 2**20  # at once
+DIGESTED_VALUES = 2**20  # at once
 LEFT_OUT_FILE = "left-out.tsv"
 """Training pairs that `data.clean` left out, with the reasons."""
 
@@ -121,7 +121,11 @@ def _refuse_other_pairs(path: Path, data: Dataset) -> None:
         before = read_json(path)
         changed = [name for name, value in pairs.items() if name in before and before[name] != value]
         if changed:
-            numbers = [f"{before[name]:,} {name} pairs then, {pairs[name]:,} now" for name in changed if name in PAIRS]
+            numbers = [
+                f"{before[name]:,} {name} pairs then, {pairs[name]:,} now"
+                for name in changed
+                if isinstance(pairs[name], int)
+            ]
             what = f": {'; '.join(numbers)}" if numbers else ", though not the number of pairs"
             raise UserError(
                 f"{path.parent}: the text has changed since the run was started{what}; restore it, or start another run"
@@ -133,9 +137,10 @@ def _digest_of_text(data: Dataset) -> str:
     """A digest of the training pairs as ids, and of the validation pairs."""
     digest = hashlib.sha256()
     for store in (data.train.source, data.train.target):
-        for start in range(0, len(store.ids), DIGESTED_TOKENS):
-            digest.update(store.ids[start : start + DIGESTED_TOKENS].astype(np.int32).tobytes())
-        digest.update(store.lengths.tobytes())
+        for array in (store.ids, store.offsets):
+            for start in range(0, len(array), DIGESTED_VALUES):
+                digest.update(array[start : start + DIGESTED_VALUES].astype(np.int64).tobytes())
+                data.train.release_pages()
     for pair in data.validation:
         digest.update(f"{pair.source}\n{pair.target}\n".encode())
     return digest.hexdigest()

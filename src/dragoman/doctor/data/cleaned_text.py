@@ -58,7 +58,7 @@ class CleanedText:
     @property
     def is_mostly_left_out(self) -> bool:
         """Whether so few pairs are left that the text as a whole is wrong."""
-        return self.kept < MIN_KEPT * (self.kept + self.left_out)
+        return not self.kept or self.kept < MIN_KEPT * (self.kept + self.left_out)
 
     def __str__(self) -> str:
         """How many pairs were left out, and why."""
@@ -136,8 +136,9 @@ def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> Clean
         # reading also reports damage, such as invalid UTF-8, that the doctor would skip
         with warnings.catch_warnings(record=True) as unused:  # shown whenever the copy is used
             pairs = [sum(1 for _ in _open_pairs(corpora, [each])) for each in corpora.train]
-            total = sum(pairs)
-            log(f"checking {counted(total, 'training pair')}")
+        total = sum(pairs)
+        log(f"checking {counted(total, 'training pair')}")
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # of files that are read before or later
             findings = check_corpora(corpora, directory)
         now = [_open_pairs(corpora, references).fingerprint for references in (corpora.train, corpora.held_out)]
         if now != identity["corpora"]:
@@ -153,7 +154,7 @@ def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> Clean
             "reasons": _by_code(codes for _, codes in left_out),
             "errors": [str(finding) for finding in others if finding.severity == "error"],
             "warnings": [
-                *dict.fromkeys(str(warning.message) for warning in unused),
+                *dict.fromkeys(str(each.message) for each in unused if each.category is UserWarning),
                 *(str(finding) for finding in others if finding.severity == "warning"),
             ],
         }

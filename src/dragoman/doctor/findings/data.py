@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dragoman.corpus.lines import REPLACE_CONTROLS, REPLACE_LINE_ENDS
 from dragoman.doctor.findings.finding import FindingType
 
 DATA_FINDINGS: dict[str, FindingType] = {
@@ -81,8 +82,8 @@ DATA_FINDINGS: dict[str, FindingType] = {
     "control-characters": FindingType(
         "error",
         "the file contains binary data, UTF-16 text, formatting codes of another program, or the line ends of old Macs",
-        "convert the file (line ends: tr '\\r' '\\n' < FILE > NEW), or put spaces in place of these characters "
-        r"(perl -CSD -pe 's/[^\P{Cc}\t\r\n]/ /g' FILE > NEW)",
+        f"convert the file (line ends: {REPLACE_LINE_ENDS} < FILE > NEW), or put spaces in place of these characters "
+        f"({REPLACE_CONTROLS} < FILE > NEW)",
     ),
     "over-long": FindingType(
         "warning",

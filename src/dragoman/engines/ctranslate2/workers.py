@@ -15,6 +15,9 @@ from dragoman.engines.protocol import ComputeType
 from dragoman.errors import UserError
 from dragoman.system.cpu import usable_cores
 
+_INSTRUCTIONS = "CT2_FORCE_CPU_ISA"
+"""The variable that requests instructions of the processor; CTranslate2 uses AVX-512 only on request."""
+
 
 class Workers:
     """A translator of CTranslate2 with one single-threaded worker per core; a forked process opens its own.
@@ -52,12 +55,13 @@ class Workers:
             self._translator = None
 
     def _open(self) -> Any:
-        if torch.backends.cpu.get_cpu_capability() == "AVX512":
-            os.environ.setdefault("CT2_FORCE_CPU_ISA", "AVX512")  # CTranslate2 uses it only on request
         import ctranslate2
 
         threads = torch.get_num_threads()
+        requested = torch.backends.cpu.get_cpu_capability() == "AVX512" and _INSTRUCTIONS not in os.environ
         try:
+            if requested:
+                os.environ[_INSTRUCTIONS] = "AVX512"
             return ctranslate2.Translator(
                 str(self._converted),
                 compute_type=self._compute_type,
@@ -69,6 +73,8 @@ class Workers:
             raise UserError(f"{self._converted}: CTranslate2 cannot read it: {error}") from error
         finally:
             torch.set_num_threads(threads)  # CTranslate2 sets those of OpenMP, which torch uses too
+            if requested:
+                del os.environ[_INSTRUCTIONS]
 
 
 _OPEN: WeakSet[Workers] = WeakSet()
