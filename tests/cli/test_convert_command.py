@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import openpyxl
 import pytest
 
 if TYPE_CHECKING:
@@ -77,6 +78,23 @@ def test_units_without_a_translation_are_named_once_in_every_command(
         outcome = command("convert", memory, tmp_path / f"{number}.tsv", "--languages", "de-en", *options)
         assert outcome.code == 0, outcome.error
         assert (outcome.out + outcome.error).count("1 of 21 units lack de or en, and are not used") == 1
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("arguments", [["doctor", "data"], ["init", "--output", "recipe.toml"]])
+def test_other_sheets_are_named_once(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    workbook = openpyxl.Workbook()
+    for number in range(60):
+        workbook.worksheets[0].append([f"Ein Satz mit der Zahl {number}.", f"This sentence has number {number}."])
+    workbook.create_sheet("Notes").append(["x", "y"])
+    workbook.save("a.xlsx")
+    outcome = command(*arguments, "a.xlsx", "--languages", "de-en")
+    assert outcome.code == 0, outcome.error
+    assert (outcome.out + outcome.error).count("only the first sheet") == 1
 
 
 def test_tabs_can_be_typed(tmp_path: Path, command: Command) -> None:

@@ -62,6 +62,18 @@ def test_the_command_against_control_characters_works(control: str, tmp_path: Pa
     ]
 
 
+@pytest.mark.skipif(not shutil.which("perl"), reason="needs perl")
+@pytest.mark.parametrize("encoding", [None, "cp1252"])
+def test_the_command_against_control_characters_reads_other_files(encoding: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "t.txt.gz"
+    path.write_bytes(gzip.compress("é\nb\vb\n".encode(encoding or "utf-8")))
+    with pytest.raises(UserError, match="line 2: control character") as refused:
+        list(read_lines(path, encoding))
+    remedy = str(refused.value).split(": ")[-1].replace("FILE", path.name).replace("NEW", "new.txt")
+    subprocess.run(remedy, shell=True, check=True, cwd=tmp_path)
+    assert list(read_lines(tmp_path / "new.txt")) == ["é", "b b"]
+
+
 def test_the_longest_line_is_allowed(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     longest = "𝄞" * MAX_LINE_CHARACTERS

@@ -47,6 +47,7 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[Pair]]] = {
     "quotes of Excel": ("t.tsv", '"a ""b""\nc"\td\n', {"quotes": True}, [Pair('a "b" c', "d")]),
     "errors of formulas": ("t.csv", "a,#N/A\n#REF!,b\nc,d\n", {}, [Pair("a", ""), Pair("", "b"), Pair("c", "d")]),
     "errors as text": ("t.csv", "#NV,#N/A\n#NAME?,#NOM?\n", {}, [Pair("#NV", "#N/A"), Pair("#NAME?", "#NOM?")]),
+    "two errors": ("t.csv", "#N/A,#N/A\n#N/A,# Tag\na,b\n", {}, [Pair("", ""), Pair("", "# Tag"), Pair("a", "b")]),
     "declared literal quotes": ("t.tsv", '"a ""b"""\td\n', {"quotes": False}, [Pair('"a ""b"""', "d")]),
 }
 
@@ -193,6 +194,10 @@ def test_columns_of_licenses_are_not_suggested(tmp_path: Path) -> None:
     path.write_text("Geh.\tGo.\tCC-BY 2.0 (France) 1\nHallo!\tHi.\tCC-BY 2.0 (France) 2\n")
     with pytest.raises(UserError, match=r"columns = \[1, 2\]"):
         read(str(path))
+    for third in ("1", "CC-BY"):
+        path.write_text(f"Could you help me?\tKönnten Sie mir helfen?\t{third}\n" * 2)
+        with pytest.raises(UserError, match=r"columns = \[1, 2\]"):
+            read(str(path))
     path.write_text("Geh.\t1\tGo now.\nGeh.\t2\tGo away.\n")
     with pytest.raises(UserError, match=r"columns = \[1, 3\]"):
         read(str(path))

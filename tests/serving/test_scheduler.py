@@ -385,6 +385,19 @@ def test_a_worker_leaves_a_share_of_a_long_list_to_those_that_are_busy(fake: Fak
     run(check())
 
 
+def test_a_worker_takes_an_efficient_batch_of_what_waits_even_if_its_share_is_smaller(fake: FakeTranslator) -> None:
+    async def check() -> None:
+        queue = Queue(fake, workers=2, batch_tokens=2000)
+        await queue.occupy_workers()
+        task = queue.ask(*(f"text {number:03}" for number in range(40)))  # 320 tokens
+        await asyncio.sleep(0)
+        queue.open()
+        await task
+        assert max(map(len, fake.batches)) == 250 // 8
+
+    run(check())
+
+
 def test_a_free_worker_takes_a_share_of_what_several_clients_wait_for(fake: FakeTranslator) -> None:
     async def check() -> None:
         queue = Queue(fake, workers=2, batch_tokens=2000)

@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import torch
@@ -22,7 +23,8 @@ from safetensors.torch import load_file
 
 from dragoman.bundle import Bundle
 from dragoman.dataset.pairs import read_pairs
-from dragoman.dataset.prepare import prepare
+from dragoman.dataset.prepare import Dataset, prepare
+from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.model.transformer import Transformer
@@ -30,7 +32,7 @@ from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
 from dragoman.text.registry import save_tokenizers
 from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
-from dragoman.training.directory import check_place, lock_directory
+from dragoman.training.directory import _digest_of_text, check_place, lock_directory
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
 from dragoman.training.validator import Validator
@@ -495,6 +497,14 @@ def test_a_run_does_not_continue_with_another_text(
     del pairs["sha256"]  # as older versions wrote it
     (run / "pairs.json").write_text(json.dumps(pairs))
     assert train(recipe, run, resume=True)
+
+
+def test_the_digest_of_a_text_depends_on_its_lines() -> None:
+    digests = set()
+    for source, target in (([[1, 2], [3]], [[4]]), ([[1], [2, 3]], [[4]]), ([[1, 2], [3]], [[5]])):
+        store = PairStore(IdStore.of(source), IdStore.of(target))
+        digests.add(_digest_of_text(cast(Dataset, SimpleNamespace(train=store, validation=[]))))
+    assert len(digests) == 3
 
 
 def test_a_run_does_not_continue_with_another_number_of_pairs(

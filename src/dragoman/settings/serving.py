@@ -113,6 +113,6 @@ class Serving(Settings):
         20,
         ge=0,
         le=3600,
-        description="After SIGTERM, maximum seconds for clients to get their documents, and again for open requests to "
-        "be finished.",
+        description="Maximum seconds after SIGTERM for each of two phases: clients get their documents, then open "
+        "requests are finished.",
     )

@@ -128,7 +128,8 @@ def _refuse_other_pairs(path: Path, data: Dataset) -> None:
             ]
             what = f": {'; '.join(numbers)}" if numbers else ", though not the number of pairs"
             raise UserError(
-                f"{path.parent}: the text has changed since the run was started{what}; restore it, or start another run"
+                f"{path.parent}: the text has changed since the run was started{what}; restore it "
+                "(with data.clean, also the version of dragoman that the run was started with), or start another run"
             )
     write_json(path, pairs)
 

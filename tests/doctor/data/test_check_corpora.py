@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from damaged_corpora import (
     write_files,
 )
 
+from dragoman.corpus.corpus import read_corpus
 from dragoman.doctor.data.check import check_corpora
 from dragoman.doctor.data.corpora import Corpora
 from dragoman.doctor.data.line_statistics import compute_line_statistics
@@ -277,6 +279,18 @@ def test_every_code_is_tested() -> None:
 def test_lists_in_the_messages_of_libreoffice_are_not_misaligned(data_directory: Path) -> None:
     findings = check_corpora(Corpora("de", "en", ["libreoffice-de-en:train"], data_directory=data_directory))
     assert "misaligned" not in [finding.code for finding in findings], findings
+
+
+def test_a_missing_line_in_lists_of_messages_is_found(data_directory: Path, tmp_path: Path) -> None:
+    pairs = read_corpus(
+        "libreoffice-de-en:train", source_language="de", target_language="en", data_directory=data_directory
+    )
+    chosen = list(islice(pairs, 3000))
+    sources, targets = [pair.source.encode() for pair in chosen], [pair.target.encode() for pair in chosen]
+    findings = check_lines(tmp_path, sources, [*targets[:100], *targets[101:], b"end"])
+    (found,) = (finding for finding in findings if finding.code == "misaligned")
+    assert found.measured["stretches"][0]["first"] == 101
+    assert found.measured["count"] > 0.9 * 2900
 
 
 @pytest.mark.parametrize("name", ["multi30k:train", "tatoeba-hi-en:train", "wmt-news-de-en:train"])
