@@ -70,7 +70,7 @@ def test_output_without_pairs_is_not_recommended_for_training(
     finished_run: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
-    (tmp_path / "mono.de").write_text("\n \n", "utf-8")
+    (tmp_path / "mono.de").write_text("\n\v\n", "utf-8")  # a control character is read as a space
     outcome = command(
         "backtranslate", finished_run, "--mono", tmp_path / "mono.de", "--output", tmp_path / "synthetic.tsv"
     )

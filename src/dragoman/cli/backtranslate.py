@@ -97,28 +97,28 @@ def backtranslate(
         check_output(str(output), ("source", "target"))
     languages = source_language, target_language
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=False, languages=languages)
-    maker = _open_maker(bundle, method, overrides or [], options, (round_trip, minimum_chrf))
+    maker = _open_maker(bundle, method, overrides or [], options, round_trip, minimum_chrf)
     read = TranslateInput(bundle, [], mono, part).read(maker.translator.bundle, divided=False)
     total = _count_lines(mono) if mono != DASH else None
     if total == 0:
         raise UserError(f"{mono}: empty file")
     if total is not None and part:
-        total = total * part.number // part.count - total * (part.number - 1) // part.count
+        total = len(part.lines_of(total))
     _write(maker, read, total, None if output == DASH else output)
 
 
 def _open_maker(
-    bundle: Path, method: str, overrides: list[str], options: EngineOptions, back: tuple[Path | None, float]
+    bundle: Path, method: str, overrides: list[str], options: EngineOptions, back: Path | None, minimum_chrf: float
 ) -> PairMaker:
     from dragoman.synthesis.pair_maker import METHODS, NOISED, PairMaker, RoundTrip, check_other_direction
 
     chosen = [f"decoding.{key}={str(value).lower()}" for key, value in METHODS[method].items()]
     translator = open_translator(bundle, [*overrides, *chosen], options)
-    if back[0] is None:
+    if back is None:
         return PairMaker(translator, noised=method == NOISED)
-    other = open_translator(back[0], ["decoding.n_best=1"], replace(options, languages=options.languages[::-1]))
+    other = open_translator(back, ["decoding.n_best=1"], replace(options, languages=options.languages[::-1]))
     check_other_direction(translator, other)
-    return PairMaker(translator, noised=method == NOISED, round_trip=RoundTrip(other, back[1]))
+    return PairMaker(translator, noised=method == NOISED, round_trip=RoundTrip(other, minimum_chrf))
 
 
 def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Path | None) -> None:
@@ -157,4 +157,4 @@ def _count_lines(mono: Path) -> int | None:
 
     if not mono.exists():
         raise UserError(f"{mono}: no such file")
-    return sum(1 for _ in read_lines(mono)) if os.path.isfile(mono) else None
+    return sum(1 for _ in read_lines(mono, replace_controls=True)) if os.path.isfile(mono) else None

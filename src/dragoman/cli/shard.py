@@ -60,8 +60,12 @@ class Shard:
         from dragoman.corpus.lines import read_lines
 
         total = sum(1 for _ in read_lines(file, replace_controls=True))
-        start, stop = (total * end // self.count for end in (self.number - 1, self.number))
-        return islice(enumerate(read_lines(file, replace_controls=True), start=1), start, stop)
+        lines = self.lines_of(total)
+        return islice(enumerate(read_lines(file, replace_controls=True), start=1), lines.start, lines.stop)
+
+    def lines_of(self, total: int) -> range:
+        """The indices of its lines in a file with this number of lines."""
+        return range(total * (self.number - 1) // self.count, total * self.number // self.count)
 
 
 def part_of_output(shard: Shard, source: Path | None, output: Path | None, option: str = "--input") -> Path:
