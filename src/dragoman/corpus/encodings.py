@@ -44,13 +44,14 @@ def describe_content(head: bytes) -> str | None:
     return next((content for mark, content in _SIGNATURES.items() if head.startswith(mark)), None)
 
 
-def explain_damage(problem: str, head: bytes, damaged: bytes) -> UserError:
+def explain_damage(problem: str, head: bytes, damaged: bytes, advice: str) -> UserError:
     """The error for a text file that is not UTF-8 or contains control characters, with the cause if it is known.
 
     Args:
         problem: What is wrong, and where.
         head: The first bytes of the file.
         damaged: The bytes of the line with the problem.
+        advice: What to do if the cause is not known.
     """
     if content := describe_content(head):
         return UserError(f"{problem}; the file is {content}")
@@ -62,7 +63,7 @@ def explain_damage(problem: str, head: bytes, damaged: bytes) -> UserError:
         return UndeclaredError(f"{problem}; the file looks like UTF-16 without a byte order mark", encoding=encoding)
     if "not valid UTF-8" in problem and looks_like_windows_1252(damaged):
         return UndeclaredError(f"{problem}; the file looks like Windows-1252", encoding="cp1252")
-    return UserError(problem)
+    return UserError(f"{problem}{advice}")
 
 
 def _find_utf16(head: bytes) -> str | None:

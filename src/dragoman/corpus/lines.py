@@ -146,7 +146,7 @@ def _decode_utf8(stream: IO[bytes], name: str, check: Check, first: int = 1, hea
         try:
             line = check(_decode(raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw))
         except LineError as error:
-            raise explain_damage(f"{name} line {number}: {error}{error.advice(name)}", head, raw) from None
+            raise explain_damage(f"{name} line {number}: {error}", head, raw, error.advice(name)) from None
         yield line
 
 
