@@ -44,7 +44,7 @@ def describe_content(head: bytes) -> str | None:
     return next((content for mark, content in _SIGNATURES.items() if head.startswith(mark)), None)
 
 
-def explain_damage(problem: str, head: bytes, damaged: bytes, advice: str) -> UserError:
+def explain_damage(problem: str, head: bytes, damaged: bytes, advice: str = "") -> UserError:
     """The error for a text file that is not UTF-8 or contains control characters, with the cause if it is known.
 
     Args:
