@@ -6,6 +6,7 @@ The table of retired names is exact: each was used by an earlier version for som
 from __future__ import annotations
 
 import ast
+import importlib
 import io
 import re
 import subprocess
@@ -76,6 +77,18 @@ def name_of(path: Path) -> str:
 
 def lines_of(path: Path) -> int:
     return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_possessive_groups_need_the_library_regex() -> None:
+    """Python before 3.11.5 matches them wrongly with `re` if a repetition fails in the middle."""
+    groups = re.compile(r"\)(?:[*+?]|\{[\d,]+\})\+|\(\?>")
+    modules = [
+        importlib.import_module(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)) for path in SOURCES
+    ]
+    patterns = {value.pattern for module in modules for value in vars(module).values() if isinstance(value, re.Pattern)}
+    assert len(patterns) > 50
+    texts = [each if isinstance(each, str) else each.decode("latin-1") for each in patterns]
+    assert not [text for text in texts if groups.search(text)]
 
 
 def test_files_are_short() -> None:

@@ -24,9 +24,9 @@ _WITHOUT_SPACES = regex.compile(f"[{WITHOUT_SPACES}]")
 _COMBINED = regex.compile(r"\p{L}\p{M}+")
 
 _COPIED = re.compile(
-    r"(?<![wr])w*+r[wr]*+(?:[ -]w*+r[wr]*+)*+"  # words with a letter that is not known: Łódź, Нью-Йорк
-    r"|(?<![wr])[wr]++(?:s++[wr]++)++"  # words with a symbol between letters: R&D
-    r"|[so]++(?: [so]++)*+"
+    r"(?<![wr])w*+r[wr]*+(?:[ -]w*+r[wr]*+)*"  # words with a letter that is not known: Łódź, Нью-Йорк
+    r"|(?<![wr])[wr]++(?:s++[wr]++)+"  # words with a symbol between letters: R&D
+    r"|[so]++(?: [so]++)*"
 )
 
 

@@ -15,9 +15,9 @@ from dragoman.documents.formats.message_syntax import message_items
 from dragoman.documents.formats.strings import FileString, string_parts
 from dragoman.errors import UserError
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|[^"{}\[\]]++')
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*"|[{}\[\]]|[^"{}\[\]]++')
 _CODE = re.compile(
-    r"[\w#@-][a-zA-Z0-9#@-]*+[./:_][\w#@./:-]*+|#[0-9a-fA-F]{3,8}|(?:(?![a-z][A-Z])\S)*+[a-z][A-Z]\S*+"
+    r"[\w#@-][a-zA-Z0-9#@-]*+[./:_][\w#@./:-]*+|#[0-9a-fA-F]{3,8}|(?:(?![a-z][A-Z])\S)*[a-z][A-Z]\S*+"
     r"|[A-Z0-9]*+_[A-Z0-9_]*+",
     re.ASCII,
 )

@@ -13,7 +13,7 @@ from dragoman.text.world_languages import primary_language
 
 RIGHT_TO_LEFT = frozenset(("ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"))
 
-_CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*+)(?![\w@\x80-\xff-])"
+_CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*)(?![\w@\x80-\xff-])"
 _COMMENT = rb"<!--(?s:.*?)(?:-->|\Z)"
 _ROOT = re.compile(_COMMENT + rb"|(?P<tag><(?:html|package|ncx)\b[^<>]*>)", re.IGNORECASE)
 _LANG = re.compile(rb"(\s(?:xml:)?lang\s*=\s*[\"']?)" + _CODE, re.IGNORECASE)

@@ -6,8 +6,8 @@ import codecs
 import re
 
 _HEADER = re.compile(
-    rb'(?:\xef\xbb\xbf)?(?:[ \t\r]*+(?:#[^\n]*+)?\n)*+msgid[ \t]*+""[ \t\r]*+\nmsgstr[ \t]*+"[^\n]*+'
-    rb'(?:\n[ \t]*+"[^\n]*+)*+'
+    rb'(?:\xef\xbb\xbf)?(?:[ \t\r]*+(?:#[^\n]*+)?\n)*msgid[ \t]*+""[ \t\r]*+\nmsgstr[ \t]*+"[^\n]*+'
+    rb'(?:\n[ \t]*+"[^\n]*+)*'
 )
 _CHARSET = re.compile(rb"charset=[ \t]*+([\w.:-]++)")
 _KNOWN = re.compile(

@@ -11,7 +11,7 @@ from dragoman.documents.html.tokens import BLOCKS, INVISIBLE, UNTOUCHED, VOID, H
 from dragoman.documents.pairs import CodeEdge, match_edges
 
 _TAG = re.compile(
-    r"""<!--(?:-?>|(?s:.*?)(?:-->|\Z))|<(/?)([A-Za-z][\w.:-]*+|\d++)((?:[^<>"']|"[^"<>]*+"|'[^'<>]*+')*+)>"""
+    r"""<!--(?:-?>|(?s:.*?)(?:-->|\Z))|<(/?)([A-Za-z][\w.:-]*+|\d++)([^<>"']*+(?:(?:"[^"<>]*+"|'[^'<>]*+')[^<>"']*+)*)>"""
     r"""|<[A-Za-z][^<>]{0,1000}+<[^<>]{0,1000}+>"""  # a tag that browsers read, with < in it
 )
 _SINGLE = frozenset(("br", "hr", "img", "li", "p", "wbr"))

@@ -20,7 +20,7 @@ from dragoman.errors import UserError
 _TIME = r"(?:\d+:)?\d{1,2}:\d{1,2}[.,]\d{1,3}"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\r\n]*")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|$)")
-_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z]++)[^<>\r\n]*+>|<(?:\d++:){1,2}+\d++\.\d++>|\{\\[^{}]*+\}")
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z]++)[^<>\r\n]*+>|<(?:\d++:){1,2}\d++\.\d++>|\{\\[^{}]*+\}")
 _TAG_OR_SPACE = re.compile(r"<[^<>]*>| ")
 _NEXT_SPEAKER = regex.compile(r"(?<=[.?!…][\"'”’»“]?)\s+[-–—‐]\s*(?=[\"'„“«»¿¡]?[\p{Lu}\p{Lo}])")
 _SPEAKER = re.compile(r"\s*(?:[-–—‐]\s*|[A-ZÄÖÜ][A-ZÄÖÜ ]+:\s)")

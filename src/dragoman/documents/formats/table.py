@@ -43,7 +43,7 @@ def open_tsv(file: DocumentFile) -> PassageDocument:
 
 
 def _read_rows(text: str, delimiter: str, quote: str, name: str) -> Iterator[list[Cell]]:
-    quoted = rf'"(?:[^"]|"")*+"(?=[{delimiter}\r\n]|$)|' if quote else ""
+    quoted = rf'"[^"]*+(?:""[^"]*+)*"(?=[{delimiter}\r\n]|$)|' if quote else ""
     cell = re.compile(rf"({quoted}[^{delimiter}\r\n]*+)([{delimiter}]|\r?\n|\r|$)")
     row: list[Cell] = []
     position = 0
