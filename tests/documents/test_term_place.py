@@ -57,7 +57,7 @@ def test_forms_are_compared_by_the_model(translator: Translator, given: str) -> 
     forms, matcher = form_finder("en"), TermMatcher(lemmatizer("de"), lemmatizer("en"))
     place = place_of("Two ", given, "dogs", " run.")
     draft = _Draft(Segment("Hunde laufen."), Translation("Two dogs run."), matcher)
-    ((same, chosen),) = TermSearch(translator, matcher, forms)._choose_forms([(draft, place)])
+    ((same, chosen),) = TermSearch(translator, matcher, forms)._choose_places([(draft, place)])
     assert same is draft
     variants = list(place.variants(forms, 0))
     texts = [each.prefix + each.rest for each in variants]

@@ -75,6 +75,28 @@ def test_terms_that_a_translation_contains_change_nothing(texts: TextTranslator,
     assert again == [replace(each, terms=used(term)) for each, term in zip(plain, terms, strict=True)]
 
 
+@pytest.mark.parametrize("limit", [None, 0.0, 3.0, 1e6])
+def test_known_terms_that_cost_too_much_are_left_out(
+    translator: Translator, sentences: list[str], limit: float | None
+) -> None:
+    decoding = translator.decoding.model_copy(update={"max_term_cost": limit})
+    texts = TextTranslator(Translator(translator.bundle, decoding))
+    plain = texts.translate_segments(list(map(Segment, sentences)))
+    left_out = 0
+    for target in ("man", "eats", "Zorbax"):
+        glossary = Glossary([Term("Hund", target), Term("Frau", target)])
+        segments = with_glossary(map(Segment, sentences), glossary)
+        for before, found in zip(plain, texts.translate_segments(segments), strict=True):
+            missing = [term for term in found.terms if term.used == "not"]
+            left_out += len(missing)
+            if missing:
+                assert target != "Zorbax", "names are always used"
+                assert f"missing term: {target}" in found.problems
+            if len(missing) == len(found.terms):
+                assert found.text == before.text
+    assert (left_out == 0) == (limit in (None, 1e6))
+
+
 def test_batches_do_not_matter(texts: TextTranslator, segments: list[Segment]) -> None:
     together = texts.translate_segments(segments)
     assert [each.text for each in together] == [texts.translate_segments([one])[0].text for one in segments]

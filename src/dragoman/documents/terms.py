@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress, islice
+from itertools import chain, compress, islice
 
 import regex
 
+from dragoman.doctor.input.training_text import TrainingText
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.term_place import TermPlace, most_probable
@@ -56,6 +57,7 @@ class TermSearch:
 
     def __init__(self, translator: Translator, matcher: TermMatcher, forms: FindForms) -> None:
         self._translator, self._matcher, self._forms = translator, matcher, forms
+        self._trained = translator.bundle.table("training_text", TrainingText)
 
     def translate(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment; only those that lack a term are searched again."""
@@ -74,7 +76,7 @@ class TermSearch:
         texts = [draft.segment.text for draft in drafts]
         links = align(self._translator.bundle, texts, [draft.translation.text for draft in drafts])
         found = [(draft, draft.place_term(own_links)) for draft, own_links in zip(drafts, links, strict=True)]
-        placed = self._choose_forms([(draft, place) for draft, place in found if place])
+        placed = self._choose_places([(draft, place) for draft, place in found if place])
         is_free = [self._can_search(draft, place) for draft, place in placed]
         free = list(compress(placed, is_free))
         sources, prefixes = [draft.segment.text for draft, _ in free], [place.prefix for _, place in free]
@@ -82,16 +84,35 @@ class TermSearch:
         for (draft, place), can_search in zip(placed, is_free, strict=True):
             draft.use(place, next(searched) if can_search else None)
 
-    def _choose_forms(self, placed: Sequence[tuple[_Draft, TermPlace]]) -> list[tuple[_Draft, TermPlace]]:
-        """The places with the most probable form of each term; the given one unless another is clearly better."""
+    def _choose_places(self, placed: Sequence[tuple[_Draft, TermPlace]]) -> list[tuple[_Draft, TermPlace]]:
+        """The places with the most probable form of each term; the given one unless another is clearly better.
+
+        Terms that cost more than `max_term_cost` are left out.
+        """
         variants = [list(place.variants(self._forms, draft.fixed)) for draft, place in placed]
-        sources = [draft.segment.text for (draft, _), own in zip(placed, variants, strict=True) for _ in own]
-        texts = [each.prefix + each.rest for own in variants for each in own]
-        scores = iter(score_references(self._translator.bundle, sources, texts))
-        return [
-            (draft, most_probable(place, list(zip(own, islice(scores, len(own)), strict=True)), self._matcher.target))
-            for (draft, place), own in zip(placed, variants, strict=True)
+        texts = [
+            [draft.translation.text, *(each.prefix + each.rest for each in own)]
+            for (draft, _), own in zip(placed, variants, strict=True)
         ]
+        sources = [draft.segment.text for (draft, _), own in zip(placed, texts, strict=True) for _ in own]
+        scores = iter(score_references(self._translator.bundle, sources, list(chain.from_iterable(texts))))
+        chosen = []
+        for (draft, place), own in zip(placed, variants, strict=True):
+            without_term = next(scores)
+            scored = dict(zip(own, islice(scores, len(own)), strict=True))
+            best = most_probable(place, list(scored.items()), self._matcher.target)
+            draft.tried.add(place.found)
+            if not self._costs_too_much(best, without_term - scored[best]):
+                chosen.append((draft, best))
+        return chosen
+
+    def _costs_too_much(self, place: TermPlace, cost: float) -> bool:
+        """Whether a term reduces the log-probability of a translation too much, by `cost` in nats.
+
+        Names and other words that the model has never seen are always improbable, so they are never too expensive.
+        """
+        limit, trained = self._translator.decoding.max_term_cost, self._trained
+        return limit is not None and cost > limit and trained is not None and trained.knows(place.form)
 
     def _can_search(self, draft: _Draft, place: TermPlace) -> bool:
         (ids,) = encode_masked(self._translator.bundle.target, [place.prefix])
@@ -169,7 +190,6 @@ class _Draft:
 
     def use(self, place: TermPlace, searched: Translation | None) -> None:
         """Use the translation that a search found, or only replace the words if that is not acceptable."""
-        self.tried.add(place.found)
         if searched and place.accepts(searched.text):
             self.translation, self.fixed = searched, len(place.prefix)
             return

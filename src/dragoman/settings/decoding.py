@@ -89,6 +89,13 @@ class Decoding(Settings):
         description="With the engine ctranslate2, and a student of dragoman distill: choose only among tokens that are "
         "likely for the tokens of the sources in a batch. This is faster; translations of few sentences get worse.",
     )
+    max_term_cost: float | None = advanced(
+        None,
+        ge=0,
+        le=1e6,
+        description="Leave out a term of a glossary if it reduces the log-probability of a translation by more than this, "
+        "in nats, and the training text contains its words; by default, all terms are used.",
+    )
     cache: bool = advanced(
         True,
         description="Store keys and values of earlier positions; false computes the whole prefix again at each step.",

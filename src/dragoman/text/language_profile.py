@@ -32,9 +32,14 @@ def words_of(text: str) -> Iterator[str]:
     return (match.group() for match in _WORD.finditer(text.lower()))
 
 
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """How often texts contain each word, in lower case."""
+    return Counter(word for text in texts for word in words_of(text))
+
+
 def count_ngrams(texts: Iterable[str], size: int = PROFILE_SIZE) -> dict[str, int]:
     """The most frequent n-grams of texts in one language with their counts, the most frequent first."""
-    words = Counter(word for text in texts for word in words_of(text))
+    words = count_words(texts)
     counts: Counter[str] = Counter()
     for word, times in words.items():
         for gram in _ngrams_of_word(word):

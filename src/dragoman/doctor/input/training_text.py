@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, FiniteFloat
@@ -14,10 +15,11 @@ from dragoman.corpus.pair import Languages
 from dragoman.doctor.data.length_model import robust_fit
 from dragoman.doctor.data.scripts import SCRIPTS, count_letters
 from dragoman.doctor.input.text_forms import has_several_sentences, is_in_capitals, is_single_word
-from dragoman.text.language_profile import count_ngrams, read_profile, words_of, write_profile
+from dragoman.text.language_profile import count_ngrams, count_words, read_profile, words_of, write_profile
 
 FREQUENT_WORDS = 100  # of each language
 MIN_WORD_COUNT = 5  # rarer words are no evidence of a language
+MAX_WORDS = 20_000  # of the targets that are stored
 MAX_EVIDENCE = 3.0  # nats that one word contributes
 ADDED_LENGTH = 10  # characters
 NEARLY_ALL = 0.999  # of the lines
@@ -46,10 +48,20 @@ class TrainingText(BaseModel):
     """Of frequent words: log-probability in the sources minus log-probability in the targets, in nats."""
     profiles: dict[str, str] = {}
     """Of each language: its frequent n-grams, see `dragoman.text.language_profile`; older bundles have none."""
+    target_words: str = ""
+    """The words of the targets in lower case, the most frequent first; bundles of older versions lack them."""
     length_ratio: FiniteFloat | None = None
     """The usual `log_length_ratio` of a pair; bundles of older versions lack it."""
     length_deviation: FiniteFloat | None = None
     """Standard deviation of `log_length_ratio`."""
+
+    def knows(self, text: str) -> bool:
+        """Whether all words of a text, of which there must be some, occur in the targets."""
+        return (words := set(words_of(text))) <= self._known and bool(words)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.target_words.split())
 
     def ngrams(self) -> dict[str, dict[str, int]]:
         """The counts of the n-grams of each language, without those that are empty or damaged."""
@@ -80,6 +92,7 @@ def describe_text(sources: Sequence[str], targets: Sequence[str], languages: Lan
             language: write_profile(count_ngrams(texts))
             for language, texts in zip(languages, (sources, targets), strict=True)
         },
+        target_words=" ".join(word for word, _ in count_words(targets).most_common(MAX_WORDS)),
         length_ratio=round(ratio, 6),
         length_deviation=round(deviation, 6),
     )
@@ -101,7 +114,7 @@ def script_shares(texts: Sequence[str]) -> dict[str, float]:
 
 
 def _word_evidence(sources: Sequence[str], targets: Sequence[str]) -> dict[str, float]:
-    counts = [Counter(word for text in texts for word in words_of(text)) for texts in (sources, targets)]
+    counts = list(map(count_words, (sources, targets)))
     totals = [count.total() for count in counts]
     frequent = {
         word for count in counts for word, times in count.most_common(FREQUENT_WORDS) if times >= MIN_WORD_COUNT
