@@ -59,7 +59,10 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     # averages of weights
     "average-3": ("training.validations=20", "training.validation_sentences=1", "training.average=3"),
     "ema-0.998": ("training.ema_decay=0.998",),
-    # rates and batches
+    # optimizer, rates and batches
+    "muon": ("training.optimizer=muon", "training.learning_rate=4e-3"),
+    "muon-3e-3": ("training.optimizer=muon", "training.learning_rate=3e-3"),
+    "muon-6e-3": ("training.optimizer=muon", "training.learning_rate=6e-3"),
     "linear": ("training.schedule=linear",),
     "rate-1.5e-3": ("training.learning_rate=1.5e-3",),
     "rate-3e-3": ("training.learning_rate=3e-3",),

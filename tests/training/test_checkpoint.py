@@ -89,6 +89,7 @@ def saved(make_trainer: TrainerMaker) -> Trainer:
     [
         ("training.optimizer=adam", "training.ema_decay=0.9"),
         ("training.optimizer=adamw", "training.weight_decay=0.01", "text.bpe_dropout=0.3", "data.max_tokens=60"),
+        ("training.optimizer=muon", "training.weight_decay=0.01", "training.precision=float32"),
         ("training.augmentation.upper_case=0.3", "training.augmentation.typos=0.3", "text.bpe_dropout=0.1"),
         ("training.augmentation.fuzzy_matches=0.8", "training.augmentation.typos=0.1", "text.bpe_dropout=0.1"),
         ("training.r_drop=2", "training.scheduled_sampling=two_pass", "training.teacher_forcing_decay=0.5"),

@@ -93,8 +93,8 @@ class Decoding(Settings):
         None,
         ge=0,
         le=1e6,
-        description="Leave out a term of a glossary if it reduces the log-probability of a translation by more than this, "
-        "in nats, and the training text contains its words; by default, all terms are used.",
+        description="Leave out a term of a glossary if it reduces the log-probability of a translation by more than "
+        "this, in nats, and the training text contains its words; by default, all terms are used.",
     )
     cache: bool = advanced(
         True,

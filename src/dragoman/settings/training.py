@@ -16,9 +16,10 @@ def _one_budget(training: Training) -> str | None:
 
 
 def _shard_supports_it(training: Training) -> str | None:
-    if not training.shard or (training.ema_decay is None and training.scheduled_sampling != "stepwise"):
+    supported = (training.ema_decay, training.scheduled_sampling == "stepwise", training.optimizer == "muon")
+    if not training.shard or supported == (None, False, False):
         return None
-    return "shard does not support ema_decay or scheduled_sampling = 'stepwise'"
+    return "shard does not support ema_decay, scheduled_sampling = 'stepwise' or optimizer = 'muon'"
 
 
 def _start_is_given(training: Training) -> str | None:
@@ -51,7 +52,11 @@ class Training(Settings):
         description="Maximum number of source tokens and of target tokens in a batch, padding included. A batch that "
         "becomes more than half longer through BPE-dropout is computed in parts.",
     )
-    optimizer: Literal["adam", "adamw"] = Field("adam", description="Adam, or Adam with decoupled weight decay.")
+    optimizer: Literal["adam", "adamw", "muon"] = Field(
+        "adam",
+        description="Adam, Adam with decoupled weight decay, or Muon for the matrices of the layers and adamw for the "
+        "rest, which learns faster.",
+    )
     learning_rate: float = Field(
         1e-3, gt=0, le=1000, description="Peak learning rate; for noam, a factor of the formula in the paper."
     )
@@ -65,7 +70,7 @@ class Training(Settings):
         0.0,
         ge=0,
         le=10,
-        description="Weight decay of matrices. With adamw it shrinks the weights directly; with adam it is L2 "
+        description="Weight decay of matrices. With adamw and muon it shrinks the weights directly; with adam it is L2 "
         "regularization, added to the gradient, which has another effect (Loshchilov and Hutter 2019).",
     )
     label_smoothing: Probability = Field(0.1, description="Probability spread evenly over the vocabulary.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +28,7 @@ from dragoman.training.distributed import (
     local_tensor,
     wrap_distributed,
 )
+from dragoman.training.muon import Muon
 from dragoman.training.progress import Progress
 from dragoman.training.start_weights import copy_start_weights
 
@@ -104,16 +106,27 @@ def _layers(model: Transformer) -> list[nn.Module]:
 
 
 def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optimizer:
-    """Adam or AdamW over all parameters; weight decay applies to matrices only."""
+    """The optimizer of all parameters; weight decay applies to matrices only."""
     matrices = [parameter for parameter in model.parameters() if parameter.dim() > 1]
     others = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
+    constants: dict[str, Any] = {
+        "lr": settings.learning_rate,
+        "betas": settings.betas,
+        "eps": settings.epsilon,
+        "fused": True,
+    }
+    decay = settings.weight_decay
+    if settings.optimizer == "muon":
+        embeddings = [each.weight for each in model.modules() if isinstance(each, nn.Embedding)]
+        of_words = {id(each) for each in (*embeddings, model.output.weight)}
+        words = [each for each in matrices if id(each) in of_words]
+        matrices = [each for each in matrices if id(each) not in of_words]
+        dtype = compute_dtype(settings.precision, matrices[0].device)
+        groups = [{"params": words, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
+        return Muon(matrices, groups, decay, dtype, **constants)
     optimizer = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
     return optimizer(
-        [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}],
-        lr=settings.learning_rate,
-        betas=settings.betas,
-        eps=settings.epsilon,
-        fused=True,
+        [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}], **constants
     )
 
 
