@@ -41,6 +41,18 @@ def test_init_writes_a_recipe_that_trains(files: tuple[str, str], tmp_path: Path
     assert (refused.code, "already exists" in refused.error) == (2, True)
 
 
+def test_problems_of_the_validation_text_are_warnings(
+    files: tuple[str, str], corpus: Path, tmp_path: Path, command: Command
+) -> None:
+    held_out = [tmp_path / f"twice.{language}" for language in ("de", "en")]
+    for path in held_out:
+        path.write_text(2 * (corpus / f"validation{path.suffix}").read_text("utf-8"), "utf-8")
+    outcome = command("init", *files, "--validation", *held_out, "--output", tmp_path / "recipe.toml")
+    assert outcome.code == 0
+    assert [line for line in outcome.error.splitlines() if line.startswith("warning: duplicates: ")]
+    assert outcome.error.count("warning: ") == 1
+
+
 def test_less_than_a_minute_is_given_in_seconds(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
     outcome = command("init", *files, "--output", tmp_path / "recipe.toml", "--minutes", "0.2")
     assert "epochs and 12 seconds" in outcome.out, outcome.out

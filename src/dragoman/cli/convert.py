@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -87,10 +86,8 @@ def _convert(inputs: Sequence[str], output: str, options: FileOptions, data_dire
             cleaned = clean_corpora(corpora, no_log, directory)  # not in the cache: the result is a file
             if cleaned.is_mostly_left_out:
                 raise UserError(f"most of the text has problems; {cleaned}; correct it, or convert without --clean")
-            for error in cleaned.errors:
-                print(escape_controls(error), file=sys.stderr)
-            for warning in cleaned.warnings:
-                warnings.warn(warning, stacklevel=1)
+            for finding in (*cleaned.errors, *cleaned.warnings):
+                print(escape_controls(finding), file=sys.stderr)
             references, left_out = [cleaned.files], f"; {cleaned}"
         found = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
         written, blank = write_corpus((pair for corpus in found for pair in corpus.read()), output, (source, target))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import warnings
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +22,7 @@ from dragoman.cli.text_files import (
     ValidationOption,
 )
 from dragoman.cli.training_texts import KeepAllOption, MinutesOption, StartFromOption, TrainingTexts
-from dragoman.errors import UserError
+from dragoman.errors import UserError, escape_controls
 
 FILES_HELP = "Two line-aligned files, source first, or files in other formats, such as memory.tmx."
 
@@ -62,6 +62,6 @@ def init(
     if made.cleaned:
         print(made.cleaned)
         for warning in made.cleaned.warnings:
-            warnings.warn(warning, stacklevel=1)
+            print(escape_controls(warning), file=sys.stderr)
     print(made.summary(made.recipe()))
     print(f"recipe: {output}; train with: {shlex.join(['dragoman', 'train', str(output)])}")
