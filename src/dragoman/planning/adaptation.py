@@ -22,7 +22,6 @@ from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Recipe, Settings
 from dragoman.text.tokenizer import Tokenizer
 
-SLOWER = 0.5  # learning rate, as a share of that of a training from random weights
 MAX_WARMUP = 100  # steps
 START_SHARE = 0.45  # of the initial weights in the final ones
 START_SHARE_PAIRS = 1000  # new pairs; with more, there is more old text next to them, and less is forgotten anyway
@@ -84,9 +83,12 @@ def _start_share(facts: TextFacts) -> float:
 def _choose_training(facts: TextFacts, start: StartingPoint, budget: PlannedBudget) -> Iterator[ChosenSetting]:
     size = LARGE_MODEL if start.recipe.model.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
     for choice in choose_training(facts, size, budget):
-        if choice.key == "learning_rate":
+        if choice.key == "optimizer":
+            reason = "Adam with decoupled weight decay, for which the learning rate and start_share were measured."
+            yield replace(choice, value="adamw", reason=reason)
+        elif choice.key == "learning_rate":
             reason = "Peak learning rate: lower than for random weights, so that less is forgotten."
-            yield replace(choice, value=SLOWER * choice.value, reason=reason)
+            yield replace(choice, value=5e-4 if size == LARGE_MODEL else 1e-3, reason=reason)
         elif choice.key == "warmup_steps":
             reason = "Steps in which the learning rate rises: few, because the weights are trained."
             yield replace(choice, value=min(choice.value, MAX_WARMUP), reason=reason)
