@@ -22,7 +22,8 @@ def test_description_of_decoding_settings(settings: Decoding, description: str) 
     assert describe_decoding(settings) == description
 
 
-WITHOUT_EFFECT = {"n_best", "batch_tokens", "cache"}
+WITHOUT_EFFECT = {"n_best", "batch_tokens", "cache", "max_term_cost"}
+"""On scores: `max_term_cost` affects translations with a glossary only."""
 CHANGES = {
     "beam_size": 2,
     "length_penalty": 0.5,

@@ -88,8 +88,9 @@ function swap() {
 function edited() {
   showSource(source.value);
   showCount();
+  if (!source.value.trim()) return translate();
   clearTimeout(timer);
-  timer = setTimeout(translate, source.value.trim() ? PAUSE : 0);
+  timer = setTimeout(translate, PAUSE);
 }
 
 /** Translate the text; when done, the word at the position `focused` gets the focus. */
