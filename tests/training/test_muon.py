@@ -39,7 +39,7 @@ def gradients(model: Transformer, seed: int) -> None:
 def test_orthogonalized_blocks_have_the_same_directions_and_equal_lengths(dtype: torch.dtype, scale: float) -> None:
     torch.manual_seed(1)
     blocks = torch.randn(3, 16, 40) @ torch.diag(torch.logspace(0, -1, 40))
-    found = orthogonalize(blocks * scale, dtype).float()
+    found = orthogonalize((blocks * scale).to(dtype)).float()
     left, values, right = torch.linalg.svd(blocks, full_matrices=False)
     inside = left.mT @ found @ right.mT
     diagonal = inside.diagonal(dim1=1, dim2=2)
@@ -94,7 +94,7 @@ def test_blocks_are_orthogonalized_separately() -> None:
 
     def update(gradient: Tensor) -> Tensor:
         matrix = nn.Parameter(torch.zeros_like(gradient))
-        matrix.grad = gradient
+        matrix.grad = gradient.clone()  # which is overwritten
         Muon([matrix], [], 0.0, torch.float32, lr=1.0).step()
         return matrix.detach()
 
