@@ -90,7 +90,7 @@ def test_updates_have_the_size_of_those_of_adam(shape: tuple[int, int]) -> None:
 
 def test_blocks_are_orthogonalized_separately() -> None:
     torch.manual_seed(1)
-    rows = torch.randn(2 * BLOCK_ROWS, 100)
+    rows = torch.randn(2 * BLOCK_ROWS, BLOCK_ROWS + 1)
 
     def update(gradient: Tensor) -> Tensor:
         matrix = nn.Parameter(torch.zeros_like(gradient))
@@ -99,7 +99,7 @@ def test_blocks_are_orthogonalized_separately() -> None:
         return matrix.detach()
 
     together = update(rows)
-    changed = update(torch.cat([rows[:BLOCK_ROWS], torch.randn(BLOCK_ROWS, 100)]))
+    changed = update(torch.cat([rows[:BLOCK_ROWS], torch.randn_like(rows[BLOCK_ROWS:])]))
     assert torch.equal(together[:BLOCK_ROWS], changed[:BLOCK_ROWS])
     assert not torch.equal(together[BLOCK_ROWS:], changed[BLOCK_ROWS:])
     torch.testing.assert_close(update(rows.mT.contiguous()), together.mT)
