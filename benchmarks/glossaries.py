@@ -150,8 +150,10 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=300, help="of each corpus, evenly spaced")
     parser.add_argument("--repetitions", type=int, default=4)
     parser.add_argument("--engine", default="cpu")
+    parser.add_argument("--max-term-cost", type=float, help="decoding.max_term_cost (default: that of the bundle)")
     arguments = parser.parse_args()
-    texts = dragoman.TextTranslator(dragoman.load(arguments.bundle, device="cpu", engine=arguments.engine))
+    changes = {} if arguments.max_term_cost is None else {"max_term_cost": arguments.max_term_cost}
+    texts = dragoman.TextTranslator(dragoman.load(arguments.bundle, changes, "cpu", arguments.engine))
     data = texts.translator.bundle.recipe.data
     languages = data.source_language, data.target_language
     terms_of = aligned_terms(arguments.lexicon, languages) if arguments.lexicon else listed_terms
@@ -159,7 +161,7 @@ def main() -> None:
         possible = [(pair, own) for pair in read(name, languages) if (own := unambiguous(terms_of(pair)))]
         chosen = possible[:: max(1, len(possible) // arguments.sentences)][: arguments.sentences]
         terms = [own for _, own in chosen]
-        kind = "follows glossaries" if texts.follows_glossaries else "constrained search"
+        kind = "marked terms" if texts.follows_glossaries else "terms not marked"
         print(f"{name}: {len(chosen)} sentences with {sum(map(len, terms))} terms; {kind}")
         benchmark = Benchmark(texts, [pair for pair, _ in chosen], terms, arguments.repetitions)
         benchmark.translate(None)

@@ -14,7 +14,6 @@ from running_server import StartServer
 
 import dragoman
 from conftest import TINY, Command
-from dragoman.documents.marked_terms import MarkedTermSearch
 from dragoman.documents.segment import Segment
 from dragoman.documents.terms import with_glossary
 from dragoman.documents.translate import TextTranslator
@@ -127,16 +126,23 @@ def test_placeholders_are_copied_once_next_to_terms_and_in_them(texts: TextTrans
         assert not any("%s" in problem or "name" in problem for problem in found.problems if "term" not in problem)
 
 
-def test_texts_that_are_too_long_with_their_terms_are_translated_without(texts: TextTranslator) -> None:
+def test_terms_of_texts_that_are_too_long_with_them_are_not_marked(texts: TextTranslator) -> None:
     translator, source = texts.translator, "all files"
     while not translator.is_too_long(f"{source} and all files"):
         source += " and all files"
-    search = MarkedTermSearch(translator, TermMatcher())
-    plain, found, short = search.translate(
-        [Segment(source), with_terms(source, ("files", "Akte")), with_terms("all files", ("files", "Akte"))]
-    )
-    assert found == plain
-    assert short.text == "alle Akten"
+    terms = [TermMatcher().find(text, Glossary([Term("files", "Akte")])) for text in (source, "all files")]
+    plain = translator.text_search.encode([source, "all files"])
+    encoded = translator.text_search.encode_with_terms([source, "all files"], terms)
+    assert encoded[0] == plain[0]
+    assert len(encoded[1].ids) > len(plain[1].ids)
+
+
+def test_terms_that_the_model_ignores_are_used_unless_they_cost_too_much(run: Path) -> None:
+    source = with_terms("no file", ("file", "Straße"))  # which never translates "file"
+    for limit, used in ((1000.0, "exactly"), (0.0, "not")):
+        texts = TextTranslator(dragoman.load(run, device="cpu", max_term_cost=limit))
+        (found,) = texts.translate_segments([source])
+        assert [term.used for term in found.terms] == [used]
 
 
 def test_other_models_are_searched_for_the_terms(translator: Translator) -> None:

@@ -5,6 +5,9 @@ Where the term belongs is known from a first translation: in place of the words 
 is kept, and the search continues after the term. If it continues the term itself, for example with an ending, or brings
 back a word that the term replaces, only these words are replaced instead. Each place of a term in the source gets the
 term, unless other words share its translation.
+
+If a model was trained with marked terms, they are marked in its source: it uses most terms in the first translation,
+and finds those improbable that do not fit the sentence.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from dragoman.doctor.input.training_text import TrainingText
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.term_place import TermPlace, most_probable
-from dragoman.evaluation.teacher_forcing import score_references
+from dragoman.engines.text_search import SourceText
 from dragoman.explanation.alignment import align
 from dragoman.text.glossary import FoundTerm, Glossary, Term
 from dragoman.text.link import Link
@@ -31,6 +34,9 @@ from dragoman.text.translation import Translation
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms
 from dragoman.translator import Translator
+
+MAX_COST_OF_MARKED = 5.0
+"""How much a marked term may reduce the log-probability of a translation, in nats, unless a setting says it."""
 
 _SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
 """A letter or a number of a script with spaces between words."""
@@ -53,16 +59,21 @@ class TermSearch:
         translator: The translator.
         matcher: Finds the terms.
         forms: Finds the forms that a term may have in a translation.
+        marks: Whether the translator was trained with marked terms.
     """
 
-    def __init__(self, translator: Translator, matcher: TermMatcher, forms: FindForms) -> None:
-        self._translator, self._matcher, self._forms = translator, matcher, forms
+    def __init__(self, translator: Translator, matcher: TermMatcher, forms: FindForms, *, marks: bool = False) -> None:
+        self._search, self._bundle = translator.text_search, translator.bundle
+        self._source_limit = translator.source_limit
+        self._matcher, self._forms, self._marks = matcher, forms, marks
         self._trained = translator.bundle.table("training_text", TrainingText)
+        self._max_cost = translator.decoding.max_term_cost
+        if self._max_cost is None and marks:
+            self._max_cost = MAX_COST_OF_MARKED
 
     def translate(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment; only those that lack a term are searched again."""
-        texts = [segment.text for segment in segments]
-        translations = self._translator.stream(texts, window=max(1, len(texts)))
+        translations = self._translate(self._encode(segments))
         drafts = [
             _Draft(segment, translation, self._matcher)
             for segment, translation in zip(segments, translations, strict=True)
@@ -71,16 +82,27 @@ class TermSearch:
             self._improve(waiting)
         return [draft.translation for draft in drafts]
 
+    def _encode(self, segments: Sequence[Segment]) -> list[SourceText]:
+        texts = [segment.text for segment in segments]
+        if not self._marks:
+            return self._search.encode(texts)
+        terms = [self._matcher.find(segment.text, segment.glossary) for segment in segments]
+        return self._search.encode_with_terms(texts, terms)
+
+    def _translate(self, sources: Sequence[SourceText], prefixes: Sequence[str] | None = None) -> list[Translation]:
+        forced = None if prefixes is None else self._search.encode_prefixes(sources, prefixes)
+        return list(map(self._search.translation, sources, self._search.search(sources, forced)))
+
     def _improve(self, drafts: Sequence[_Draft]) -> None:
         """Put one more term into each translation."""
         texts = [draft.segment.text for draft in drafts]
-        links = align(self._translator.bundle, texts, [draft.translation.text for draft in drafts])
+        links = align(self._bundle, texts, [draft.translation.text for draft in drafts])
         found = [(draft, draft.place_term(own_links)) for draft, own_links in zip(drafts, links, strict=True)]
         placed = self._choose_places([(draft, place) for draft, place in found if place])
         is_free = [self._can_search(draft, place) for draft, place in placed]
         free = list(compress(placed, is_free))
-        sources, prefixes = [draft.segment.text for draft, _ in free], [place.prefix for _, place in free]
-        searched = iter(self._translator.stream(sources, prefixes, max(1, len(free))))
+        sources = self._encode([draft.segment for draft, _ in free])
+        searched = iter(self._translate(sources, [place.prefix for _, place in free]))
         for (draft, place), can_search in zip(placed, is_free, strict=True):
             draft.use(place, next(searched) if can_search else None)
 
@@ -94,8 +116,9 @@ class TermSearch:
             [draft.translation.text, *(each.prefix + each.rest for each in own)]
             for (draft, _), own in zip(placed, variants, strict=True)
         ]
-        sources = [draft.segment.text for (draft, _), own in zip(placed, texts, strict=True) for _ in own]
-        scores = iter(score_references(self._translator.bundle, sources, list(chain.from_iterable(texts))))
+        sources = self._encode([draft.segment for draft, _ in placed])
+        repeated = [source for source, own in zip(sources, texts, strict=True) for _ in own]
+        scores = iter(self._search.score(repeated, list(chain.from_iterable(texts))))
         chosen = []
         for (draft, place), own in zip(placed, variants, strict=True):
             without_term = next(scores)
@@ -111,12 +134,12 @@ class TermSearch:
 
         Names and other words that the model has never seen are always improbable, so they are never too expensive.
         """
-        limit, trained = self._translator.decoding.max_term_cost, self._trained
+        limit, trained = self._max_cost, self._trained
         return limit is not None and cost > limit and trained is not None and trained.knows(place.form)
 
     def _can_search(self, draft: _Draft, place: TermPlace) -> bool:
-        (ids,) = encode_masked(self._translator.bundle.target, [place.prefix])
-        return place.start >= draft.fixed and len(ids) < self._translator.source_limit
+        (ids,) = encode_masked(self._bundle.target, [place.prefix])
+        return place.start >= draft.fixed and len(ids) < self._source_limit
 
 
 @dataclass

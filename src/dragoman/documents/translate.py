@@ -16,7 +16,6 @@ from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_links, join_translations, with_invisible
-from dragoman.documents.marked_terms import MarkedTermSearch
 from dragoman.documents.plain_text import PlainText, find_spans_of_lines
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
@@ -72,7 +71,8 @@ class TextTranslator:
         self._trained = trained = bundle.table("training_text", TrainingText)
         self.follows_glossaries = trained is not None and trained.terms > 0
         """Whether the model learned to use given terms, in the form that a sentence needs."""
-        self._matcher, self._search = _term_search(translator, self.follows_glossaries)
+        self._matcher, forms = TermMatcher.of(*data.languages), form_finder(self.target_language)
+        self._search = TermSearch(translator, self._matcher, forms, marks=self.follows_glossaries)
         self._language = trained and SourceLanguage(trained, self.source_language, self.target_language)
         self._confidence = bundle.table("confidence", Confidence)
         stored_rows(bundle)  # a bundle that cannot align is refused before it translates
@@ -219,15 +219,6 @@ class TextTranslator:
             return True
         (mask,) = mask_texts(self.translator.bundle.source, [text])
         return len(mask.text) <= self._longest and not self.translator.is_too_long(text)
-
-
-def _term_search(translator: Translator, follows: bool) -> tuple[TermMatcher, TermSearch | MarkedTermSearch]:
-    """What finds terms, and what translates with them."""
-    data = translator.bundle.recipe.data
-    matcher = TermMatcher.of(data.source_language, data.target_language)
-    if follows:
-        return matcher, MarkedTermSearch(translator, matcher)
-    return matcher, TermSearch(translator, matcher, form_finder(data.target_language))
 
 
 @dataclass(frozen=True)

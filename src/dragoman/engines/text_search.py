@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from dragoman.bundle import Bundle
 from dragoman.engines.fuzzy_memory import FuzzyMemory
 from dragoman.engines.protocol import Copies, Engine, Ids
+from dragoman.engines.scoring import score_targets
 from dragoman.errors import UserError
+from dragoman.kernels import accelerated
 from dragoman.search.hypothesis import Hypothesis, length_penalty
 from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.search.trace import BeamTrace
@@ -105,6 +107,13 @@ class TextSearch:
                     f"the prefix {prefix[:40]!r} … has {len(tokens):,} tokens; a translation has at most {limit:,}"
                 )
         return encoded
+
+    def score(self, sources: Sequence[SourceText], targets: Sequence[str]) -> list[float]:
+        """The log-probability in nats of a translation of each source, with its end; without what is too long."""
+        limit, ids = self.engine.max_length - 1, [source.with_context for source in sources]
+        encoded = [each[:limit] for each in self.encode_targets(sources, targets)]
+        found = score_targets(accelerated(self.bundle.model), self.bundle, ids, encoded)
+        return [math.fsum(each.log_probabilities) for each in found]
 
     def search(
         self, sources: Sequence[SourceText], prefixes: Sequence[Ids] | None = None, trace: BeamTrace | None = None
