@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from preparation import prepare_dataset, treat_as_large
 
-from dragoman.dataset.augmentation import KINDS, PairAugmenter
+from dragoman.dataset.aligned_terms import TermAligner
+from dragoman.dataset.augmentation import KINDS, WRONG_TERMS, PairAugmenter
 from dragoman.dataset.prepare import Dataset
 from dragoman.text.masked_text import text_ids
+from dragoman.text.term_marks import TERM_MARKS
 
 if TYPE_CHECKING:
     from conftest import RecipeMaker
@@ -81,6 +83,28 @@ def test_each_setting_changes_its_share(kind: str, data: Dataset, make_recipe: R
             words = {(data.source.decode(source), data.target.decode(target)) for source, target in after}
             assert words <= set(data.dictionary)
             assert len(words) > 0.8 * len(data.dictionary)
+
+
+def given_lemmas(data: Dataset, source: list[int]) -> list[str]:
+    """The translations of the terms that are marked in a source."""
+    _, before, after = (data.source.vocabulary.ids[mark] for mark in [*TERM_MARKS])
+    starts, ends = ([place for place, token in enumerate(source) if token == mark] for mark in (before, after))
+    return [data.source.decode(source[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def test_some_marked_terms_are_those_of_other_pairs(data: Dataset, make_recipe: RecipeMaker) -> None:
+    augmenter = PairAugmenter(make_recipe(*TOKENS, "training.augmentation.terms=1"), data)
+    after = changed(augmenter, np.arange(len(data.train)))
+    aligner = TermAligner(data.lexicon, ("de", "en"))
+    possible = [
+        {term.lemma for term in aligner.find(data.source.decode(source), data.target.decode(target))}
+        for source, target in originals(data)
+    ]
+    given = [given_lemmas(data, source) for source, _ in after]
+    fits = [lemma in right for lemmas, right in zip(given, possible, strict=True) for lemma in lemmas]
+    assert len(fits) > 0.9 * len(after)
+    assert 0.5 * WRONG_TERMS < 1 - np.mean(fits) < 1.2 * WRONG_TERMS  # that of another pair may be right by chance
+    assert {lemma for lemmas in given for lemma in lemmas} <= set().union(*possible)
 
 
 @pytest.mark.parametrize("overrides", [(), ("data.max_tokens=24",)], ids=str)

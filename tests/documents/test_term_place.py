@@ -56,12 +56,15 @@ def test_an_article_is_no_reason_for_another_form(gain: float, expected: str) ->
 def test_forms_are_compared_by_the_model(translator: Translator, given: str) -> None:
     forms, matcher = form_finder("en"), TermMatcher(lemmatizer("de"), lemmatizer("en"))
     place = place_of("Two ", given, "dogs", " run.")
-    draft = _Draft(Segment("Hunde laufen."), Translation("Two dogs run."), matcher)
+    search = translator.text_search
+    (source,) = search.encode(["Hunde laufen."])
+    draft = _Draft(Segment("Hunde laufen."), source, Translation("Two dogs run."), matcher)
     ((same, chosen),) = TermSearch(translator, matcher, forms)._choose_places([(draft, place)])
     assert same is draft
     variants = list(place.variants(forms, 0))
     texts = [each.prefix + each.rest for each in variants]
-    scores = score_references(translator.bundle, ["Hunde laufen."] * len(texts), texts)
+    scores = search.score([source] * len(texts), texts)
+    assert scores == pytest.approx(score_references(translator.bundle, ["Hunde laufen."] * len(texts), texts))
     assert chosen == most_probable(place, list(zip(variants, scores, strict=True)), matcher.target)
 
 

@@ -12,9 +12,11 @@ import dragoman
 from dragoman.documents.segment import Segment
 from dragoman.documents.terms import TermSearch, _Draft, missing_terms, with_glossary
 from dragoman.documents.translate import TextTranslator
+from dragoman.engines.text_search import SourceText
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.lemmas import lemmatizer
 from dragoman.text.link import Link
+from dragoman.text.masking import Mask
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
@@ -43,6 +45,10 @@ def segments(sentences: list[str]) -> list[Segment]:
 def terms_in(segment: Segment) -> list[Term]:
     """The different terms of a segment."""
     return list(dict.fromkeys(found.term for found in MATCHER.find(segment.text, segment.glossary)))
+
+
+def draft_of(segment: Segment, translation: Translation, matcher: TermMatcher, fixed: int = 0) -> _Draft:
+    return _Draft(segment, SourceText(Mask(segment.text, {}), [], truncated=False), translation, matcher, fixed)
 
 
 def used(*terms: Term) -> tuple[CheckedTerm, ...]:
@@ -154,7 +160,7 @@ def test_each_place_of_a_term_gets_it() -> None:
     words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
     links = tuple(Link(*one, *other) for one, other in zip(*words, strict=True))
     segment = Segment(source, glossary=Glossary([Term("Hund", "beagle")]))
-    draft = _Draft(segment, Translation(target), TermMatcher())
+    draft = draft_of(segment, Translation(target), TermMatcher())
     place = draft.place_term(links)
     assert place
     assert (place.prefix, place.replaced, place.rest) == ("A beagle sees a beagle", "dog", ".")
@@ -168,7 +174,7 @@ def test_words_that_translate_other_words_too_are_not_replaced_by_a_second_term(
     words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
     links = tuple(Link(*words[0][one], *words[1][other]) for one, other in ((0, 0), (1, 1), (3, 1), (2, 2)))
     segment = Segment(source, glossary=Glossary([Term("Hunde", "dogs")]))
-    draft = _Draft(segment, Translation(target), TermMatcher())
+    draft = draft_of(segment, Translation(target), TermMatcher())
     assert draft.missing
     assert draft.place_term(links) is None
     assert not draft.missing
@@ -177,31 +183,31 @@ def test_words_that_translate_other_words_too_are_not_replaced_by_a_second_term(
 def test_a_term_at_the_beginning_of_any_sentence_is_capitalized() -> None:
     source = "Mein Hund läuft. Hund ist Hund."
     glossary = Glossary([Term("Hund", "dog")])
-    assert not _Draft(
+    assert not draft_of(
         Segment(source, glossary=glossary), Translation("My dog runs. Dog is dog."), TermMatcher()
     ).missing
-    draft = _Draft(Segment(source, glossary=glossary), Translation("My dog runs. Hound is dog."), TermMatcher())
+    draft = draft_of(Segment(source, glossary=glossary), Translation("My dog runs. Hound is dog."), TermMatcher())
     place = draft._place(draft.missing[1], 13, 18)
     assert place.prefix == "My dog runs. Dog"
 
 
 def test_a_term_in_a_translation_in_capitals_has_capitals() -> None:
     segment = Segment("MEIN HUND LÄUFT.", glossary=Glossary([Term("Hund", "hound")]))
-    draft = _Draft(segment, Translation("MY DOG RUNS."), MATCHER)
+    draft = draft_of(segment, Translation("MY DOG RUNS."), MATCHER)
     draft.use(draft._place(draft.missing[0], 3, 6), None)
     assert draft.translation.text == "MY HOUND RUNS."
     assert not draft.missing
 
 
 def test_an_abbreviation_is_no_text_in_capitals() -> None:
-    draft = _Draft(Segment("USB", glossary=Glossary([Term("USB", "universal bus")])), Translation("USB"), MATCHER)
+    draft = draft_of(Segment("USB", glossary=Glossary([Term("USB", "universal bus")])), Translation("USB"), MATCHER)
     draft.use(draft._place(draft.missing[0], 0, 3), None)
     assert draft.translation.text == "Universal bus"
 
 
 def test_a_form_of_another_term_is_not_replaced() -> None:
     terms = [Term("Hund", "hound"), Term("Frau", "lady")]
-    draft = _Draft(Segment("Hunde Frau", glossary=Glossary(terms)), Translation("Two hounds see."), MATCHER, fixed=10)
+    draft = draft_of(Segment("Hunde Frau", glossary=Glossary(terms)), Translation("Two hounds see."), MATCHER, fixed=10)
     place = draft.place_term((Link(6, 10, 4, 10),))  # a wrong alignment
     assert place
     assert place.prefix + place.rest == "Two hounds lady see."
@@ -219,7 +225,7 @@ def test_a_form_of_another_term_is_not_replaced() -> None:
 )
 def test_a_term_that_replaces_nothing_is_a_word_of_its_own(translation: str, start: int, expected: str) -> None:
     segment = Segment("Der Hund läuft.", glossary=Glossary([Term("Hund", "beagle")]))
-    draft = _Draft(segment, Translation(translation), TermMatcher())
+    draft = draft_of(segment, Translation(translation), TermMatcher())
     draft.use(draft._place(draft.missing[0], start, start), None)
     assert draft.translation.text == expected
 
@@ -228,10 +234,10 @@ def test_two_terms_with_forms_of_one_word_need_it_twice() -> None:
     source = "Ein Hund und zwei Hunde."
     segment = Segment(source, glossary=Glossary([Term("Hund", "hound"), Term("Hunde", "hounds")]))
     for target, is_complete in [("A hound and two hounds.", True), ("A hound and two dogs.", False)]:
-        assert bool(_Draft(segment, Translation(target), MATCHER).missing) != is_complete
+        assert bool(draft_of(segment, Translation(target), MATCHER).missing) != is_complete
     words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
     links = tuple(Link(*one, *other) for one, other in zip(*words, strict=True))
-    draft = _Draft(segment, Translation(target), MATCHER)
+    draft = draft_of(segment, Translation(target), MATCHER)
     place = draft.place_term(links)
     assert place
     assert place.prefix == "A hound and two hounds"

@@ -69,6 +69,16 @@ def test_large_models_have_a_lower_learning_rate() -> None:
     assert adapted(1000, large).training.learning_rate < adapted(1000, small).training.learning_rate
 
 
+def test_training_goes_on_with_adamw_and_its_own_settings() -> None:
+    new, plain = adapted(1000, start_of()).training, plan_with(TEXTS, facts_of(1000), None, 5e11).recipe().training
+    assert (plain.optimizer, plain.schedule) == ("muon", "linear")
+    assert (new.optimizer, new.schedule) == ("adamw", "cosine")
+    assert new.weight_decay > plain.weight_decay, "which is per rate, and the rate is lower"
+    large = adapted(1000, start_of(model={"d_model": 512, "max_length": 200})).training
+    assert (large.optimizer, large.schedule) == ("adamw", "cosine")
+    assert large.weight_decay < new.weight_decay
+
+
 def test_words_get_no_augmentation_that_changes_letters() -> None:
     words = start_of(text={"tokenizer": "whitespace"})
     assert not any(adapted(1000, words).training.augmentation.model_dump().values())

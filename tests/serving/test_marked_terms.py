@@ -15,13 +15,16 @@ from running_server import StartServer
 import dragoman
 from conftest import TINY, Command
 from dragoman.documents.segment import Segment
-from dragoman.documents.terms import with_glossary
+from dragoman.documents.terms import TermSearch, _Draft, with_glossary
 from dragoman.documents.translate import TextTranslator
 from dragoman.recipe import build_recipe
 from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.models import ModelTable, ServedModel
+from dragoman.settings.decoding import MAX_COST_OF_MARKED_TERMS
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.term_matcher import TermMatcher
+from dragoman.text.translation import Translation
+from dragoman.text.word_forms import form_finder
 from dragoman.training.run import train
 from dragoman.translator import Translator
 
@@ -139,10 +142,27 @@ def test_terms_of_texts_that_are_too_long_with_them_are_not_marked(texts: TextTr
 
 def test_terms_that_the_model_ignores_are_used_unless_they_cost_too_much(run: Path) -> None:
     source = with_terms("no file", ("file", "Straße"))  # which never translates "file"
-    for limit, used in ((1000.0, "exactly"), (0.0, "not")):
-        texts = TextTranslator(dragoman.load(run, device="cpu", max_term_cost=limit))
-        (found,) = texts.translate_segments([source])
-        assert [term.used for term in found.terms] == [used]
+    found = {}
+    for limit in (1000.0, MAX_COST_OF_MARKED_TERMS, 0.0, None):
+        changes = {} if limit is None else {"max_term_cost": limit}
+        (found[limit],) = TextTranslator(dragoman.load(run, changes, "cpu")).translate_segments([source])
+    assert [term.used for term in found[1000.0].terms] == ["exactly"]
+    assert [term.used for term in found[0.0].terms] == ["not"]
+    assert found[None] == found[MAX_COST_OF_MARKED_TERMS] != found[1000.0]
+
+
+@pytest.mark.parametrize(("given", "is_kept"), [("Wickelkopf", True), ("Kopf", False)])
+def test_forms_that_the_dictionaries_lack_are_kept(texts: TextTranslator, given: str, is_kept: bool) -> None:
+    translator, matcher = texts.translator, TermMatcher.of("en", "de")
+    search = TermSearch(translator, matcher, form_finder("de"), marks=True)
+    segment = with_terms("all files", ("files", given))
+    (source,) = translator.text_search.encode([segment.text])
+    translation = Translation("alle Wickelköpfe")
+    draft = _Draft(segment, source, translation, matcher)
+    assert draft.missing, "it is not known as a form"
+    search._improve([draft])
+    assert (draft.translation == translation) == is_kept
+    assert not draft.missing
 
 
 def test_other_models_are_searched_for_the_terms(translator: Translator) -> None:

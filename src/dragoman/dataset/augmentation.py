@@ -27,6 +27,12 @@ IdPair = tuple[Any, Any]
 KINDS = tuple(Augmentation.model_fields)
 COMPUTED = ("upper_case", "title_case", "terms")
 """Changes after which the length of a pair is computed, not estimated."""
+WRONG_TERMS = 0.3
+"""Share of the marked terms that get a translation from another pair, so that a model ignores terms that do not fit.
+
+The translation remains right if the other pair contains no term.
+"""
+
 STREAM = 1  # distinguishes these random numbers from those of the order of an epoch
 
 
@@ -146,11 +152,32 @@ class PairAugmenter:
 
     def _mark_terms(self, pair: IdPair, seed: str) -> list[int]:
         """The source of a pair with some terms marked; unchanged if it has none, or contains unk."""
-        if any(tokenizer.vocabulary.unk in ids for tokenizer, ids in zip(self._tokenizers, pair, strict=True)):
+        if self._has_unknown(pair):
             return list(map(int, pair[0]))
+        generator, texts = Random(seed), self._texts(pair)
+        terms = [
+            term._replace(lemma=self._other_lemma(generator) or term.lemma)
+            if generator.random() < WRONG_TERMS
+            else term
+            for term in self._terms.choose(*texts, generator)
+        ]
+        return encode_masked(self._tokenizers[0], [mark_terms(texts[0], terms)])[0]
+
+    def _other_lemma(self, generator: Random) -> str | None:
+        """The translation of a term of a random pair; None if that has no term."""
+        source, target = self._pair(generator.randrange(len(self._pairs)))
+        pair = source[1:] if source[0] == self._tag else source, target
+        if self._has_unknown(pair):
+            return None
+        found = self._terms.choose(*self._texts(pair), generator)
+        return generator.choice(found).lemma if found else None
+
+    def _has_unknown(self, pair: IdPair) -> bool:
+        return any(tokenizer.vocabulary.unk in ids for tokenizer, ids in zip(self._tokenizers, pair, strict=True))
+
+    def _texts(self, pair: IdPair) -> tuple[str, str]:
+        """Both sides as text, with reserved characters in place of spans."""
         source, target = (
             decode_reserved(tokenizer, ids.tolist()) for tokenizer, ids in zip(self._tokenizers, pair, strict=True)
         )
-        return encode_masked(
-            self._tokenizers[0], [mark_terms(source, self._terms.choose(source, target, Random(seed)))]
-        )[0]
+        return source, target

@@ -6,15 +6,17 @@ is kept, and the search continues after the term. If it continues the term itsel
 back a word that the term replaces, only these words are replaced instead. Each place of a term in the source gets the
 term, unless other words share its translation.
 
-If a model was trained with marked terms, they are marked in its source: it uses most terms in the first translation,
-and finds those improbable that do not fit the sentence.
+If a model was trained with marked terms, they are marked in its source. It then uses most terms in the first
+translation already, and gives a low probability to terms that do not fit the sentence.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, compress, islice
 
 import regex
@@ -25,7 +27,8 @@ from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.term_place import TermPlace, most_probable
 from dragoman.engines.text_search import SourceText
 from dragoman.explanation.alignment import align
-from dragoman.text.glossary import FoundTerm, Glossary, Term
+from dragoman.settings.decoding import MAX_COST_OF_MARKED_TERMS
+from dragoman.text.glossary import FoundTerm, Glossary, Term, fold, term_words
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
 from dragoman.text.normalization import WITHOUT_SPACES
@@ -35,8 +38,8 @@ from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms
 from dragoman.translator import Translator
 
-MAX_COST_OF_MARKED = 5.0
-"""How much a marked term may reduce the log-probability of a translation, in nats, unless a setting says it."""
+SAME_STEM = 0.6
+"""Share of a term that a word begins with if it is probably a form of the term that the dictionaries lack."""
 
 _SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
 """A letter or a number of a script with spaces between words."""
@@ -69,15 +72,13 @@ class TermSearch:
         self._trained = translator.bundle.table("training_text", TrainingText)
         self._max_cost = translator.decoding.max_term_cost
         if self._max_cost is None and marks:
-            self._max_cost = MAX_COST_OF_MARKED
+            self._max_cost = MAX_COST_OF_MARKED_TERMS
 
     def translate(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment; only those that lack a term are searched again."""
-        translations = self._translate(self._encode(segments))
-        drafts = [
-            _Draft(segment, translation, self._matcher)
-            for segment, translation in zip(segments, translations, strict=True)
-        ]
+        sources = self._encode(segments)
+        translations = self._translate(sources)
+        drafts = list(map(partial(_Draft, matcher=self._matcher), segments, sources, translations))
         while waiting := [draft for draft in drafts if draft.missing]:
             self._improve(waiting)
         return [draft.translation for draft in drafts]
@@ -98,11 +99,12 @@ class TermSearch:
         texts = [draft.segment.text for draft in drafts]
         links = align(self._bundle, texts, [draft.translation.text for draft in drafts])
         found = [(draft, draft.place_term(own_links)) for draft, own_links in zip(drafts, links, strict=True)]
-        placed = self._choose_places([(draft, place) for draft, place in found if place])
+        placed = self._choose_places(
+            [(draft, place) for draft, place in found if place and self._replaces(draft, place)]
+        )
         is_free = [self._can_search(draft, place) for draft, place in placed]
         free = list(compress(placed, is_free))
-        sources = self._encode([draft.segment for draft, _ in free])
-        searched = iter(self._translate(sources, [place.prefix for _, place in free]))
+        searched = iter(self._translate([draft.source for draft, _ in free], [place.prefix for _, place in free]))
         for (draft, place), can_search in zip(placed, is_free, strict=True):
             draft.use(place, next(searched) if can_search else None)
 
@@ -116,9 +118,8 @@ class TermSearch:
             [draft.translation.text, *(each.prefix + each.rest for each in own)]
             for (draft, _), own in zip(placed, variants, strict=True)
         ]
-        sources = self._encode([draft.segment for draft, _ in placed])
-        repeated = [source for source, own in zip(sources, texts, strict=True) for _ in own]
-        scores = iter(self._search.score(repeated, list(chain.from_iterable(texts))))
+        sources = [draft.source for (draft, _), own in zip(placed, texts, strict=True) for _ in own]
+        scores = iter(self._search.score(sources, list(chain.from_iterable(texts))))
         chosen = []
         for (draft, place), own in zip(placed, variants, strict=True):
             without_term = next(scores)
@@ -128,6 +129,15 @@ class TermSearch:
             if not self._costs_too_much(best, without_term - scored[best]):
                 chosen.append((draft, best))
         return chosen
+
+    def _replaces(self, draft: _Draft, place: TermPlace) -> bool:
+        """Whether a term replaces the words in its place; not if a model that knows the term has inflected it."""
+        words = [place.replaced[start:end] for start, end in term_words(place.replaced)]
+        stem = fold(place.form)[: math.ceil(SAME_STEM * len(place.form))]
+        is_form = self._marks and any(fold(each).startswith(stem) for each in (place.replaced, *words))
+        if is_form:
+            draft.tried.add(place.found)
+        return not is_form
 
     def _costs_too_much(self, place: TermPlace, cost: float) -> bool:
         """Whether a term reduces the log-probability of a translation too much, by `cost` in nats.
@@ -147,6 +157,7 @@ class _Draft:
     """A translation that may lack terms."""
 
     segment: Segment
+    source: SourceText
     translation: Translation
     matcher: TermMatcher
     fixed: int = 0  # number of characters at the beginning that must not change, because they contain terms

@@ -109,7 +109,10 @@ class TextSearch:
         return encoded
 
     def score(self, sources: Sequence[SourceText], targets: Sequence[str]) -> list[float]:
-        """The log-probability in nats of a translation of each source, with its end; without what is too long."""
+        """The log-probability of each translation, given its source, in nats, eos included.
+
+        By the model of the bundle, whichever the engine. Tokens beyond the limit of the model are ignored.
+        """
         limit, ids = self.engine.max_length - 1, [source.with_context for source in sources]
         encoded = [each[:limit] for each in self.encode_targets(sources, targets)]
         found = score_targets(accelerated(self.bundle.model), self.bundle, ids, encoded)

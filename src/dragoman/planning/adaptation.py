@@ -82,13 +82,18 @@ def _start_share(facts: TextFacts) -> float:
 
 def _choose_training(facts: TextFacts, start: StartingPoint, budget: PlannedBudget) -> Iterator[ChosenSetting]:
     size = LARGE_MODEL if start.recipe.model.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
+    large = size == LARGE_MODEL
     for choice in choose_training(facts, size, budget):
         if choice.key == "optimizer":
             reason = "Adam with decoupled weight decay, for which the learning rate and start_share were measured."
             yield replace(choice, value="adamw", reason=reason)
+        elif choice.key == "weight_decay" and not large:
+            yield replace(choice, value=0.1)
+        elif choice.key == "schedule" and not large:
+            yield replace(choice, value="cosine")
         elif choice.key == "learning_rate":
             reason = "Peak learning rate: lower than for random weights, so that less is forgotten."
-            yield replace(choice, value=5e-4 if size == LARGE_MODEL else 1e-3, reason=reason)
+            yield replace(choice, value=5e-4 if large else 1e-3, reason=reason)
         elif choice.key == "warmup_steps":
             reason = "Steps in which the learning rate rises: few, because the weights are trained."
             yield replace(choice, value=min(choice.value, MAX_WARMUP), reason=reason)

@@ -196,10 +196,11 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     )
     reason = "Adam with decoupled weight decay." if large else "A small model learns the same in half as many steps."
     yield ChosenSetting("training", "optimizer", "adamw" if large else "muon", reason)
-    yield ChosenSetting("training", "weight_decay", 0.01 if large else 0.1, "Weight decay of the matrices.")
+    yield ChosenSetting("training", "weight_decay", 0.01 if large else 0.03, "Weight decay of the matrices.")
     rate = "Peak learning rate: high for a narrow model with normalized inputs."
-    yield ChosenSetting("training", "learning_rate", 1e-3 if large else 4e-3, rate)
-    yield ChosenSetting("training", "schedule", "cosine", "The learning rate falls to zero at the end.")
+    yield ChosenSetting("training", "learning_rate", 1e-3 if large else 1.2e-2, rate)
+    schedule = "cosine" if large else "linear"
+    yield ChosenSetting("training", "schedule", schedule, "The learning rate falls to zero at the end.")
     steps = budget.steps(facts)
     warmup = min(steps // 10, 4000 if large else 250)
     reason = f"Steps in which the learning rate rises: at most a tenth of about {steps:,}."

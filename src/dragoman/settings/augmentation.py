@@ -33,7 +33,8 @@ class Augmentation(Settings):
     terms: Share = Field(
         0.0,
         description="Share whose source says how some of its terms are translated, as lemmas, so that the translator "
-        "learns to follow a glossary; needs text.terms. There is none for languages without spaces between words.",
+        "learns to follow a glossary, and wrongly for some terms, so that it ignores terms that do not fit; needs "
+        "text.terms. There is none for languages without spaces between words.",
     )
     fuzzy_matches: Share = Field(
         0.0,

@@ -6,6 +6,9 @@ from pydantic import Field
 
 from dragoman.settings.base import Seed, Settings, advanced
 
+MAX_COST_OF_MARKED_TERMS = 5.0
+"""Default of `max_term_cost` for translators that were trained with marked terms, in nats."""
+
 
 def _beam_holds_n_best(decoding: Decoding) -> str | None:
     if decoding.mbr_samples:
@@ -94,7 +97,8 @@ class Decoding(Settings):
         ge=0,
         le=1e6,
         description="Leave out a term of a glossary if it reduces the log-probability of a translation by more than "
-        "this, in nats, and the training text contains its words; by default, all terms are used.",
+        "this, in nats, and the training text contains its words; by default "
+        f"{MAX_COST_OF_MARKED_TERMS:g} for translators that were trained with terms, and no limit for others.",
     )
     cache: bool = advanced(
         True,

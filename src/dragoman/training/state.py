@@ -121,8 +121,9 @@ def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optim
         of_words = {id(each) for each in (*embeddings, model.output.weight)}
         words = [each for each in matrices if id(each) in of_words]
         matrices = [each for each in matrices if id(each) not in of_words]
-        fast = compute_dtype(settings.precision, matrices[0].device) != torch.float32
-        dtype = torch.bfloat16 if fast else torch.float32  # float16 cannot represent the squares of small gradients
+        dtype = compute_dtype(settings.precision, matrices[0].device)
+        if dtype == torch.float16:
+            dtype = torch.float32  # float16 cannot represent the squares of small gradients
         groups = [{"params": words, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
         return Muon(matrices, groups, decay, dtype, **constants)
     optimizer = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
