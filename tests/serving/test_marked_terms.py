@@ -151,7 +151,9 @@ def test_terms_that_the_model_ignores_are_used_unless_they_cost_too_much(run: Pa
     assert found[None] == found[MAX_COST_OF_MARKED_TERMS] != found[1000.0]
 
 
-@pytest.mark.parametrize(("given", "is_kept"), [("Wickelkopf", True), ("Kopf", False)])
+@pytest.mark.parametrize(
+    ("given", "is_kept"), [("Wickelkopf", True), ("Kopf", False), ("Wickel", False), ("Wickelkommode", False)]
+)
 def test_forms_that_the_dictionaries_lack_are_kept(texts: TextTranslator, given: str, is_kept: bool) -> None:
     translator, matcher = texts.translator, TermMatcher.of("en", "de")
     search = TermSearch(translator, matcher, form_finder("de"), marks=True)

@@ -38,8 +38,12 @@ from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms
 from dragoman.translator import Translator
 
-SAME_STEM = 0.6
-"""Share of a term that a word begins with if it is probably a form of the term that the dictionaries lack."""
+SAME_STEM, ENDING = 0.6, 2
+"""What a probable form of a term that the dictionaries lack has in common with it.
+
+The share of the term that it begins with, and the largest difference in length: "Wickelköpfe" is a form of
+"Wickelkopf", but "Dialog" and "Dialogfenster" are no forms of "Dialogfeld".
+"""
 
 _SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
 """A letter or a number of a script with spaces between words."""
@@ -132,9 +136,8 @@ class TermSearch:
 
     def _replaces(self, draft: _Draft, place: TermPlace) -> bool:
         """Whether a term replaces the words in its place; not if a model that knows the term has inflected it."""
-        words = [place.replaced[start:end] for start, end in term_words(place.replaced)]
-        stem = fold(place.form)[: math.ceil(SAME_STEM * len(place.form))]
-        is_form = self._marks and any(fold(each).startswith(stem) for each in (place.replaced, *words))
+        words = [place.replaced, *(place.replaced[start:end] for start, end in term_words(place.replaced))]
+        is_form = self._marks and any(_is_probable_form(word, place.form) for word in words)
         if is_form:
             draft.tried.add(place.found)
         return not is_form
@@ -150,6 +153,11 @@ class TermSearch:
     def _can_search(self, draft: _Draft, place: TermPlace) -> bool:
         (ids,) = encode_masked(self._bundle.target, [place.prefix])
         return place.start >= draft.fixed and len(ids) < self._source_limit
+
+
+def _is_probable_form(word: str, term: str) -> bool:
+    stem = fold(term)[: math.ceil(SAME_STEM * len(term))]
+    return fold(word).startswith(stem) and abs(len(word) - len(term)) <= ENDING
 
 
 @dataclass
