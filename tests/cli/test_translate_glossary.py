@@ -102,6 +102,7 @@ def test_a_translation_memory_can_be_a_glossary(
         ("Hund,hound,a dog\nKatze,cat,\n", "terms.csv line 1: expected 2 columns, found 3"),
         ("Hund,\n", "terms.csv"),
         ("", "terms.csv: empty file"),
+        ("hound,Hund,en,de\n", "terms.csv: its terms are from en to de, but texts are translated from de to en"),
     ],
 )
 def test_errors_of_tables_name_the_file(table: str, message: str, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,12 @@ from dragoman.documents.joining import join_segments
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.translate import OTHER_LANGUAGE, TextTranslator
+from dragoman.engines.text_search import SourceText, TextSearch
 from dragoman.errors import UserError
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.term_matcher import CheckedTerm
 
 if TYPE_CHECKING:
-    from dragoman.text.translation import Translation
     from dragoman.translator import Translator
 
 
@@ -73,13 +73,13 @@ def test_equal_segments_are_translated_once(
     translator: Translator, texts: TextTranslator, sentences: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
-    stream = translator.stream
+    encode = TextSearch.encode
 
-    def recorded(texts: list[str], window: int) -> Iterator[Translation]:
+    def recorded(search: TextSearch, texts: Sequence[str]) -> list[SourceText]:
         seen.extend(texts)
-        return stream(texts, window=window)
+        return encode(search, texts)
 
-    monkeypatch.setattr(translator, "stream", recorded)
+    monkeypatch.setattr(TextSearch, "encode", recorded)
     a, b = sentences[:2]
     translated = texts.translate_segments([Segment(text) for text in (a, b, a, b, b)])
     assert seen == [a, b]

@@ -62,13 +62,24 @@ def _read_pairs(path: Path, languages: Languages) -> list[Pair]:
 
 
 def _states_languages(path: Path, languages: Languages) -> bool:
-    """Whether the rows have a term, its translation and their languages, as the glossaries of DeepL."""
+    """Whether the rows have a term, its translation and their languages, as the glossaries of DeepL.
+
+    Raises:
+        UserError: The languages are exchanged.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             (row,) = islice(csv.reader(file), 1)
     except (OSError, ValueError, csv.Error):
         return False  # `read_corpus` describes the problem
-    return len(row) == 4 and [primary_language(tag.strip()) for tag in row[2:]] == [*map(primary_language, languages)]
+    if len(row) != 4:
+        return False
+    stated, (source, target) = [primary_language(tag.strip()) for tag in row[2:]], map(primary_language, languages)
+    if stated == [target, source] != [source, target]:
+        raise UserError(
+            f"{path}: its terms are from {target} to {source}, but texts are translated from {source} to {target}"
+        )
+    return stated == [source, target]
 
 
 def _refuse_table(path: Path, lines: list[str]) -> None:
