@@ -87,7 +87,7 @@ def test_each_setting_changes_its_share(kind: str, data: Dataset, make_recipe: R
 
 def given_lemmas(data: Dataset, source: list[int]) -> list[str]:
     """The translations of the terms that are marked in a source."""
-    _, before, after = (data.source.vocabulary.ids[mark] for mark in [*TERM_MARKS])
+    _, before, after = (data.source.vocabulary.ids[mark] for mark in TERM_MARKS)
     starts, ends = ([place for place, token in enumerate(source) if token == mark] for mark in (before, after))
     return [data.source.decode(source[start:end]) for start, end in zip(starts, ends, strict=True)]
 

@@ -27,8 +27,6 @@ biases and norms, which Adam updates, learn best with three times the rate of th
 """
 
 _MIN_BOUND = 1e-16  # smaller ones are not computed exactly, because fourth powers of the numbers are added up
-
-
 _ITERATIONS = 2  # whole matrices need 5; the singular values of blocks of rows differ less
 _COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of the polynomial of Jordan et al. 2024
 
