@@ -48,7 +48,7 @@ def test_contradictions_and_damaged_lines_are_reported() -> None:
         UserError,
         match=r"terms\.tsv: .*\(Hund: dog in line 1, hound in line 3; Katze: cat in line 2, tomcat in line 4\)",
     ):
-        Glossary.parse(["Hund\tdog", "Katze\tcat", "hund\thound", "KATZE\ttomcat"], "terms.tsv")
+        Glossary.parse(["Hund\tdog", "Katze\tcat", "Hund\thound", "Katze\ttomcat"], "terms.tsv")
     with pytest.raises(UserError, match=r"\(Hund: dog, hound\)"):
         Glossary([Term("Hund", "dog"), Term("Hund", "hound")])
     with pytest.raises(UserError, match=r"terms\.tsv:2: expected"):
@@ -60,6 +60,23 @@ def test_contradictions_and_damaged_lines_are_reported() -> None:
             Glossary.parse([empty, "a"])
     with pytest.raises(UserError, match=r"terms\.tsv: line 2 of the glossary has an empty term: '' = 'x'; delete it"):
         Glossary.parse(["Hund\tdog", "\tx"], "terms.tsv")
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("Polish people polish shoes.", ["polnisch", "polieren"]),
+        ("POLISH", ["polieren"]),
+        ("Polishes", ["polieren"]),
+        ("In May", ["Mai"]),
+        ("may be", ["kann sein"]),
+    ],
+)
+def test_of_terms_that_differ_in_case_the_one_in_the_case_of_the_text_is_found(text: str, targets: list[str]) -> None:
+    lines = ["polish\tpolieren", "Polish\tpolnisch", "May\tMai", "may be\tkann sein"]
+    glossary = Glossary.parse(lines)
+    assert [f"{term.source}\t{term.target}" for term in glossary.terms] == lines
+    assert [each.term.target for each in glossary.find(text, lemmatizer("en"))] == targets
 
 
 @pytest.mark.parametrize(

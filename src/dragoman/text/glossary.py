@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,7 +23,7 @@ MOST_WORDS = 20
 """Of a term; the time for finding terms grows with the square of this number."""
 
 Key = tuple[str, ...]
-"""The words of a term, in one case."""
+"""The words of a term: as spelled, in one case, or their lemmas."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class Glossary:
     ['puppy', 'hound']
 
     Args:
-        terms: The terms; their sources differ in more than their case and their spaces.
+        terms: The terms; their sources differ in more than their spaces. If several differ in case only, such as
+            "polish" and "Polish", a text contains the one that is spelled like it, or else the first one.
         places: Where each term is written, for messages; none if it is unknown.
 
     Raises:
@@ -61,7 +62,7 @@ class Glossary:
         self._terms: dict[Key, Term] = {}
         conflicts: defaultdict[Key, dict[str, str]] = defaultdict(dict)
         for index, term in enumerate(terms):
-            key = _key(term, str)
+            key = _key(term, _as_spelled)
             if not key or not term.target.strip():
                 where = f"{places[index]} of " if places else ""
                 raise UserError(f"{where}the glossary has an empty term: {term.source!r} = {term.target!r}; delete it")
@@ -74,6 +75,7 @@ class Glossary:
                 f"{self._terms[key].source}: {', '.join(each.values())}" for key, each in several.items()
             )
             raise UserError(f"terms of the glossary have several translations ({listed}); choose one for each")
+        self._folded = {_key(term, fold): term for term in reversed(self.terms)}  # of several, the first one
         self._longest = max(map(len, self._terms), default=0)
         self._by_lemma = lru_cache(maxsize=4)(self._index_lemmas)
 
@@ -106,18 +108,21 @@ class Glossary:
     def find(self, text: str, lemmatize: Lemmatize | None = None) -> Iterator[FoundTerm]:
         """The terms in a text, in order: whole words in any case, the longest of several that begin at a word.
 
+        Terms in the case of the text come first, then those in another case, then other forms of their words.
+
         Args:
             text: The text.
             lemmatize: Finds lemmas, if terms also match other forms of their words.
         """
         words = term_words(text)
-        tables = [([fold(text[start:end]) for start, end in words], self._terms)]
+        tables = [(_as_spelled, self._terms), (fold, self._folded)]
         if lemmatize:
-            tables.append(([fold(lemmatize(text[start:end])) for start, end in words], self._by_lemma(lemmatize)))
+            tables.append((_folded_lemma(lemmatize), self._by_lemma(lemmatize)))
+        keyed = [([key(text[start:end]) for start, end in words], table) for key, table in tables]
         begin = 0
         while begin < len(words):
             for end in range(min(len(words), begin + self._longest), begin, -1):
-                found = (table.get(tuple(keys[begin:end])) for keys, table in tables)
+                found = (table.get(tuple(keys[begin:end])) for keys, table in keyed)
                 places = words[begin:end]
                 if term := next((each for each in found if each and _is_spelled_like(text, places, each)), None):
                     yield FoundTerm(words[begin][0], words[end - 1][1], term)
@@ -128,11 +133,19 @@ class Glossary:
 
     def _index_lemmas(self, lemmatize: Lemmatize) -> dict[Key, Term]:
         """The terms by the lemmas of their words; of several, the first one."""
-        return {_key(term, lemmatize): term for term in reversed(self.terms)}
+        return {_key(term, _folded_lemma(lemmatize)): term for term in reversed(self.terms)}
 
 
-def _key(term: Term, lemmatize: Lemmatize) -> Key:
-    return tuple(fold(lemmatize(term.source[start:end])) for start, end in term_words(term.source))
+def _key(term: Term, normalize: Callable[[str], str]) -> Key:
+    return tuple(normalize(term.source[start:end]) for start, end in term_words(term.source))
+
+
+def _as_spelled(word: str) -> str:
+    return unicodedata.normalize("NFC", word)
+
+
+def _folded_lemma(lemmatize: Lemmatize) -> Callable[[str], str]:
+    return lambda word: fold(lemmatize(word))
 
 
 def _is_spelled_like(text: str, places: Sequence[tuple[int, int]], term: Term) -> bool:
@@ -163,4 +176,4 @@ def term_words(text: str) -> list[tuple[int, int]]:
 
 def fold(word: str) -> str:
     """The word without the difference of upper and lower case."""
-    return unicodedata.normalize("NFC", word).casefold()
+    return _as_spelled(word).casefold()
