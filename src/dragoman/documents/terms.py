@@ -89,10 +89,8 @@ class TermSearch:
 
     def _encode(self, segments: Sequence[Segment]) -> list[SourceText]:
         texts = [segment.text for segment in segments]
-        if not self._marks:
-            return self._search.encode(texts)
         terms = [self._matcher.find(segment.text, segment.glossary) for segment in segments]
-        return self._search.encode_with_terms(texts, terms)
+        return self._search.encode_with_terms(texts, terms, marks=self._marks)
 
     def _translate(self, sources: Sequence[SourceText], prefixes: Sequence[str] | None = None) -> list[Translation]:
         forced = None if prefixes is None else self._search.encode_prefixes(sources, prefixes)
