@@ -25,6 +25,9 @@ MOST_WORDS = 20
 Key = tuple[str, ...]
 """The words of a term: as spelled, in one case, or their lemmas."""
 
+Normalize = Callable[[str], str]
+"""What makes a word of a key from a word of a text."""
+
 
 @dataclass(frozen=True)
 class Term:
@@ -115,7 +118,7 @@ class Glossary:
             lemmatize: Finds lemmas, if terms also match other forms of their words.
         """
         words = term_words(text)
-        tables = [(_as_spelled, self._terms), (fold, self._folded)]
+        tables: list[tuple[Normalize, dict[Key, Term]]] = [(_as_spelled, self._terms), (fold, self._folded)]
         if lemmatize:
             tables.append((_folded_lemma(lemmatize), self._by_lemma(lemmatize)))
         keyed = [([key(text[start:end]) for start, end in words], table) for key, table in tables]
@@ -136,7 +139,7 @@ class Glossary:
         return {_key(term, _folded_lemma(lemmatize)): term for term in reversed(self.terms)}
 
 
-def _key(term: Term, normalize: Callable[[str], str]) -> Key:
+def _key(term: Term, normalize: Normalize) -> Key:
     return tuple(normalize(term.source[start:end]) for start, end in term_words(term.source))
 
 
@@ -144,7 +147,7 @@ def _as_spelled(word: str) -> str:
     return unicodedata.normalize("NFC", word)
 
 
-def _folded_lemma(lemmatize: Lemmatize) -> Callable[[str], str]:
+def _folded_lemma(lemmatize: Lemmatize) -> Normalize:
     return lambda word: fold(lemmatize(word))
 
 

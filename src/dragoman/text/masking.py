@@ -95,7 +95,7 @@ class Mask:
         return _substitute(text, spans, characters)
 
     def with_terms(self, terms: Iterable[FoundTerm]) -> Mask:
-        """The same, with the translations of those terms that are spans, such as a URL, and whose translation is one."""
+        """The same, with the translations of those terms that are spans, such as a URL, in both languages."""
         places = {start: place for place, start in enumerate(self.starts())}
         found = [(self.text[places[start] : places.get(end)], term) for start, end, term in terms if start in places]
         translated = {text: term.target for text, term in found if text in self.spans and _is_found(term.target)}
