@@ -192,10 +192,10 @@ def test_a_term_at_the_beginning_of_any_sentence_is_capitalized() -> None:
 
 
 def test_a_term_in_a_translation_in_capitals_has_capitals() -> None:
-    segment = Segment("MEIN HUND LÄUFT.", glossary=Glossary([Term("Hund", "hound")]))
-    draft = draft_of(segment, Translation("MY DOG RUNS."), MATCHER)
+    segment = Segment("MEIN HUND {name} LÄUFT.", glossary=Glossary([Term("Hund", "hound")]))
+    draft = draft_of(segment, Translation("MY DOG {name} RUNS."), MATCHER)
     draft.use(draft._place(draft.missing[0], 3, 6), None)
-    assert draft.translation.text == "MY HOUND RUNS."
+    assert draft.translation.text == "MY HOUND {name} RUNS."
     assert not draft.missing
 
 
@@ -203,6 +203,15 @@ def test_an_abbreviation_is_no_text_in_capitals() -> None:
     draft = draft_of(Segment("USB", glossary=Glossary([Term("USB", "universal bus")])), Translation("USB"), MATCHER)
     draft.use(draft._place(draft.missing[0], 0, 3), None)
     assert draft.translation.text == "Universal bus"
+
+
+def test_terms_that_are_placeholders_or_links_are_reported_only(texts: TextTranslator) -> None:
+    for source in ("Ein Hund {name}.", "Siehe www.a.de/Hund"):
+        terms = [Term(source.split()[-1].strip("."), "www.b.de"), Term("{na", "x"), Term("Frau", "x")]
+        plain, found = texts.translate_segments([Segment(source), Segment(source, glossary=Glossary(terms))])
+        assert found.text == plain.text
+        assert [(each.source, each.used) for each in found.terms] == [(terms[0].source, "not")]
+        assert "missing term: www.b.de" in found.problems
 
 
 def test_a_form_of_another_term_is_not_replaced() -> None:

@@ -129,20 +129,13 @@ def test_placeholders_are_copied_once_next_to_terms_and_in_them(texts: TextTrans
         assert not any("%s" in problem or "name" in problem for problem in found.problems if "term" not in problem)
 
 
-def test_a_term_that_is_a_placeholder_changes_nothing_else(texts: TextTranslator) -> None:
-    source = "all files {name} and no street {name}"
-    plain, found = texts.translate_segments([Segment(source), with_terms(source, ("{name}", "{id}"))])
-    assert found.text == plain.text.replace("{name}", "{id}") != plain.text
-    assert not found.problems
-
-
 def test_terms_of_texts_that_are_too_long_with_them_are_not_marked(texts: TextTranslator) -> None:
     translator, source = texts.translator, "all files"
     while not translator.is_too_long(f"{source} and all files"):
         source += " and all files"
     terms = [TermMatcher().find(text, Glossary([Term("files", "Akte")])) for text in (source, "all files")]
     plain = translator.text_search.encode([source, "all files"])
-    encoded = translator.text_search.encode_with_terms([source, "all files"], terms, marks=True)
+    encoded = translator.text_search.encode_with_terms([source, "all files"], terms)
     assert encoded[0] == plain[0]
     assert len(encoded[1].ids) > len(plain[1].ids)
 

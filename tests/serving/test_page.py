@@ -213,6 +213,9 @@ def test_terms_are_used_and_reported(real_server: Running, start_server: StartSe
         [{"source": "Frau", "target": "Wauwau", "used": "exactly"}],
     ]
     assert reply["segments"][:2] == plain["segments"][:2]
+    for lines in ("Frau = Wau=wau\n\nKatze = cat", "Frau=Wau\nKatze = cat", "Frau\tWau=wau\nKatze\ta = b"):
+        reply = ask(real_server, "page/translate", q=TEXT, glossary=lines)
+        assert reply["segments"][2]["terms"][0]["target"] in ("Wau=wau", "Wau")
     pivot = ask(start_server(), "page/translate", q="Hallo Frau", target="es", glossary="Frau = mujer")
     assert pivot["problems"] == ["missing term: mujer"]
     damaged = {"q": "Hallo", "source": "de", "target": "en", "glossary": "Frau"}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dragoman.errors import UserError
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.lemmas import lemmatizer
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term, is_copied
 
 GLOSSARY = Glossary.parse(["Hund\thound", "kleiner Hund\tpuppy", "", "E-Mail\te-mail", "犬\tdog", "straße\troad"])
 
@@ -39,7 +39,7 @@ def test_the_longest_terms_are_found_as_whole_words(text: str, targets: list[str
 )
 def test_fewer_terms_find_the_same_in_the_texts_that_contain_them(text: str) -> None:
     found = list(GLOSSARY.find(text))
-    assert list(Glossary({each.term for each in found}).find(text)) == found
+    assert list(Glossary(each.term for each in found).find(text)) == found
 
 
 def test_contradictions_and_damaged_lines_are_reported() -> None:
@@ -66,17 +66,41 @@ def test_contradictions_and_damaged_lines_are_reported() -> None:
     ("text", "targets"),
     [
         ("Polish people polish shoes.", ["polnisch", "polieren"]),
-        ("POLISH", ["polieren"]),
-        ("Polishes", ["polieren"]),
-        ("In May", ["Mai"]),
-        ("may be", ["kann sein"]),
+        ("He polishes them in March.", ["polieren", "März"]),
+        ("the marches may be", ["Marsch", "kann sein"]),
+        ("may be in May", ["kann sein", "Mai"]),
     ],
 )
-def test_of_terms_that_differ_in_case_the_one_in_the_case_of_the_text_is_found(text: str, targets: list[str]) -> None:
-    lines = ["polish\tpolieren", "Polish\tpolnisch", "May\tMai", "may be\tkann sein"]
-    glossary = Glossary.parse(lines)
-    assert [f"{term.source}\t{term.target}" for term in glossary.terms] == lines
+@pytest.mark.parametrize("step", [1, -1])
+def test_of_terms_that_differ_in_case_the_one_in_the_case_of_the_text_is_found(
+    text: str, targets: list[str], step: int
+) -> None:
+    lines = ["polish\tpolieren", "Polish\tpolnisch", "May\tMai", "may be\tkann sein", "march\tMarsch", "March\tMärz"]
+    glossary = Glossary.parse(lines[::step])
+    assert [f"{term.source}\t{term.target}" for term in glossary.terms] == lines[::step]
     assert [each.term.target for each in glossary.find(text, lemmatizer("en"))] == targets
+    (first,) = glossary.find("POLISH")
+    assert first.term == next(term for term in glossary.terms if term.source.lower() == "polish")
+
+
+@pytest.mark.parametrize(
+    ("text", "sources"),
+    [
+        ("Save files at www.b.de/files or in {files}.", ["files"]),
+        ("http://example.com/files", []),
+        ("Go to www.a.de and www.a.de/files", ["www.a.de"]),
+        ("{file} {files} {FILE}", ["{file}"]),
+        ("{file} name {file}", ["{file} name", "{file}"]),
+        ("<b>file</b> %s", ["file"]),
+        ("3 files 😀 12.50", ["3", "files", "😀"]),
+    ],
+)
+def test_terms_in_placeholders_and_links_are_none(text: str, sources: list[str]) -> None:
+    terms = ["files", "file", "{file}", "{file} name", "www.a.de", "b", "s", "3", "12.5", "😀"]
+    glossary = Glossary([Term(source, "x") for source in terms])
+    found = TermMatcher.of("en", "de").find(text, glossary)
+    assert [each.term.source for each in found] == sources
+    assert [is_copied(source) for source in terms] == [source in ("{file}", "www.a.de") for source in terms]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from span_texts import TEXTS
 from dragoman.errors import UserError
 from dragoman.settings import Text
 from dragoman.text.bpe_dropout import BPEDropout
-from dragoman.text.glossary import Glossary, Term
 from dragoman.text.masked_text import LabelledTokenizer, decode_masked, encode_masked, masking_of
 from dragoman.text.masking import ALL_RESERVED, KINDS, RESERVED, SLOTS, Mask, Masking
 from dragoman.text.registry import load_tokenizer, train_tokenizers
@@ -144,18 +143,6 @@ def test_a_prefix_gets_the_tokens_of_its_source() -> None:
     mask = MASKING.mask("Siehe {a} und 2019.")
     assert mask.apply("See {a} or {b}, 2019\ufdd5") == f"See {mask.text[6]} or {{b}}, {RESERVED['number'][0]}\ufffd"
     assert Mask("x", {}).apply("{a}") == "{a}"
-
-
-def test_spans_that_are_terms_are_restored_as_their_translations() -> None:
-    source = "Siehe {a} und http://a.de/x, {a} Seiten."
-    glossary = Glossary([Term("{a}", "{b}"), Term("http://a.de/x", "http://a.de/long/y"), Term("Seiten", "{c}")])
-    mask = MASKING.mask(source)
-    found = mask.with_terms(glossary.find(source))
-    assert found.restore(mask.text) == "Siehe {b} und http://a.de/long/y, {b} Seiten."
-    assert found.apply("See {b} and http://a.de/long/y") == mask.apply("See {a} and http://a.de/x")
-    assert found.starts() == mask.starts()
-    for other in (Term("{a}", "pages"), Term("{a} und", "{b}"), Term("und", "{b}")):
-        assert mask.with_terms(Glossary([other]).find(source)) == mask
 
 
 @pytest.mark.parametrize("name", TRAINED)

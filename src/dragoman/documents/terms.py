@@ -32,7 +32,8 @@ from dragoman.text.glossary import FoundTerm, Glossary, Term, fold, term_words
 from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
 from dragoman.text.normalization import WITHOUT_SPACES
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher
+from dragoman.text.placeholders import find_spans, text_between
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, is_copied
 from dragoman.text.translation import Translation
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms
@@ -56,7 +57,7 @@ def with_glossary(segments: Iterable[Segment], glossary: Glossary | None) -> lis
 
 def missing_terms(terms: Iterable[CheckedTerm]) -> list[str]:
     """The problems of a translation that does not use some terms."""
-    return [f"missing term: {term.target}" for term in terms if term.used == "not"]
+    return list(dict.fromkeys(f"missing term: {term.target}" for term in terms if term.used == "not"))
 
 
 class TermSearch:
@@ -89,8 +90,9 @@ class TermSearch:
 
     def _encode(self, segments: Sequence[Segment]) -> list[SourceText]:
         texts = [segment.text for segment in segments]
-        terms = [self._matcher.find(segment.text, segment.glossary) for segment in segments]
-        return self._search.encode_with_terms(texts, terms, marks=self._marks)
+        if not self._marks:
+            return self._search.encode(texts)
+        return self._search.encode_with_terms(texts, [_find(self._matcher, segment) for segment in segments])
 
     def _translate(self, sources: Sequence[SourceText], prefixes: Sequence[str] | None = None) -> list[Translation]:
         forced = None if prefixes is None else self._search.encode_prefixes(sources, prefixes)
@@ -153,6 +155,11 @@ class TermSearch:
         return place.start >= draft.fixed and len(ids) < self._source_limit
 
 
+def _find(matcher: TermMatcher, segment: Segment) -> list[FoundTerm]:
+    """The terms of a segment that a search can use."""
+    return [each for each in matcher.find(segment.text, segment.glossary) if not is_copied(each.term.source)]
+
+
 def _is_probable_form(word: str, term: str) -> bool:
     stem = fold(term)[: math.ceil(SAME_STEM * len(term))]
     return fold(word).startswith(stem) and abs(len(word) - len(term)) <= ENDING
@@ -175,7 +182,7 @@ class _Draft:
 
         A word of the translation counts once, also if it is a form of the translations of several terms.
         """
-        found = self.matcher.find(self.segment.text, self.segment.glossary)
+        found = _find(self.matcher, self.segment)
         needed = Counter(each.term for each in found)
         missing = {term for term in needed if self._has_too_few(term, needed)}
         return [each for each in found if each.term in missing and each not in self.tried]
@@ -219,7 +226,8 @@ class _Draft:
             before += " " * bool(_SPACED.match(before[-1:]))
             rest = " " * bool(_SPACED.match(rest)) + rest
         source = self.segment.text[found.start : found.end]
-        is_upper = text.isupper() and source.isupper() and source != found.term.source  # not USB
+        words = "".join(text_between(text, find_spans(text)))  # a placeholder keeps its case
+        is_upper = words.isupper() and source.isupper() and source != found.term.source  # not USB
         place = TermPlace(found, start, before, found.term.target, text[start:end], rest, begins, is_upper)
         return place.without_repetition(self.fixed)
 

@@ -76,20 +76,9 @@ class TextSearch:
         (ids,) = encode_masked(self.bundle.source, [mask.text])
         return len(ids) + 1
 
-    def encode_with_terms(
-        self, texts: Sequence[str], terms: Sequence[Sequence[FoundTerm]], *, marks: bool
-    ) -> list[SourceText]:
-        """The same with the translations of terms that are masked, such as URLs.
-
-        If `marks`, the other terms are marked, but not those that are a part of a span, and those of texts that are too
-        long.
-        """
-        sources = [
-            replace(source, mask=source.mask.with_terms(found))
-            for source, found in zip(self.encode(texts), terms, strict=True)
-        ]
-        if not marks:
-            return sources
+    def encode_with_terms(self, texts: Sequence[str], terms: Sequence[Sequence[FoundTerm]]) -> list[SourceText]:
+        """The same with terms marked; without those that are a part of a span, and those of texts that are too long."""
+        sources = self.encode(texts)
         marked = [_mark(source.mask, found) for source, found in zip(sources, terms, strict=True)]
         return [
             replace(source, ids=ids) if len(ids) + len(source.context) < self.engine.max_length else source
@@ -228,6 +217,6 @@ def _mark(mask: Mask, found: Sequence[FoundTerm]) -> str:
         [
             MarkedTerm(places[start], places[end], mask.apply(term.target))
             for start, end, term in found
-            if start in places and end in places and mask.text[places[start] : places[end]] not in mask.terms
+            if start in places and end in places
         ],
     )

@@ -25,9 +25,6 @@ MOST_WORDS = 20
 Key = tuple[str, ...]
 """The words of a term: as spelled, in one case, or their lemmas."""
 
-Normalize = Callable[[str], str]
-"""What makes a word of a key from a word of a text."""
-
 
 @dataclass(frozen=True)
 class Term:
@@ -54,7 +51,7 @@ class Glossary:
 
     Args:
         terms: The terms; their sources differ in more than their spaces. If several differ in case only, such as
-            "polish" and "Polish", a text contains the one that is spelled like it, or else the first one.
+            "polish" and "Polish", a text has the one that is spelled like it; the first one, if none is.
         places: Where each term is written, for messages; none if it is unknown.
 
     Raises:
@@ -118,28 +115,32 @@ class Glossary:
             lemmatize: Finds lemmas, if terms also match other forms of their words.
         """
         words = term_words(text)
-        tables: list[tuple[Normalize, dict[Key, Term]]] = [(_as_spelled, self._terms), (fold, self._folded)]
-        if lemmatize:
-            tables.append((_folded_lemma(lemmatize), self._by_lemma(lemmatize)))
-        keyed = [([key(text[start:end]) for start, end in words], table) for key, table in tables]
+        spelled = [_as_spelled(text[start:end]) for start, end in words]
+        folded = [fold(word) for word in spelled]
+        lemmas = [fold(lemmatize(text[start:end])) for start, end in words] if lemmatize else []
+        forms = self._by_lemma(lemmatize) if lemmatize else {}
         begin = 0
         while begin < len(words):
             for end in range(min(len(words), begin + self._longest), begin, -1):
-                found = (table.get(tuple(keys[begin:end])) for keys, table in keyed)
-                places = words[begin:end]
-                if term := next((each for each in found if each and _is_spelled_like(text, places, each)), None):
+                term = self._terms.get(tuple(spelled[begin:end])) or self._folded.get(tuple(folded[begin:end]))
+                others = forms.get(tuple(lemmas[begin:end]), ())
+                term = term or next((each for each in others if _may_be(text, words[begin:end], each)), None)
+                if term:
                     yield FoundTerm(words[begin][0], words[end - 1][1], term)
                     begin = end
                     break
             else:
                 begin += 1
 
-    def _index_lemmas(self, lemmatize: Lemmatize) -> dict[Key, Term]:
-        """The terms by the lemmas of their words; of several, the first one."""
-        return {_key(term, _folded_lemma(lemmatize)): term for term in reversed(self.terms)}
+    def _index_lemmas(self, lemmatize: Lemmatize) -> dict[Key, list[Term]]:
+        """The terms by the lemmas of their words."""
+        terms: defaultdict[Key, list[Term]] = defaultdict(list)
+        for term in self.terms:
+            terms[_key(term, lambda word: fold(lemmatize(word)))].append(term)
+        return terms
 
 
-def _key(term: Term, normalize: Normalize) -> Key:
+def _key(term: Term, normalize: Callable[[str], str]) -> Key:
     return tuple(normalize(term.source[start:end]) for start, end in term_words(term.source))
 
 
@@ -147,12 +148,8 @@ def _as_spelled(word: str) -> str:
     return unicodedata.normalize("NFC", word)
 
 
-def _folded_lemma(lemmatize: Lemmatize) -> Normalize:
-    return lambda word: fold(lemmatize(word))
-
-
-def _is_spelled_like(text: str, places: Sequence[tuple[int, int]], term: Term) -> bool:
-    """Whether all words at places of a text are those of a term in any case, or may be other forms of them."""
+def _may_be(text: str, places: Sequence[tuple[int, int]], term: Term) -> bool:
+    """Whether words at places of a text, which have the lemmas of a term, have its capitals."""
     wanted = [term.source[start:end] for start, end in term_words(term.source)]
     return all(
         fold(text[start:end]) == fold(word) or has_capitals_like(text, start, end, word)

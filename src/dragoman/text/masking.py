@@ -6,13 +6,12 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from zlib import crc32
 
 import regex
 
-from dragoman.text.glossary import FoundTerm
 from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.number_forms import exchange_separators, number_form
 from dragoman.text.placeholders import LETTER, Span, SpanKind, find_spans, match_between
@@ -63,14 +62,12 @@ class Mask:
         spans: What each reserved character stands for: the span as the translation writes it.
         source: The sentence itself, if it is known.
         case: That of the sentence, and of what is restored. If it is not the usual one, `text` is written as usual.
-        terms: What is restored instead of spans that are terms of a glossary, by their reserved characters.
     """
 
     text: str
     spans: dict[str, str]
     source: str | None = None
     case: Case = "usual"
-    terms: dict[str, str] = field(default_factory=dict)
 
     def restore(self, text: str) -> str:
         """A text with the spans in place of reserved characters; those that stand for no span are dropped.
@@ -80,26 +77,18 @@ class Mask:
         """
         known = re.sub(f" ?[{unknown}]", "", text) if (unknown := self._unknown(text)) else text
         spaced = _AFTER_SENTENCE.sub(lambda match: " " if self._follows_space(match[1]) else "", known)
-        restored = self.spans | self.terms
-        return _RESERVED_PATTERN.sub(lambda match: restored[match.group()], change_case(spaced, self.case))
+        return _RESERVED_PATTERN.sub(lambda match: self.spans[match.group()], change_case(spaced, self.case))
 
     def apply(self, text: str) -> str:
         """Another text, such as the beginning of the translation, with the same characters for the same spans."""
         if text == self.source:
             return self.text  # with other quotes, too
-        characters = {span: character for spans in (self.spans, self.terms) for character, span in spans.items()}
+        characters = {span: character for character, span in self.spans.items()}
         symbols = [span for span in characters if not _is_found(span)]
         spans = _with_occurrences(list(find_spans(text)), symbols, text)
         if self.case == "upper":
             text = _replace_between(text, without_capitals(text), spans)
         return _substitute(text, spans, characters)
-
-    def with_terms(self, terms: Iterable[FoundTerm]) -> Mask:
-        """The same, with the translations of those terms that are spans, such as a URL, in both languages."""
-        places = {start: place for place, start in enumerate(self.starts())}
-        found = [(self.text[places[start] : places.get(end)], term) for start, end, term in terms if start in places]
-        translated = {text: term.target for text, term in found if text in self.spans and _is_found(term.target)}
-        return replace(self, terms=translated) if translated else self
 
     def starts(self) -> list[int]:
         """Where each character of `text` begins in the sentence, and where the last one ends."""

@@ -7,10 +7,14 @@ from typing import Literal
 
 from dragoman.text.glossary import FoundTerm, Glossary, fold, has_capitals_like, term_words
 from dragoman.text.lemmas import Lemmatize, lemmatizer
+from dragoman.text.placeholders import Span, SpanKind, find_spans
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import is_dictionary_form
 
 Use = Literal["exactly", "inflected", "not"]
+
+COPIED: tuple[SpanKind, ...] = ("placeholder", "tag", "link")
+"""The spans that translations always copy; numbers and emoji may also be words."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,13 @@ class TermMatcher:
         return cls(lemmatizer(source_language), lemmatizer(target_language))
 
     def find(self, text: str, glossary: Glossary | None) -> list[FoundTerm]:
-        """The terms of a glossary in a text, in order."""
-        return list(glossary.find(text, self.source)) if glossary else []
+        """The terms of a glossary in a text, in order; parts and other forms of placeholders, tags and links are none.
+
+        "file" is no term of "{file}" and of "www.a.de/file", and "{file}" is none of "{files}".
+        """
+        found = list(glossary.find(text, self.source)) if glossary else []
+        copied = [span for span in find_spans(text) if span.kind in COPIED] if found else []
+        return [each for each in found if all(_is_whole_or_outside(text, each, span) for span in copied)]
 
     def check(self, text: str, glossary: Glossary | None, translation: str) -> list[CheckedTerm]:
         """The different terms of a text, in order, and how its translation uses them."""
@@ -74,6 +83,17 @@ class TermMatcher:
         if contains_term(translation, target):
             return "exactly"
         return "inflected" if self.count(translation, target) else "not"
+
+
+def is_copied(term: str) -> bool:
+    """Whether a term is a placeholder, a tag or a link, which translations contain unchanged."""
+    return any(span.kind in COPIED and (span.start, span.end) == (0, len(term)) for span in find_spans(term))
+
+
+def _is_whole_or_outside(text: str, found: FoundTerm, span: Span) -> bool:
+    if (found.start, found.end) == (span.start, span.end):
+        return text[span.start : span.end] == found.term.source
+    return found.start < span.start or span.end < found.end
 
 
 def contains_term(text: str, target: str) -> bool:

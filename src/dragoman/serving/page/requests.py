@@ -131,8 +131,10 @@ async def inspect_sentence(request: Request) -> HTMLResponse:
 
 
 def _read_glossary(text: str) -> Glossary:
+    lines = text.splitlines()
+    spaced = all(" = " in line for line in lines if line.strip())  # as a URL may contain =
     try:
-        return Glossary.parse(text.splitlines(), separator="\t" if "\t" in text else "=")
+        return Glossary.parse(lines, separator="\t" if "\t" in text else " = " if spaced else "=")
     except UserError as error:
         raise RequestError(400, str(error)) from None
 
