@@ -43,7 +43,7 @@ def test_a_glossary_of_other_terms_changes_nothing(command: Command, finished_ru
 def test_errors_name_the_file(command: Command, finished_run: Path, terms: Path, tmp_path: Path) -> None:
     outcome = command("translate", finished_run, "a", "--glossary", tmp_path / "missing.tsv")
     assert (outcome.code, "missing.tsv" in outcome.error) == (2, True)
-    terms.write_text("Hund\tdog\nhund\thound\n", encoding="utf-8")
+    terms.write_text("Hund\tdog\nHund\thound\n", encoding="utf-8")
     outcome = command("translate", finished_run, "a", "--glossary", terms)
     assert (outcome.code, "Hund: dog in line 1, hound in line 2" in outcome.error) == (2, True)
     outcome = command("translate", finished_run, "a", "--glossary", terms, "--prefixes", terms)
@@ -98,7 +98,7 @@ def test_a_translation_memory_can_be_a_glossary(
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("Hund,hound\nhund,dog\n", "terms.csv: terms of the glossary have several translations (Hund: hound, dog)"),
+        ("Hund,hound\nHund,dog\n", "terms.csv: terms of the glossary have several translations (Hund: hound, dog)"),
         ("Hund,hound,a dog\nKatze,cat,\n", "terms.csv line 1: expected 2 columns, found 3"),
         ("Hund,\n", "terms.csv"),
         ("", "terms.csv: empty file"),

@@ -57,7 +57,7 @@ def test_csv_and_errors(client: deepl.DeepLClient) -> None:
     made = client.create_glossary_from_csv("animals", "DE", "EN", 'Hund,"hound, big",de,en\nKatze,cat\n')
     assert client.get_glossary_entries(made) == {"Hund": "hound, big", "Katze": "cat"}
     with pytest.raises(deepl.DeepLException, match="Hund: dog in line 1, hound in line 2"):
-        client.create_glossary("contradiction", "DE", "EN", {"Hund": "dog", "hund": "hound"})
+        client.create_glossary("contradiction", "DE", "EN", {"Hund": "dog", "Hund ": "hound"})
     with pytest.raises(deepl.DeepLException, match="FR is not supported"):
         client.create_glossary("French", "FR", "EN", ENTRIES)
     with pytest.raises(deepl.DeepLException, match="from de to en, and one model"):
