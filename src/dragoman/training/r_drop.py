@@ -29,10 +29,9 @@ def r_drop_loss(
         real = targets != ignore
         targets, logits = targets[real], (logits[0][real], logits[1][real])
     first, second = (each.float().log_softmax(-1) for each in logits)  # (tokens, vocabulary) each
-    losses = [
-        F.cross_entropy(each, targets, reduction="sum", label_smoothing=settings.label_smoothing)
-        for each in (first, second)
-    ]
+    smoothing = settings.label_smoothing
+    nlls = [F.nll_loss(each, targets, reduction="sum") for each in (first, second)]
+    uniform = [-each.sum() / each.shape[1] for each in (first, second)]  # the cross-entropies of a uniform distribution
     both_ways = ((first.exp() - second.exp()) * (first - second)).sum()  # KL(first || second) + KL(second || first)
-    nll = -first.detach().gather(1, targets[:, None]).sum()
-    return sum(losses) / 2 + settings.r_drop / 4 * both_ways, nll
+    cross_entropy = (1 - smoothing) * sum(nlls) / 2 + smoothing * sum(uniform) / 2
+    return cross_entropy + settings.r_drop / 4 * both_ways, nlls[0].detach()
