@@ -25,15 +25,33 @@ CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 32_768
 """Default maximum of source tokens in a batch times hypotheses per sentence."""
 
 
-def batches_by_length(sources: Sequence[Ids], request: EngineRequest) -> list[list[int]]:
-    """Indices of the sentences of each batch: similar lengths together, the longest first."""
+def batches_by_length(sources: Sequence[Ids], request: EngineRequest, workers: int = 1) -> list[list[int]]:
+    """Indices of the sentences of each batch: similar lengths together, the longest first.
+
+    Args:
+        sources: The sentences.
+        request: The device, and the search.
+        workers: How many batches are searched at once. Several batches are made smaller if that gives each worker as
+            many, because the others would wait for the one that has more.
+    """
     settings = sampling_settings(request.decoding)
     hypotheses = settings.n_best if settings.sampling else settings.beam_size
     default = CPU_BATCH_TOKENS if request.device.type == "cpu" else GPU_BATCH_TOKENS
     tokens = max(1, (settings.batch_tokens or default) // hypotheses)
     lengths = np.array([len(source) + 1 for source in sources], dtype=np.int64)
-    plan = split_into_batches(lengths, lengths, np.argsort(lengths, kind="stable"), tokens)
+    order = np.argsort(lengths, kind="stable")
+    plan = split_into_batches(lengths, lengths, order, tokens)
+    if len(plan) > 1 and len(plan) % workers:
+        most = len(plan) + workers - len(plan) % workers
+        smaller = min(tokens, int(lengths.sum()) // most)  # tokens of a batch; too few if there is padding
+        while len(plan := split_into_batches(lengths, lengths, order, smaller)) > most:
+            smaller = min(tokens, smaller + smaller // 32 + 1)
     return [batch.tolist() for batch in plan][::-1]
+
+
+def search_workers(device: torch.device) -> int:
+    """How many batches `run_batches` searches at once, at most."""
+    return min(torch.get_num_threads(), MOST_WORKERS) if device.type == "cpu" else 1
 
 
 def use_one_thread_after_fork(process: int) -> None:
@@ -53,9 +71,8 @@ def run_batches(search: Callable[[list[int]], T], batches: Sequence[list[int]], 
 
     This is faster than using all threads for each batch: while one thread runs Python code, the others compute.
     """
-    threads = torch.get_num_threads()
-    workers = min(threads, len(batches), MOST_WORKERS)
-    if device.type != "cpu" or workers < 2:
+    threads, workers = torch.get_num_threads(), min(len(batches), search_workers(device))
+    if workers < 2:
         return [search(batch) for batch in batches]
     started: list[int] = []
 

@@ -11,7 +11,12 @@ import torch
 from torch import Tensor
 
 from dragoman.dataset.batch import pad
-from dragoman.engines.batching import batches_by_length, run_batches, use_one_thread_after_fork
+from dragoman.engines.batching import (
+    batches_by_length,
+    run_batches,
+    search_workers,
+    use_one_thread_after_fork,
+)
 from dragoman.engines.protocol import Copies, EngineRequest, Ids
 from dragoman.search.constraints import ANY, Constraints, max_target_length
 from dragoman.search.decode import decode
@@ -64,7 +69,7 @@ class StepEngine:
             keys = [zlib.crc32(np.array(sources[index], dtype=np.int64).tobytes()) for index in batch]
             return decode(self.decoder, source, self.request.decoding, constraints, trace, keys)
 
-        batches = batches_by_length(sources, self.request)
+        batches = batches_by_length(sources, self.request, search_workers(self.request.device))
         found: list[list[Hypothesis]] = [[] for _ in sources]
         for batch, results in zip(batches, run_batches(search, batches, self.request.device), strict=True):
             for index, hypotheses in zip(batch, results, strict=True):
