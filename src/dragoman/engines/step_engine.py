@@ -11,12 +11,7 @@ import torch
 from torch import Tensor
 
 from dragoman.dataset.batch import pad
-from dragoman.engines.batching import (
-    batches_by_length,
-    run_batches,
-    search_workers,
-    use_one_thread_after_fork,
-)
+from dragoman.engines.batching import batches_by_length, run_batches, search_workers, use_one_thread_after_fork
 from dragoman.engines.protocol import Copies, EngineRequest, Ids
 from dragoman.search.constraints import ANY, Constraints, max_target_length
 from dragoman.search.decode import decode
