@@ -9,7 +9,7 @@ import torch
 
 from dragoman.system.device import choose_device, compute_dtype
 
-SIZE, SECONDS = 512, 0.5  # of the square matrices, and of the measurement
+SIZE, SECONDS = 512, 0.3  # of the square matrices, and of a measurement
 EFFICIENCY = 0.055
 """Target tokens per second and per parameter, for each operation per second of the product.
 
@@ -26,12 +26,24 @@ def operations_per_second() -> float:
 
     The mean would be half of it while another program uses the processor, even if that program ends soon, and a recipe
     for half of the speed would stop training too early. A small product fits into one time slice of the
-    processor, but does not keep a GPU busy.
+    processor, but does not keep a GPU busy. On a busy processor, all products of several threads may have to wait for
+    one of these, so some products are computed by one thread.
     """
     device = choose_device("auto")
-    dtype = compute_dtype("auto", device)
-    size = SIZE if device.type == "cpu" else 2 * SIZE
-    a = torch.ones(size, size, device=device, dtype=dtype)
+    if device.type != "cpu":
+        return _fastest_product(device, 2 * SIZE)
+    threads = torch.get_num_threads()
+    speed = _fastest_product(device, SIZE)
+    try:
+        torch.set_num_threads(1)
+        return max(speed, _fastest_product(device, SIZE))
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _fastest_product(device: torch.device, size: int) -> float:
+    """Operations per second of the fastest of many products of two square matrices."""
+    a = torch.ones(size, size, device=device, dtype=compute_dtype("auto", device))
     (a @ a).sum().item()  # the first product prepares the kernel
     fastest, ends = math.inf, time.monotonic() + SECONDS
     while fastest == math.inf or time.monotonic() < ends:
