@@ -199,6 +199,23 @@ def test_a_term_in_a_translation_in_capitals_has_capitals() -> None:
     assert not draft.missing
 
 
+@pytest.mark.parametrize("target", ["{dog} hound", "www.a.de/hound"])
+def test_placeholders_and_links_in_a_term_keep_their_case(target: str) -> None:
+    segment = Segment("MEIN HUND LÄUFT.", glossary=Glossary([Term("Hund", target)]))
+    draft = draft_of(segment, Translation("MY DOG RUNS."), MATCHER)
+    draft.use(draft._place(draft.missing[0], 3, 6), None)
+    assert draft.translation.text == f"MY {target.replace(' hound', ' HOUND')} RUNS."
+    assert not draft.missing
+    draft = draft_of(replace(segment, text="Hund läuft."), Translation("Dog runs."), MATCHER)
+    draft.use(draft._place(draft.missing[0], 0, 3), None)
+    assert draft.translation.text == f"{target} runs."
+
+
+def test_a_term_of_a_placeholder_does_not_count_as_used() -> None:
+    segment = Segment("Datei {file}", glossary=Glossary([Term("Datei", "file")]))
+    assert [each.term.target for each in draft_of(segment, Translation("Record {file}"), MATCHER).missing] == ["file"]
+
+
 def test_an_abbreviation_is_no_text_in_capitals() -> None:
     draft = draft_of(Segment("USB", glossary=Glossary([Term("USB", "universal bus")])), Translation("USB"), MATCHER)
     draft.use(draft._place(draft.missing[0], 0, 3), None)
@@ -207,7 +224,7 @@ def test_an_abbreviation_is_no_text_in_capitals() -> None:
 
 def test_terms_that_are_placeholders_or_links_are_reported_only(texts: TextTranslator) -> None:
     for source in ("Ein Hund {name}.", "Siehe www.a.de/Hund"):
-        terms = [Term(source.split()[-1].strip("."), "www.b.de"), Term("{na", "x"), Term("Frau", "x")]
+        terms = [Term(source.split()[-1].strip("."), "www.b.de"), Term("Hund {", "x"), Term("a.de", "x")]
         plain, found = texts.translate_segments([Segment(source), Segment(source, glossary=Glossary(terms))])
         assert found.text == plain.text
         assert [(each.source, each.used) for each in found.terms] == [(terms[0].source, "not")]

@@ -7,11 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import UserError
-from dragoman.text.glossary import Glossary, Term
+from dragoman.text.glossary import Glossary, Term, fold
 from dragoman.text.lemmas import lemmatizer
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term, is_copied
+from dragoman.text.word_forms import form_finder
 
-GLOSSARY = Glossary.parse(["Hund\thound", "kleiner Hund\tpuppy", "", "E-Mail\te-mail", "犬\tdog", "straße\troad"])
+GLOSSARY = Glossary.parse(
+    ["Hund\thound", "kleiner Hund\tpuppy", "", "E-Mail\te-mail", "犬\tdog", "straße\troad", "ταΐζω\tfeed"]
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +27,7 @@ GLOSSARY = Glossary.parse(["Hund\thound", "kleiner Hund\tpuppy", "", "E-Mail\te-
         ("E Mail", []),
         ("私の犬です", ["dog"]),
         ("STRASSE", ["road"]),
+        ("ταΐζω ΤΑΪ́ΖΩ", ["feed", "feed"]),
         ("", []),
     ],
 )
@@ -31,7 +35,7 @@ def test_the_longest_terms_are_found_as_whole_words(text: str, targets: list[str
     found = list(GLOSSARY.find(text))
     assert [each.term.target for each in found] == targets
     for each in found:
-        assert text[each.start : each.end].casefold().split() == each.term.source.casefold().split()
+        assert fold(text[each.start : each.end]).split() == fold(each.term.source).split()
 
 
 @given(
@@ -69,6 +73,8 @@ def test_contradictions_and_damaged_lines_are_reported() -> None:
         ("He polishes them in March.", ["polieren", "März"]),
         ("the marches may be", ["Marsch", "kann sein"]),
         ("may be in May", ["kann sein", "Mai"]),
+        ("Polishes them.", ["polieren"]),
+        ("I know the Polishes.", ["polnisch"]),
     ],
 )
 @pytest.mark.parametrize("step", [1, -1])
@@ -91,16 +97,37 @@ def test_of_terms_that_differ_in_case_the_one_in_the_case_of_the_text_is_found(
         ("Go to www.a.de and www.a.de/files", ["www.a.de"]),
         ("{file} {files} {FILE}", ["{file}"]),
         ("{file} name {file}", ["{file} name", "{file}"]),
+        ("{a}{file} {b} {file}", ["{a}{file}", "{file}"]),
         ("<b>file</b> %s", ["file"]),
+        ("100 %s of 100 % at info@a.de", ["100 %"]),
+        ("at info www.a.de file", ["at info", "www.a.de", "file"]),
         ("3 files 😀 12.50", ["3", "files", "😀"]),
     ],
 )
-def test_terms_in_placeholders_and_links_are_none(text: str, sources: list[str]) -> None:
-    terms = ["files", "file", "{file}", "{file} name", "www.a.de", "b", "s", "3", "12.5", "😀"]
+def test_placeholders_and_links_are_words_without_other_forms(text: str, sources: list[str]) -> None:
+    copied = ["{file}", "{a}{file}", "www.a.de "]
+    terms = [*copied, "files", "file", "{file} name", "at info", "de file", "b", "s", "3", "12.5", "100 %", "😀"]
     glossary = Glossary([Term(source, "x") for source in terms])
     found = TermMatcher.of("en", "de").find(text, glossary)
-    assert [each.term.source for each in found] == sources
-    assert [is_copied(source) for source in terms] == [source in ("{file}", "www.a.de") for source in terms]
+    assert [each.term.source.strip() for each in found] == sources
+    assert [is_copied(source) for source in terms] == [source in copied for source in terms]
+
+
+@pytest.mark.parametrize(
+    ("translation", "target", "count"),
+    [
+        ("Datei {Akte}", "Akte", 0),
+        ("Datei www.x.de/Akte", "Akte", 0),
+        ("<Akte> Datei", "Akte", 0),
+        ("Akte {Akte}", "Akte", 1),
+        ("{Akte} {Akten} {AKTE}", "{Akte}", 1),
+        ("die {Akte} Akten", "{Akte} Akte", 1),
+        ("die {Akten} Akten", "{Akte} Akte", 0),
+    ],
+)
+def test_a_translation_contains_no_term_within_a_placeholder(translation: str, target: str, count: int) -> None:
+    assert TermMatcher.of("en", "de").count(translation, target) == count
+    assert form_finder("de")("{Akte} www.x.de/Akte") == ["{Akte} www.x.de/Akte"]
 
 
 @pytest.mark.parametrize(

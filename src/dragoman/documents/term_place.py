@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import regex
 
-from dragoman.text.glossary import FoundTerm, fold, term_words
+from dragoman.text.glossary import FoundTerm, fold, is_copied_word, replace_words, term_words
 from dragoman.text.lemmas import Lemmatize
 from dragoman.text.term_matcher import capitalize, contains_term, count_term
 from dragoman.text.usual_case import starts_sentence
@@ -57,7 +57,10 @@ class TermPlace:
     @property
     def written(self) -> str:
         """The form of the term with the capitals that it has in this place."""
-        return self.form.upper() if self.is_upper else capitalize(self.form) if self.begins else self.form
+        words = _words(self.form)
+        if self.is_upper:
+            return replace_words(self.form, [word if is_copied_word(word) else word.upper() for word in words])
+        return capitalize(self.form) if self.begins and not is_copied_word(words[0]) else self.form
 
     @property
     def prefix(self) -> str:

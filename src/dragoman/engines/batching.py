@@ -32,7 +32,7 @@ def batches_by_length(sources: Sequence[Ids], request: EngineRequest, workers: i
         sources: The sentences.
         request: The device, and the search.
         workers: How many batches are searched at once. Several batches are made smaller if that gives each worker as
-            many, because the others would wait for the one that has more.
+            many, or nearly so, because the others would wait for the one that has more.
     """
     settings = sampling_settings(request.decoding)
     hypotheses = settings.n_best if settings.sampling else settings.beam_size

@@ -14,10 +14,14 @@ import regex
 from dragoman.errors import UserError
 from dragoman.text.lemmas import Lemmatize
 from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.text.placeholders import SpanKind, find_spans
 from dragoman.text.usual_case import starts_sentence
 
 _WORD = regex.compile(rf"[{WITHOUT_SPACES}]|[\w--[{WITHOUT_SPACES}]]+|[^\w\s]", regex.VERSION1)
 """A word, a punctuation mark, or a letter of a script without spaces."""
+
+COPIED: tuple[SpanKind, ...] = ("placeholder", "tag", "link")
+"""The spans that translations always copy; numbers and emoji may also be words."""
 
 MOST_WORDS = 20
 """Of a term; the time for finding terms grows with the square of this number."""
@@ -51,7 +55,8 @@ class Glossary:
 
     Args:
         terms: The terms; their sources differ in more than their spaces. If several differ in case only, such as
-            "polish" and "Polish", a text has the one that is spelled like it; the first one, if none is.
+            "polish" and "Polish", a text has the one that is spelled like it, or whose lemma is; the first one, if none
+            is.
         places: Where each term is written, for messages; none if it is unknown.
 
     Raises:
@@ -114,19 +119,20 @@ class Glossary:
             text: The text.
             lemmatize: Finds lemmas, if terms also match other forms of their words.
         """
-        words = term_words(text)
-        spelled = [_as_spelled(text[start:end]) for start, end in words]
-        folded = [fold(word) for word in spelled]
-        lemmas = [fold(lemmatize(text[start:end])) for start, end in words] if lemmatize else []
+        places = term_words(text)
+        words = [text[start:end] for start, end in places]
+        spelled, folded = _words_as(_as_spelled, words), _words_as(fold, words)
+        lemmas = _words_as(_folded_lemma(lemmatize), words) if lemmatize else ()
         forms = self._by_lemma(lemmatize) if lemmatize else {}
         begin = 0
         while begin < len(words):
             for end in range(min(len(words), begin + self._longest), begin, -1):
-                term = self._terms.get(tuple(spelled[begin:end])) or self._folded.get(tuple(folded[begin:end]))
-                others = forms.get(tuple(lemmas[begin:end]), ())
-                term = term or next((each for each in others if _may_be(text, words[begin:end], each)), None)
+                term = self._terms.get(spelled[begin:end]) or self._folded.get(folded[begin:end])
+                others = [each for each in forms.get(lemmas[begin:end], ()) if _may_be(text, places[begin:end], each)]
+                if lemmatize and others and not term:
+                    term = _closest(text, places[begin:end], others, lemmatize)
                 if term:
-                    yield FoundTerm(words[begin][0], words[end - 1][1], term)
+                    yield FoundTerm(places[begin][0], places[end - 1][1], term)
                     begin = end
                     break
             else:
@@ -136,12 +142,21 @@ class Glossary:
         """The terms by the lemmas of their words."""
         terms: defaultdict[Key, list[Term]] = defaultdict(list)
         for term in self.terms:
-            terms[_key(term, lambda word: fold(lemmatize(word)))].append(term)
+            terms[_key(term, _folded_lemma(lemmatize))].append(term)
         return terms
 
 
 def _key(term: Term, normalize: Callable[[str], str]) -> Key:
-    return tuple(normalize(term.source[start:end]) for start, end in term_words(term.source))
+    return _words_as(normalize, [term.source[start:end] for start, end in term_words(term.source)])
+
+
+def _words_as(normalize: Callable[[str], str], words: Iterable[str]) -> Key:
+    """Words with a change, except those that are copied."""
+    return tuple(_as_spelled(word) if is_copied_word(word) else normalize(word) for word in words)
+
+
+def _folded_lemma(lemmatize: Lemmatize) -> Callable[[str], str]:
+    return lambda word: fold(lemmatize(word))
 
 
 def _as_spelled(word: str) -> str:
@@ -157,6 +172,20 @@ def _may_be(text: str, places: Sequence[tuple[int, int]], term: Term) -> bool:
     )
 
 
+def _closest(text: str, places: Sequence[tuple[int, int]], terms: Sequence[Term], lemmatize: Lemmatize) -> Term:
+    """Of terms that have the lemmas of words of a text, the first one whose lemmas have the same capitals, too.
+
+    At the beginning of a sentence, the word is usually one without a capital: "Isst" is a form of "essen", not "Essen".
+    """
+    words = [text[start:end] for start, end in places]
+    small = [[words[0][:1].lower() + words[0][1:], *words[1:]]] if starts_sentence(text, places[0][0]) else []
+    for lemmas in [_words_as(lemmatize, each) for each in (*small, words)]:
+        for term in terms:
+            if _key(term, lemmatize) == lemmas:
+                return term
+    return terms[0]
+
+
 def has_capitals_like(text: str, start: int, end: int, word: str) -> bool:
     """Whether the word at a place of a text has the capitals of another, of which it may then be a form.
 
@@ -170,10 +199,31 @@ def has_capitals_like(text: str, start: int, end: int, word: str) -> bool:
 
 
 def term_words(text: str) -> list[tuple[int, int]]:
-    """The start and the end of each word, punctuation mark, and letter of a script without spaces."""
-    return [match.span() for match in _WORD.finditer(text)]
+    """The start and the end of each word, punctuation mark, and letter of a script without spaces.
+
+    A placeholder, a tag or a link is one word: "file" is no word of "{file}" and "www.a.de/file".
+    """
+    words, last = [], 0
+    for start, end in ((span.start, span.end) for span in find_spans(text) if span.kind in COPIED):
+        words += [match.span() for match in _WORD.finditer(text, last, start)]
+        words.append((start, end))
+        last = end
+    return words + [match.span() for match in _WORD.finditer(text, last)]
+
+
+def replace_words(text: str, words: Sequence[str]) -> str:
+    """A text with other words in the places of its own, see `term_words`."""
+    places = term_words(text)
+    starts, ends = [start for start, _ in places], [0, *(end for _, end in places)]
+    between = [text[end:start] for end, start in zip(ends, [*starts, len(text)], strict=True)]
+    return between[0] + "".join(word + space for word, space in zip(words, between[1:], strict=True))
+
+
+def is_copied_word(word: str) -> bool:
+    """Whether a word that `term_words` found is a placeholder, a tag or a link, which is always spelled the same."""
+    return not _WORD.fullmatch(word)
 
 
 def fold(word: str) -> str:
     """The word without the difference of upper and lower case."""
-    return _as_spelled(word).casefold()
+    return _as_spelled(_as_spelled(word).casefold())  # which may have decomposed letters

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from dragoman.text.glossary import FoundTerm, Glossary, fold, has_capitals_like, term_words
+from dragoman.text.glossary import FoundTerm, Glossary, fold, has_capitals_like, is_copied_word, term_words
 from dragoman.text.lemmas import Lemmatize, lemmatizer
-from dragoman.text.placeholders import Span, SpanKind, find_spans
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import is_dictionary_form
 
 Use = Literal["exactly", "inflected", "not"]
-
-COPIED: tuple[SpanKind, ...] = ("placeholder", "tag", "link")
-"""The spans that translations always copy; numbers and emoji may also be words."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +47,8 @@ class TermMatcher:
         return cls(lemmatizer(source_language), lemmatizer(target_language))
 
     def find(self, text: str, glossary: Glossary | None) -> list[FoundTerm]:
-        """The terms of a glossary in a text, in order; parts and other forms of placeholders, tags and links are none.
-
-        "file" is no term of "{file}" and of "www.a.de/file", and "{file}" is none of "{files}".
-        """
-        found = list(glossary.find(text, self.source)) if glossary else []
-        copied = [span for span in find_spans(text) if span.kind in COPIED] if found else []
-        return [each for each in found if all(_is_whole_or_outside(text, each, span) for span in copied)]
+        """The terms of a glossary in a text, in order."""
+        return list(glossary.find(text, self.source)) if glossary else []
 
     def check(self, text: str, glossary: Glossary | None, translation: str) -> list[CheckedTerm]:
         """The different terms of a text, in order, and how its translation uses them."""
@@ -86,14 +77,8 @@ class TermMatcher:
 
 
 def is_copied(term: str) -> bool:
-    """Whether a term is a placeholder, a tag or a link, which translations contain unchanged."""
-    return any(span.kind in COPIED and (span.start, span.end) == (0, len(term)) for span in find_spans(term))
-
-
-def _is_whole_or_outside(text: str, found: FoundTerm, span: Span) -> bool:
-    if (found.start, found.end) == (span.start, span.end):
-        return text[span.start : span.end] == found.term.source
-    return found.start < span.start or span.end < found.end
+    """Whether a term consists of placeholders, tags and links, which translations contain unchanged."""
+    return all(is_copied_word(term[start:end]) for start, end in term_words(term))
 
 
 def contains_term(text: str, target: str) -> bool:
@@ -132,7 +117,10 @@ def _is_form(text: str, start: int, end: int, wanted: str, lemmatize: Lemmatize)
 
     The first word of a sentence may be capitalized in addition, and any word may be all capitals.
     """
-    word, lemma = text[start:end], fold(lemmatize(wanted))
+    word = text[start:end]
+    if is_copied_word(word) or is_copied_word(wanted):
+        return word == wanted
+    lemma = fold(lemmatize(wanted))
     if fold(word) == fold(wanted):
         return word.isupper() or _is_at(text, start, wanted)
     if fold(lemmatize(word)) == lemma:

@@ -9,7 +9,7 @@ from itertools import product
 
 import regex
 
-from dragoman.text.glossary import fold, term_words
+from dragoman.text.glossary import fold, replace_words, term_words
 from dragoman.text.lemmas import LONGEST, Lemmatize, dictionary_language, lemmatizer
 
 FindForms = Callable[[str], Sequence[str]]
@@ -52,14 +52,13 @@ def form_finder(language: str) -> FindForms:
     def find(term: str) -> list[str]:
         if not is_dictionary_form(term, lemmatize):
             return [term]
-        places = term_words(term)
-        choices = [forms_of(term[start:end]) for start, end in places]
+        choices = [forms_of(term[start:end]) for start, end in term_words(term)]
         count = 1
         for place in reversed(range(len(choices))):
             count *= len(choices[place])
             if count > MOST_FORMS:
                 choices[place], count = choices[place][:1], MOST_FORMS + 1
-        return [_replace(term, places, words) for words in product(*choices)]
+        return [replace_words(term, words) for words in product(*choices)]
 
     return find
 
@@ -76,13 +75,6 @@ def is_dictionary_form(term: str, lemmatize: Lemmatize) -> bool:
 def _is_possible_form(form: str, word: str) -> bool:
     """Whether a form is one word with the first capital of another; not "won't", and not "daß" instead of "dass"."""
     return bool(LETTERS.fullmatch(form)) and form[0].isupper() == word[0].isupper() and fold(form) != fold(word)
-
-
-def _replace(term: str, places: Sequence[tuple[int, int]], words: Sequence[str]) -> str:
-    """A term with other words in their places."""
-    starts, ends = [start for start, _ in places], [0, *(end for _, end in places)]
-    between = [term[end:start] for end, start in zip(ends, [*starts, len(term)], strict=True)]
-    return between[0] + "".join(word + space for word, space in zip(words, between[1:], strict=True))
 
 
 def _spelled_forms(language: str, lemma: str) -> list[str]:

@@ -86,7 +86,8 @@ async def translate_words(request: Request) -> JSONResponse:
     if not (isinstance(prefixes, dict) and all(isinstance(prefix, str) for prefix in prefixes.values())):
         raise RequestError(400, "Invalid request: prefixes must be strings by sentence")
     asked = _PageRequest(request, parameters, list(prefixes.values()))
-    glossary = _read_glossary(parameters.text("glossary"))
+    terms = parameters.text("glossary")
+    glossary = await run_by_size(len(terms), lambda: _read_glossary(terms))
     route, language, confidence = await asked.route()
     reply: dict[str, Any] = {"detectedLanguage": {"language": language, "confidence": round(100 * confidence, 1)}}
     if single := _single(route):
@@ -101,7 +102,8 @@ async def translate_words(request: Request) -> JSONResponse:
         return JSONResponse({**reply, "translatedText": text, "segments": list(_describe(text, spans, found))})
     text = await asked.translate_plainly(route, glossary)
     matcher = TermMatcher.of(language, route[-1].target if route else language)  # text in the target language stays
-    problems = missing_terms(matcher.check(asked.text, glossary, text))
+    checked = await run_by_size(len(asked.text), lambda: matcher.check(asked.text, glossary, text))
+    problems = missing_terms(checked)
     return JSONResponse({**reply, "translatedText": text, "segments": [], "problems": problems})
 
 
