@@ -212,7 +212,7 @@ def term_words(text: str) -> list[tuple[int, int]]:
 
 
 def replace_words(text: str, words: Sequence[str]) -> str:
-    """A text with other words in the places of its own, see `term_words`."""
+    """A text with other words where its words are, see `term_words`."""
     places = term_words(text)
     starts, ends = [start for start, _ in places], [0, *(end for _, end in places)]
     between = [text[end:start] for end, start in zip(ends, [*starts, len(text)], strict=True)]
