@@ -216,6 +216,28 @@ def test_a_term_of_a_placeholder_does_not_count_as_used() -> None:
     assert [each.term.target for each in draft_of(segment, Translation("Record {file}"), MATCHER).missing] == ["file"]
 
 
+@pytest.mark.parametrize(
+    ("term", "text", "translation", "replaced"),
+    [
+        ("file", "The file name", "Der Dateiname", False),
+        ("file", "The text file", "Die Textdatei", False),
+        ("file name", "The file name", "Der Dateiname", True),
+        ("file", "The file name", "Der Dateien", True),
+        ("file", "The file name", "Der Aktenname", True),
+    ],
+)
+def test_a_compound_of_a_term_that_translates_other_words_too_stays(
+    term: str, text: str, translation: str, replaced: bool
+) -> None:
+    segment = Segment(text, glossary=Glossary([Term(term, "Datei")]))
+    draft = draft_of(segment, Translation(translation), TermMatcher())
+    place = draft.place_term((Link(0, 3, 0, 3), Link(4, 8, 4, len(translation)), Link(9, 13, 4, len(translation))))
+    assert bool(place) == replaced
+    if not replaced:
+        assert not draft.missing
+        assert draft.translation.text == translation
+
+
 def test_an_abbreviation_is_no_text_in_capitals() -> None:
     draft = draft_of(Segment("USB", glossary=Glossary([Term("USB", "universal bus")])), Translation("USB"), MATCHER)
     draft.use(draft._place(draft.missing[0], 0, 3), None)

@@ -36,7 +36,7 @@ from dragoman.text.placeholders import find_spans, text_between
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, is_copied
 from dragoman.text.translation import Translation
 from dragoman.text.usual_case import starts_sentence
-from dragoman.text.word_forms import FindForms
+from dragoman.text.word_forms import LETTERS, SHORTEST_HEAD, FindForms
 from dragoman.translator import Translator
 
 SAME_STEM, ENDING = 0.6, 2
@@ -165,6 +165,13 @@ def _is_probable_form(word: str, term: str) -> bool:
     return fold(word).startswith(stem) and abs(len(word) - len(term)) <= ENDING
 
 
+def _is_compound(word: str, term: str) -> bool:
+    """Whether a word is a compound that begins or ends with a term, and not only a form of it."""
+    whole, part = fold(word), fold(term)
+    is_longer = LETTERS.fullmatch(word) and len(whole) > len(part) + ENDING
+    return bool(is_longer) and len(part) >= SHORTEST_HEAD and (whole.startswith(part) or whole.endswith(part))
+
+
 @dataclass
 class _Draft:
     """A translation that may lack terms."""
@@ -210,13 +217,19 @@ class _Draft:
         return place
 
     def _gets_term(self, found: FoundTerm, mark: Mark, links: tuple[Link, ...]) -> bool:
-        """Whether a term replaces words: if the translation has it already, only those that translate nothing else."""
+        """Whether a term replaces words: if the translation has it already, only those that translate nothing else.
+
+        Neither does it replace a compound of it that translates other words, too: "Dateiname" for "file name".
+        """
         text, target = self.translation.text, found.term.target
-        if not self.matcher.count(text, target):
-            return True
+        replaced = text[mark.start : mark.end]
         linked = [each for each in links if each.target_start < mark.end and mark.start < each.target_end]
         own = all(found.start <= each.source_start and each.source_end <= found.end for each in linked)
-        return bool(linked) and own and not self.matcher.count(text[mark.start : mark.end], target)
+        if not own and _is_compound(replaced, target):
+            return False
+        if not self.matcher.count(text, target):
+            return True
+        return bool(linked) and own and not self.matcher.count(replaced, target)
 
     def _place(self, found: FoundTerm, start: int, end: int) -> TermPlace:
         text = self.translation.text
