@@ -77,3 +77,9 @@ def test_terms_of_many_words_have_the_forms_of_the_last_ones() -> None:
 def test_translations_with_any_form_use_the_term(language: str, term: str) -> None:
     matcher = TermMatcher(None, lemmatizer(language))
     assert all(matcher.count(f"So {form}.", term) for form in form_finder(language)(term))
+
+
+def test_placeholders_and_links_in_a_term_have_no_other_forms() -> None:
+    finder = form_finder("de")
+    assert finder("{Akte} www.x.de/Akte") == ["{Akte} www.x.de/Akte"]
+    assert [form.removeprefix("{Akte} ") for form in finder("{Akte} Haus")] == finder("Haus")

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import regex
 
-from dragoman.text.glossary import FoundTerm, fold, is_copied_word, replace_words, term_words
+from dragoman.text.glossary import FoundTerm, decapitalize, fold, is_copied_word, replace_words, term_words
 from dragoman.text.lemmas import Lemmatize
 from dragoman.text.term_matcher import capitalize, contains_term, count_term
 from dragoman.text.usual_case import starts_sentence
@@ -98,7 +98,7 @@ class TermPlace:
             yield from (replace(self, form=form) for form in find_forms(self.form))
             return
         begins = match[1][0].isupper() and starts_sentence(self.before, match.start())
-        word = match[1][:1].lower() + match[1][1:] if begins else match[1]
+        word = decapitalize(match[1]) if begins else match[1]
         for phrase in find_forms(f"{word} {self.form}"):
             other, form = phrase.split(" ", 1)
             before = self.before[: match.start()] + (capitalize(other) if begins else other) + " "

@@ -26,8 +26,8 @@ def operations_per_second() -> float:
 
     The mean would be half of it while another program uses the processor, even if that program ends soon, and a recipe
     for half of the speed would stop training too early. A small product fits into one time slice of the
-    processor, but does not keep a GPU busy. On a busy processor, all products of several threads may have to wait for
-    one of these, so some products are computed by one thread.
+    processor, but does not keep a GPU busy. A product of several threads ends with the slowest of them, which on a
+    busy processor may have to wait each time, so some products are computed by one thread.
     """
     device = choose_device("auto")
     if device.type != "cpu":

@@ -178,7 +178,7 @@ def _closest(text: str, places: Sequence[tuple[int, int]], terms: Sequence[Term]
     At the beginning of a sentence, the word is usually one without a capital: "Isst" is a form of "essen", not "Essen".
     """
     words = [text[start:end] for start, end in places]
-    small = [[words[0][:1].lower() + words[0][1:], *words[1:]]] if starts_sentence(text, places[0][0]) else []
+    small = [[decapitalize(words[0]), *words[1:]]] if starts_sentence(text, places[0][0]) else []
     for lemmas in [_words_as(lemmatize, each) for each in (*small, words)]:
         for term in terms:
             if _key(term, lemmatize) == lemmas:
@@ -217,6 +217,11 @@ def replace_words(text: str, words: Sequence[str]) -> str:
     starts, ends = [start for start, _ in places], [0, *(end for _, end in places)]
     between = [text[end:start] for end, start in zip(ends, [*starts, len(text)], strict=True)]
     return between[0] + "".join(word + space for word, space in zip(words, between[1:], strict=True))
+
+
+def decapitalize(text: str) -> str:
+    """A text with its first letter in lowercase."""
+    return text[:1].lower() + text[1:]
 
 
 def is_copied_word(word: str) -> bool:

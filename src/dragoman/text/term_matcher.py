@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from dragoman.text.glossary import FoundTerm, Glossary, fold, has_capitals_like, is_copied_word, term_words
+from dragoman.text.glossary import (
+    FoundTerm,
+    Glossary,
+    decapitalize,
+    fold,
+    has_capitals_like,
+    is_copied_word,
+    term_words,
+)
 from dragoman.text.lemmas import Lemmatize, lemmatizer
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import is_dictionary_form
@@ -125,5 +133,5 @@ def _is_form(text: str, start: int, end: int, wanted: str, lemmatize: Lemmatize)
         return word.isupper() or _is_at(text, start, wanted)
     if fold(lemmatize(word)) == lemma:
         return has_capitals_like(text, start, end, wanted)
-    lower = word[:1].lower() + word[1:]
+    lower = decapitalize(word)
     return lower != word and fold(lemmatize(lower)) == lemma and starts_sentence(text, start)
