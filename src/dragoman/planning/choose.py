@@ -14,9 +14,7 @@ MIN_SUBWORDS, MAX_SUBWORDS = 1000, 32_000
 MANY_PAIRS = 300_000  # pairs from which a larger model is better, if there is time to train it
 SMALL_BATCH, LARGE_BATCH = 1024, 4096  # target tokens
 NO_DROPOUT_EPOCHS, LITTLE_DROPOUT_EPOCHS = 5.0, 10.0  # with 7 epochs of Multi30k, a dropout of 0.2 costs 2 BLEU
-MANY_EPOCHS = (
-    38.0  # with 20 epochs of 9,000 pairs, a dropout of 0.3 costs several points of chrF
-)
+MANY_EPOCHS = 38.0  # with 20 epochs of 9,000 pairs, a dropout of 0.3 costs several points of chrF
 LITTLE_TEXT = 10_000  # pairs
 R_DROP_PAIRS = 20_000  # with 29,000 pairs of Multi30k, it gains nothing within 20 epochs
 R_DROP_EPOCHS, R_DROP_STEPS = 30.0, 8000  # without R-Drop; the same time suffices for half of them with it
