@@ -166,8 +166,9 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     """Runs the command line in this process, which is faster than in a new one."""
     from dragoman.cli import main
 
-    # It would apply to all later tests of this process, which would keep the memory that any of them frees.
+    # They would apply to all later tests of this process, which would keep the memory that any of them frees.
     monkeypatch.setattr("dragoman.system.memory.keep_freed_memory", lambda: None)
+    monkeypatch.setattr("dragoman.system.memory.exempt_from_collection", lambda: None)
 
     def run(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
         monkeypatch.setattr(sys, "argv", ["dragoman", *map(str, arguments)])

@@ -81,6 +81,7 @@ def open_translator(
     from dragoman.engines.choose import Choice, open_with_ensemble
     from dragoman.engines.direction import choose_direction
     from dragoman.system.device import avoid_cudnn_attention, choose_device
+    from dragoman.system.memory import exempt_from_collection
     from dragoman.translator import Translator
 
     avoid_cudnn_attention()
@@ -109,6 +110,7 @@ def open_translator(
         engine = open_with_ensemble(request, others, options.name, announce)
     else:
         engine = open_engine(request, options.name, announce)
+    exempt_from_collection()
     return Translator(loaded, request.decoding, options.device, engine=engine)
 
 

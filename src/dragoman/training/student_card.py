@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,9 +87,12 @@ def compare_with_teachers(
     teacher, greedy = ComparedSearch.open(teachers), ComparedSearch.open(teachers, beam_size=1, n_best=1)
     new = ComparedSearch.open(student)
     compared = (teacher, greedy, new)
+    gc.collect()
+    gc.freeze()  # as in `dragoman translate`: otherwise, visiting all objects would slow some of the repeats down
     for _ in range(REPEATS + 1):
         for each in compared:
             each.translate(sources)
+    gc.unfreeze()
     for each in compared:
         del each.seconds[0]  # the first call is slower
     ratio = statistics.median(greedy.seconds) / statistics.median(new.seconds)
