@@ -45,6 +45,12 @@ def test_fewer_terms_find_the_same_in_the_texts_that_contain_them(text: str) -> 
     assert list(Glossary(each.term for each in found).find(text)) == found
 
 
+def test_invisible_characters_of_terms_do_not_matter() -> None:
+    glossary = Glossary.parse(["\ufeffHund\u200b\thou\u00adnd\u2060"])
+    assert glossary.terms == [Term("Hund", "hound")]
+    assert [found.term.target for found in glossary.find("Ein Hund.")] == ["hound"]
+
+
 def test_contradictions_and_damaged_lines_are_reported() -> None:
     assert Glossary.parse(["Hund\tdog", "Hund\tdog"]).terms == [Term("Hund", "dog")]
     with pytest.raises(

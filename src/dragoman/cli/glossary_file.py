@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from itertools import islice
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from dragoman.corpus.language_tags import SOURCE_WORDS, TARGET_WORDS, has_word, 
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.references import UndeclaredError
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusFile
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.world_languages import primary_language
@@ -31,9 +32,12 @@ def read_glossary(path: Path, languages: Languages) -> Glossary:
         UserError: The file cannot be read, or is not a glossary.
     """
     if path.suffix.lower() in _FORMATS:
-        pairs = [pair for pair in _read_pairs(path, languages) if pair.complete]
+        pairs = _read_pairs(path, languages)
+        if half := sum(bool(pair.source.strip()) != bool(pair.target.strip()) for pair in pairs):
+            print(f"dragoman: warning: {path}: left out {counted(half, 'term')} without translation", file=sys.stderr)
+        terms = (Term(pair.source.strip(), pair.target.strip()) for pair in pairs if pair.complete)
         try:
-            glossary = Glossary(dict.fromkeys(Term(pair.source.strip(), pair.target.strip()) for pair in pairs))
+            glossary = Glossary(dict.fromkeys(terms))
         except UserError as error:
             raise UserError(f"{path}: {error}") from None
     else:

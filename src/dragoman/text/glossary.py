@@ -13,7 +13,7 @@ import regex
 
 from dragoman.errors import UserError
 from dragoman.text.lemmas import Lemmatize
-from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.text.normalization import WITHOUT_SPACES, remove_invisible
 from dragoman.text.placeholders import SpanKind, find_spans
 from dragoman.text.usual_case import starts_sentence
 
@@ -66,7 +66,8 @@ class Glossary:
     def __init__(self, terms: Iterable[Term], places: Sequence[str] = ()) -> None:
         self._terms: dict[Key, Term] = {}
         conflicts: defaultdict[Key, dict[str, str]] = defaultdict(dict)
-        for index, term in enumerate(terms):
+        for index, given in enumerate(terms):
+            term = Term(remove_invisible(given.source), remove_invisible(given.target))
             key = _key(term, _as_spelled)
             if not key or not term.target.strip():
                 where = f"{places[index]} of " if places else ""
