@@ -120,6 +120,15 @@ def test_little_text_with_much_time_is_read_with_r_drop() -> None:
         assert plan(pairs, limit)[0] == 0
 
 
+@pytest.mark.parametrize("pairs", AMOUNTS)
+def test_more_time_never_lowers_the_dropout(pairs: int) -> None:
+    """Not even when R-Drop begins, with which the text is read less often."""
+    text, dropouts = Texts(("de", "en"), ["my/train.{lang}"]), []
+    for minutes in range(10, 90, 8):
+        dropouts.append(plan_with(text, facts_of(pairs), minutes, 5e11).recipe().model.dropout)
+    assert dropouts == sorted(dropouts)
+
+
 @pytest.mark.parametrize("minutes", [None, 10.0, 20.0])
 @pytest.mark.parametrize("pairs", AMOUNTS)
 def test_ten_minutes_suffice_for_a_small_model(pairs: int, minutes: float | None) -> None:
