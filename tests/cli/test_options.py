@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from dragoman.cli.options import EngineOptions, open_translator
 from dragoman.engines import EngineRequest
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 
@@ -60,3 +62,13 @@ def test_missing_device_is_rejected(device: str, finished_run: Path, command: Co
     outcome = command("translate", finished_run, "Ein Hund läuft.", "--device", device)
     assert (outcome.code, outcome.out) == (2, "")
     assert f"device '{device}' cannot be used" in outcome.error
+
+
+def test_what_a_translator_needs_is_exempt_from_collection(finished_run: Path) -> None:
+    before = gc.get_freeze_count()
+    try:
+        translator = open_translator(finished_run, None, EngineOptions("torch"))
+        assert gc.get_freeze_count() > before
+        assert list(translator.stream(["Ein Hund läuft."]))
+    finally:
+        gc.unfreeze()

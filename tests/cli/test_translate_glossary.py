@@ -86,11 +86,11 @@ def test_tables_with_commas_are_glossaries(table: str, tmp_path: Path) -> None:
     assert (source.lower(), target) == ("hund", "hound")
 
 
-def test_rows_without_translation_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_with_one_side_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "terms.csv"
-    path.write_text("Hund,hound\nKatze,\n,cow\n,\n", encoding="utf-8")
+    path.write_text("Hund,hound\nKatze,\u200b\n,cow\n,\n", encoding="utf-8")
     assert [term.source for term in read_glossary(path, ("de", "en")).terms] == ["Hund"]
-    assert "left out 2 terms without translation" in capsys.readouterr().err
+    assert "left out 2 rows with an empty cell: Katze =" in capsys.readouterr().err
 
 
 def test_a_translation_memory_can_be_a_glossary(

@@ -58,7 +58,7 @@ def test_forms_are_compared_by_the_model(translator: Translator, given: str) -> 
     place = place_of("Two ", given, "dogs", " run.")
     search = translator.text_search
     (source,) = search.encode(["Hunde laufen."])
-    draft = _Draft(Segment("Hunde laufen."), source, Translation("Two dogs run."), matcher)
+    draft = _Draft(Segment("Hunde laufen."), source, Translation("Two dogs run."), matcher, forms)
     ((same, chosen),) = TermSearch(translator, matcher, forms)._choose_places([(draft, place)])
     assert same is draft
     variants = list(place.variants(forms, 0))

@@ -19,6 +19,7 @@ from dragoman.text.link import Link
 from dragoman.text.masking import Mask
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, contains_term
 from dragoman.text.translation import Translation
+from dragoman.text.word_forms import form_finder
 from dragoman.translator import Translator
 
 GLOSSARY = Glossary([Term("Hund", "water spaniel"), Term("Hunde", "water spaniels"), Term("Frau", "tall lady")])
@@ -48,7 +49,8 @@ def terms_in(segment: Segment) -> list[Term]:
 
 
 def draft_of(segment: Segment, translation: Translation, matcher: TermMatcher, fixed: int = 0) -> _Draft:
-    return _Draft(segment, SourceText(Mask(segment.text, {}), [], truncated=False), translation, matcher, fixed)
+    source = SourceText(Mask(segment.text, {}), [], truncated=False)
+    return _Draft(segment, source, translation, matcher, form_finder("de"), fixed)
 
 
 def used(*terms: Term) -> tuple[CheckedTerm, ...]:
@@ -221,6 +223,8 @@ def test_a_term_of_a_placeholder_does_not_count_as_used() -> None:
     [
         ("file", "The file name", "Der Dateiname", False),
         ("file", "The text file", "Die Textdatei", False),
+        ("file", "The text file", "Die Textdateien", False),
+        ("file", "The PDF file", "Die PDF-Datei", False),
         ("file name", "The file name", "Der Dateiname", True),
         ("file", "The file name", "Der Dateien", True),
         ("file", "The file name", "Der Aktenname", True),

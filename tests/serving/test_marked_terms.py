@@ -160,7 +160,7 @@ def test_forms_that_the_dictionaries_lack_are_kept(texts: TextTranslator, given:
     segment = with_terms("all files", ("files", given))
     (source,) = translator.text_search.encode([segment.text])
     translation = Translation("alle Wickelköpfe")
-    draft = _Draft(segment, source, translation, matcher)
+    draft = _Draft(segment, source, translation, matcher, form_finder("de"))
     assert draft.missing, "it is not known as a form"
     search._improve([draft])
     assert (draft.translation == translation) == is_kept

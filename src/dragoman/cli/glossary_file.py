@@ -15,6 +15,7 @@ from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusFile
 from dragoman.text.glossary import Glossary, Term
+from dragoman.text.normalization import remove_invisible
 from dragoman.text.world_languages import primary_language
 
 _FORMATS = (".csv", ".xlsx", ".xlsm", ".tmx", ".xliff", ".xlf")
@@ -33,11 +34,12 @@ def read_glossary(path: Path, languages: Languages) -> Glossary:
     """
     if path.suffix.lower() in _FORMATS:
         pairs = _read_pairs(path, languages)
-        if half := sum(bool(pair.source.strip()) != bool(pair.target.strip()) for pair in pairs):
-            print(f"dragoman: warning: {path}: left out {counted(half, 'term')} without translation", file=sys.stderr)
-        terms = (Term(pair.source.strip(), pair.target.strip()) for pair in pairs if pair.complete)
+        terms = [Term(*(remove_invisible(text).strip() for text in pair[:2])) for pair in pairs]
+        if incomplete := [term for term in terms if bool(term.source) != bool(term.target)]:
+            shown = f"{counted(len(incomplete), 'row')} with an empty cell: {incomplete[0].source} = {incomplete[0].target}"
+            print(f"dragoman: warning: {path}: left out {shown}{' …' * (len(incomplete) > 1)}", file=sys.stderr)
         try:
-            glossary = Glossary(dict.fromkeys(terms))
+            glossary = Glossary(dict.fromkeys(term for term in terms if term.source and term.target))
         except UserError as error:
             raise UserError(f"{path}: {error}") from None
     else:

@@ -83,7 +83,7 @@ class TermSearch:
         """The translation of each segment; only those that lack a term are searched again."""
         sources = self._encode(segments)
         translations = self._translate(sources)
-        drafts = list(map(partial(_Draft, matcher=self._matcher), segments, sources, translations))
+        drafts = list(map(partial(_Draft, matcher=self._matcher, forms=self._forms), segments, sources, translations))
         while waiting := [draft for draft in drafts if draft.missing]:
             self._improve(waiting)
         return [draft.translation for draft in drafts]
@@ -165,11 +165,14 @@ def _is_probable_form(word: str, term: str) -> bool:
     return fold(word).startswith(stem) and abs(len(word) - len(term)) <= ENDING
 
 
-def _is_compound(word: str, term: str) -> bool:
-    """Whether a word is a compound that begins or ends with a term, and not only a form of it."""
-    whole, part = fold(word), fold(term)
-    is_longer = LETTERS.fullmatch(word) and len(whole) > len(part) + ENDING
-    return bool(is_longer) and len(part) >= SHORTEST_HEAD and (whole.startswith(part) or whole.endswith(part))
+def _is_compound(word: str, parts: Iterable[str]) -> bool:
+    """Whether a word is a compound that begins or ends with one of some words, and not only a form of it."""
+    if not LETTERS.fullmatch(word.replace("-", "")):
+        return False
+    whole = fold(word)
+    longest = len(whole) - ENDING - 1  # of the parts
+    suitable = tuple(fold(part) for part in parts if SHORTEST_HEAD <= len(part) <= longest)
+    return whole.startswith(suitable) or whole.endswith(suitable)
 
 
 @dataclass
@@ -180,6 +183,7 @@ class _Draft:
     source: SourceText
     translation: Translation
     matcher: TermMatcher
+    forms: FindForms
     fixed: int = 0  # number of characters at the beginning that must not change, because they contain terms
     tried: set[FoundTerm] = field(default_factory=set)
 
@@ -219,13 +223,14 @@ class _Draft:
     def _gets_term(self, found: FoundTerm, mark: Mark, links: tuple[Link, ...]) -> bool:
         """Whether a term replaces words: if the translation has it already, only those that translate nothing else.
 
-        Neither does it replace a compound of it that translates other words, too: "Dateiname" for "file name".
+        It also does not replace a compound that contains the term and translates other words: "Dateiname" for "file
+        name".
         """
         text, target = self.translation.text, found.term.target
         replaced = text[mark.start : mark.end]
         linked = [each for each in links if each.target_start < mark.end and mark.start < each.target_end]
         own = all(found.start <= each.source_start and each.source_end <= found.end for each in linked)
-        if not own and _is_compound(replaced, target):
+        if not own and _is_compound(replaced, self.forms(target)):
             return False
         if not self.matcher.count(text, target):
             return True

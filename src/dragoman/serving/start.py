@@ -22,7 +22,6 @@ from dragoman.serving.server import run_server
 from dragoman.serving.service import Service
 from dragoman.settings.serving import Serving
 from dragoman.system.cpu import usable_cores
-from dragoman.system.memory import exempt_from_collection
 
 _LOG = logging.getLogger(__name__)
 _SECONDS_TO_END = 2.0
@@ -42,7 +41,6 @@ def serve_bundles(bundles: Sequence[Path], options: ModelOptions, settings: Serv
     scheduler = Scheduler(settings, workers, lambda: torch.set_num_threads(settings.threads))
     service = Service(settings, load_models(bundles, options), scheduler)
     configure_logging()
-    exempt_from_collection()
     try:
         run_server(build_app(service, BundleReloader(service, bundles, options).listen), service, host, port)
     finally:

@@ -34,9 +34,9 @@ def keep_freed_memory() -> None:
 
 
 def exempt_from_collection() -> None:
-    """Let Python's garbage collector no longer visit the objects that exist now, most of them of imported modules.
+    """Exclude all objects that exist now, most of them of imported modules, from Python's garbage collection.
 
-    To visit them all takes as long as translating several hundred sentences with a small model, and happens every few
+    Visiting them takes as long as translating several hundred sentences with a small model, and happens every few
     thousand sentences. Objects that nothing refers to are still freed, unless they refer to each other.
     """
     gc.freeze()

@@ -88,11 +88,13 @@ def compare_with_teachers(
     new = ComparedSearch.open(student)
     compared = (teacher, greedy, new)
     gc.collect()
-    gc.freeze()  # as in `dragoman translate`: otherwise, visiting all objects would slow some of the repeats down
-    for _ in range(REPEATS + 1):
-        for each in compared:
-            each.translate(sources)
-    gc.unfreeze()
+    gc.freeze()  # as `dragoman translate` does; otherwise some of the repeats would include a visit of all objects
+    try:
+        for _ in range(REPEATS + 1):
+            for each in compared:
+                each.translate(sources)
+    finally:
+        gc.unfreeze()
     for each in compared:
         del each.seconds[0]  # the first call is slower
     ratio = statistics.median(greedy.seconds) / statistics.median(new.seconds)
