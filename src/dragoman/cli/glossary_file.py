@@ -36,7 +36,9 @@ def read_glossary(path: Path, languages: Languages) -> Glossary:
         pairs = _read_pairs(path, languages)
         terms = [Term(*(remove_invisible(text).strip() for text in pair[:2])) for pair in pairs]
         if incomplete := [term for term in terms if bool(term.source) != bool(term.target)]:
-            shown = f"{counted(len(incomplete), 'row')} with an empty cell: {incomplete[0].source} = {incomplete[0].target}"
+            shown = (
+                f"{counted(len(incomplete), 'row')} with an empty cell: {incomplete[0].source} = {incomplete[0].target}"
+            )
             print(f"dragoman: warning: {path}: left out {shown}{' …' * (len(incomplete) > 1)}", file=sys.stderr)
         try:
             glossary = Glossary(dict.fromkeys(term for term in terms if term.source and term.target))

@@ -172,9 +172,7 @@ def _may_be(text: str, places: Sequence[tuple[int, int]], term: Term) -> bool:
     )
 
 
-def _closest(
-    text: str, places: Sequence[tuple[int, int]], terms: Sequence[Term], lemmatize: Lemmatize
-) -> Term | None:
+def _closest(text: str, places: Sequence[tuple[int, int]], terms: Sequence[Term], lemmatize: Lemmatize) -> Term | None:
     """Of terms that have the lemmas of words of a text, and their capitals, the one whose lemmas have them, too.
 
     At the beginning of a sentence, the word is usually one without a capital: "Isst" is a form of "essen", not "Essen".
