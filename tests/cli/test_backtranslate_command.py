@@ -66,7 +66,7 @@ def test_the_text_becomes_the_target(finished_run: Path, command: Command, mono:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["synthetic.tsv"]
 
 
-def test_output_without_pairs_is_not_recommended_for_training(
+def test_output_without_pairs_is_not_written(
     finished_run: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
@@ -74,10 +74,10 @@ def test_output_without_pairs_is_not_recommended_for_training(
     outcome = command(
         "backtranslate", finished_run, "--mono", tmp_path / "mono.de", "--output", tmp_path / "synthetic.tsv"
     )
-    assert outcome.code == 0
+    assert outcome.code == 2
     assert "0 pairs from 2 lines" in outcome.error
-    assert "no pair is left to train on; --mono must be text in de" in outcome.error
-    assert "data.train" not in outcome.error
+    assert "not written, because no pair is left; --mono must be text in de" in outcome.error
+    assert [path.name for path in tmp_path.iterdir()] == ["mono.de"]
 
 
 def test_pipes_and_compressed_files(
@@ -165,6 +165,10 @@ def test_two_processes_do_not_write_the_same_output(
         (["--mono", "{mono}x"], "no such file"),
         (["--mono", "{mono}", "--output", "{tmp}/out.txt"], "expected a name that ends in .tsv"),
         (["--mono", "{mono}", "--output", "{mono}.tsv"], "already exists"),
+        (["--mono", "{mono}", "--output", "{folder}/mono.{{lang}}"], "would overwrite --mono {mono}; choose another"),
+        (["--mono", "{mono}", "--output", "{tmp}/no/out.tsv"], "there is no directory {tmp}/no"),
+        (["--mono", "{mono}.tsv"], "is a file of pairs"),
+        (["--mono", "{mono}", "--minimum-chrf", "20"], "--round-trip translates back; give both"),
         (["--mono", "{mono}", "--round-trip", "{run}"], "expected en to de"),
         (["--mono", "-", "--output", "{tmp}/out.tsv", "--shard", "1/2"], "name the file with --mono"),
         (["--mono", "{mono}", "--shard", "1/2"], "the parts with --output"),
@@ -176,8 +180,8 @@ def test_impossible_requests_get_a_message(
     arguments: list[str], message: str, finished_run: Path, command: Command, mono: Path, tmp_path: Path
 ) -> None:
     Path(f"{mono}.tsv").write_text("mine")
-    values = {"mono": mono, "tmp": tmp_path, "run": finished_run}
+    values = {"mono": mono, "folder": mono.parent, "tmp": tmp_path, "run": finished_run}
     outcome = command("backtranslate", finished_run, *(each.format(**values) for each in arguments))
     assert (outcome.code, outcome.out) == (2, "")
-    assert message in outcome.error
+    assert message.format(**values) in outcome.error
     assert list(tmp_path.iterdir()) == []

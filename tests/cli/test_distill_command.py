@@ -39,7 +39,7 @@ def test_a_student_is_trained_translates_and_is_resumed(
     assert "already contains a run" in command(*arguments).error
     assert command("distill", f"{finished_run}/", *arguments[2:], "--resume").code == 0
     other = command("distill", finished_run, "--output", run, "--minutes", "3", "--resume", *SETTINGS)
-    assert "was started with another --mono and --minutes" in other.error
+    assert "was started with another --mono and --minutes; to continue it: dragoman train" in other.error
     resumed = command("train", run / "recipe.toml", "--output", run, "--resume")
     assert (resumed.code, "this run is finished" in resumed.error) == (0, True)
 
@@ -56,6 +56,8 @@ def test_a_student_is_trained_translates_and_is_resumed(
         (["{run}", "--set", "distillation.teachers=[]"], "name the teachers as arguments"),
         (["{run}", "--mono", "{run}/bundle/model.safetensors"], "not valid UTF-8"),
         (["{run}", "--mono", "/dev/null"], "must be a file"),
+        (["{run}", "--mono", "-"], "must be a file"),
+        (["{run}", "--mono", "{tmp}/mono.tsv"], "is a file of pairs"),
     ],
 )
 def test_errors_leave_no_directory(

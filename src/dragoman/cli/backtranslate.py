@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from dragoman.corpus.pair import Pair
     from dragoman.synthesis.pair_maker import PairMaker
 
+MINIMUM_CHRF = 40.0
+"""Of a translation back, unless --minimum-chrf changes it."""
+
 
 def backtranslate(
     bundle: BundlePath,
@@ -51,14 +54,14 @@ def backtranslate(
         typer.Option(metavar="BUNDLE", help="Leave out pairs that this bundle does not translate back."),
     ] = None,
     minimum_chrf: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--minimum-chrf",
             min=0,
             max=100,
-            help="With --round-trip: minimum chrF of a translation back.",
+            help="With --round-trip: minimum chrF of a translation back (default: 40).",
         ),
-    ] = 40.0,
+    ] = None,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -82,10 +85,14 @@ def backtranslate(
 
     Example: dragoman backtranslate runs/en-de --mono my/mono.en --output synthetic.tsv
     """
+    from dragoman.corpus.monolingual import refuse_pairs
     from dragoman.corpus.writers import check_output
     from dragoman.system.device import avoid_cudnn_attention
 
     avoid_cudnn_attention()
+    if minimum_chrf is not None and round_trip is None:
+        raise UserError("--minimum-chrf compares texts with those that --round-trip translates back; give both")
+    refuse_pairs(str(mono))
     part = Shard.parse(shard) if shard is not None else None
     if part:
         if output and "{lang}" in str(output):
@@ -98,17 +105,32 @@ def backtranslate(
     languages = source_language, target_language
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=False, languages=languages)
     maker = _open_maker(bundle, method, overrides or [], options, round_trip, minimum_chrf)
+    if output and mono != DASH:
+        _refuse_overwriting(mono, output, maker.translator.bundle.recipe.data.languages)
     read = TranslateInput(bundle, [], mono, part).read(maker.translator.bundle, divided=False)
     total = _count_lines(mono) if mono != DASH else None
     if total == 0:
         raise UserError(f"{mono}: empty file")
     if total is not None and part:
         total = len(part.lines_of(total))
-    _write(maker, read, total, None if output == DASH else output)
+    _write(maker, read, total, None if output == DASH else output, is_part=part is not None)
+
+
+def _refuse_overwriting(mono: Path, output: Path, languages: Iterable[str]) -> None:
+    """Check that the output is not the text itself, perhaps by the name that a pattern has for a language."""
+    for language in languages:
+        path = Path(str(output).replace("{lang}", language))
+        if os.path.realpath(path) == os.path.realpath(mono):
+            raise UserError(f"--output {output} would overwrite --mono {mono}; choose another name")
 
 
 def _open_maker(
-    bundle: Path, method: str, overrides: list[str], options: EngineOptions, back: Path | None, minimum_chrf: float
+    bundle: Path,
+    method: str,
+    overrides: list[str],
+    options: EngineOptions,
+    back: Path | None,
+    minimum_chrf: float | None,
 ) -> PairMaker:
     from dragoman.synthesis.pair_maker import METHODS, NOISED, PairMaker, RoundTrip, check_other_direction
 
@@ -118,11 +140,19 @@ def _open_maker(
         return PairMaker(translator, noised=method == NOISED)
     other = open_translator(back, ["decoding.n_best=1"], replace(options, languages=options.languages[::-1]))
     check_other_direction(translator, other)
-    return PairMaker(translator, noised=method == NOISED, round_trip=RoundTrip(other, minimum_chrf))
+    return PairMaker(
+        translator,
+        noised=method == NOISED,
+        round_trip=RoundTrip(other, MINIMUM_CHRF if minimum_chrf is None else minimum_chrf),
+    )
 
 
-def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Path | None) -> None:
-    """Write the pairs to a file, or to standard output if there is none."""
+def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Path | None, *, is_part: bool) -> None:
+    """Write the pairs to a file, or to standard output if there is none.
+
+    Raises:
+        UserError: There is no pair, except in a part, which may be empty.
+    """
     from dragoman.corpus.pair import Pair
     from dragoman.corpus.references import to_toml
     from dragoman.corpus.writers import tsv_line
@@ -134,6 +164,7 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
     pairs: Iterator[Pair] = (Pair("", line) for line in lines)
     with ProgressLine("backtranslate", quiet=output is None and sys.stdout.isatty()) as line:
         meter = Meter(line.update, "translating", total)
+        meter.advance(0)  # the first block may take a minute
         if output is None:
             for block in made_blocks(pairs, maker, meter):
                 sys.stdout.writelines(f"{tsv_line(pair)}\n" for pair in block.pairs)
@@ -142,13 +173,18 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
         try:
             written = write_synthetic(pairs, maker, str(output), (data.target_language, data.source_language), meter)
         except KeyboardInterrupt:
-            line.log(f"{blocks_directory(str(output))} contains what is translated; the same command continues")
+            if any(blocks_directory(str(output)).glob("*.json")):
+                line.log(f"{blocks_directory(str(output))} contains what is translated; the same command continues")
             raise
         line.log(f"{output}: {written}")
         if written.pairs:
             line.log(f"to train on it, add to data.train: {to_toml({'corpus': str(output), 'tagged': True})}")
-        else:
-            line.log(f"no pair is left to train on; --mono must be text in {data.source_language}")
+        elif not is_part:
+            for language in data.languages:
+                Path(str(output).replace("{lang}", language)).unlink(missing_ok=True)
+            raise UserError(
+                f"{output}: not written, because no pair is left; --mono must be text in {data.source_language}"
+            )
 
 
 def _count_lines(mono: Path) -> int | None:

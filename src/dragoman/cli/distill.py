@@ -73,7 +73,7 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     """The recipe for a student, or that of a run to resume; raises UserError if the run was started with another."""
     from dragoman.planning.student import STUDENT_SIZES, plan_student
     from dragoman.recipe import load_recipe
-    from dragoman.training.directory import check_directory
+    from dragoman.training.directory import check_directory, resume_command
 
     check_directory(run, resume)  # before the text is read
     if not resume:
@@ -89,5 +89,8 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
         "--size": shape.items() <= recipe.model.model_dump().items(),
     }
     if changed := [name for name, is_same in same.items() if not is_same]:
-        raise UserError(f"{run}: was started with another {' and '.join(changed)}; choose another --output")
+        raise UserError(
+            f"{run}: was started with another {' and '.join(changed)}; to continue it: {resume_command(run)}; to start "
+            "another run, choose another --output"
+        )
     return recipe

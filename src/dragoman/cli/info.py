@@ -82,8 +82,8 @@ def _default(field: FieldInfo) -> str:
 
 def _print_tree(data: dict[str, Any], indent: str = "") -> None:
     for key, value in data.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             print(f"{indent}{key}")
             _print_tree(value, indent + "  ")
         else:
-            print(f"{indent}{key}: {value:,}" if type(value) is int else f"{indent}{key}: {value}")
+            print(f"{indent}{key}: {value:,}" if type(value) is int else f"{indent}{key}: {'none' if value == {} else value}")

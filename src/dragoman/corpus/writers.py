@@ -65,9 +65,12 @@ def check_output(output: str, languages: Languages) -> None:
     paths = dict.fromkeys(Path(output.replace("{lang}", language)) for language in languages)
     existing = [path for path in paths if path.is_file() or path.is_dir()]  # a named pipe is written to
     if existing:
-        killed = ", which an interrupted command may have left" if len(existing) < len(paths) else ""
+        killed = " if an interrupted command has left it" if len(existing) < len(paths) else ""
         names = " and ".join(map(str, existing))
-        raise UserError(f"{names}: already exists; choose another name or delete it{killed}")
+        raise UserError(f"{names}: already exists; choose another name, or delete it{killed}")
+    for path in paths:
+        if not path.parent.is_dir():
+            raise UserError(f"{path}: there is no directory {path.parent}")
 
 
 def _find_writer(output: str) -> Callable[[str, Languages], AbstractContextManager[Writer]]:

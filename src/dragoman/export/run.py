@@ -60,7 +60,9 @@ def export(
             with TemporaryDirectory() as temporary:
                 exporter.write(bundle, Path(temporary), "float32")
                 exact = exporter.load(plain, Path(temporary), "float32")
-                measure_parity(name, plain, exact, Sample()).require()
+                checked = measure_parity(name, plain, exact, Sample())
+            checked.require()
+            log(str(checked))
         log(f"writing the model for {name} …")
         exporter.write(bundle, unfinished, compute_type)
         log("comparing it with the bundle …")

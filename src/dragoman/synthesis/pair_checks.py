@@ -11,6 +11,9 @@ from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.text.translation import Translation
 
+OTHER_LANGUAGE = "other language"
+"""Why a text is left out that is not in the source language of the bundle."""
+
 
 @dataclass(frozen=True)
 class PairChecks:
@@ -42,4 +45,4 @@ class PairChecks:
             yield "placeholders, URLs or numbers"
         yield from check_sentence(text, translation.text, self.trained)
         if self.language and self.language.find_other(text):
-            yield "other language"
+            yield OTHER_LANGUAGE

@@ -15,6 +15,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import without
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.block import BlockMaker
+from dragoman.synthesis.pair_checks import OTHER_LANGUAGE
 from dragoman.synthesis.write import Synthesized, write_synthetic
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, ProgressLine
@@ -71,6 +72,8 @@ class SyntheticCorpus:
         late = limit is not None and made.seconds >= limit
         rest = f"; {made.lines / max(1, count):.0%} of the text fit into teachers.translation_share" if late else ""
         line.log(f"synthetic pairs, {self.name}: {made}{rest}")
+        if made.left_out.get(OTHER_LANGUAGE, 0) > made.lines / 2:
+            line.log(f"warning: most of the {self.name} is in another language than the teacher reads")
         return made
 
     @property

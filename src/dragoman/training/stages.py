@@ -15,6 +15,7 @@ import torch
 
 from dragoman.corpus.checks import existing_file
 from dragoman.corpus.lines import read_lines
+from dragoman.corpus.monolingual import refuse_pairs
 from dragoman.corpus.pair import Languages
 from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
@@ -76,7 +77,7 @@ class Stages:
         open_start(self.recipe, self.run, no_log)  # the last stage needs it; errors should not come hours later
         with self.ranks.first_before_others():
             for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
-                _check_mono(existing_file(path))
+                _check_mono(path)
             data = collect_text(self.recipe, self.data_directory, self.run / "text", self.line)
         facts, teachers = cleaning_of(self.run / "text"), needed_teachers(self.recipe)
         for number, direction in enumerate(teachers, start=1):
@@ -149,10 +150,11 @@ class Stages:
         return self.ranks.device(self.recipe.training.device)
 
 
-def _check_mono(path: Path) -> None:
+def _check_mono(file: str) -> None:
     """Raise errors of monolingual text before teachers spend hours on other text."""
-    if not path.is_file():
-        raise UserError(f"{path}: monolingual text must be a file, because it is read several times")
+    refuse_pairs(file)
+    if file == "-" or not (path := existing_file(file)).is_file():
+        raise UserError(f"{file}: monolingual text must be a file, because it is read several times")
     if not sum(1 for line in read_lines(path) if line.strip()):
         raise UserError(f"{path}: contains no text")
 

@@ -17,7 +17,7 @@ from dragoman.settings import Recipe
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.cpu import usable_cores
 from dragoman.system.files import write_text
-from dragoman.system.progress import ProgressLine
+from dragoman.system.progress import Meter, ProgressLine, Update, no_update
 from dragoman.training.compared_search import COLUMNS, ComparedSearch, sizes_on_disk
 
 MAX_PAIRS = 1000
@@ -64,7 +64,7 @@ def write_student_card(
     except UserError as error:
         line.log(f"not compared with the teacher: {error}")
         return []
-    card = compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS])
+    card = compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS], line.update)
     path, facts = student.paths[0] / "README.md", list(card.facts())
     write_text(path, f"{path.read_text('utf-8').rstrip()}\n\n{card.markdown()}")
     for label, value in facts:
@@ -73,7 +73,11 @@ def write_student_card(
 
 
 def compare_with_teachers(
-    student: BundleEnsemble, teachers: BundleEnsemble, text: str, pairs: Sequence[Pair]
+    student: BundleEnsemble,
+    teachers: BundleEnsemble,
+    text: str,
+    pairs: Sequence[Pair],
+    update: Update = no_update,
 ) -> StudentCard:
     """Translate with all of them in turn, and compare the student with the teachers' usual search.
 
@@ -82,17 +86,20 @@ def compare_with_teachers(
         teachers: The bundles that it learned from.
         text: The name of the pairs.
         pairs: Sources with references.
+        update: Receives progress.
     """
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     teacher, greedy = ComparedSearch.open(teachers), ComparedSearch.open(teachers, beam_size=1, n_best=1)
     new = ComparedSearch.open(student)
     compared = (teacher, greedy, new)
+    meter = Meter(update, "comparing", (REPEATS + 1) * len(compared) * len(pairs))
     gc.collect()
     gc.freeze()  # as `dragoman translate` does; otherwise some of the repeats would include a visit of all objects
     try:
         for _ in range(REPEATS + 1):
             for each in compared:
                 each.translate(sources)
+                meter.advance(len(pairs))
     finally:
         gc.unfreeze()
     for each in compared:
