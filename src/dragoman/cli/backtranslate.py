@@ -180,8 +180,9 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
         if written.pairs:
             line.log(f"to train on it, add to data.train: {to_toml({'corpus': str(output), 'tagged': True})}")
         elif not is_part:
-            for language in data.languages:
-                Path(str(output).replace("{lang}", language)).unlink(missing_ok=True)
+            for path in {Path(str(output).replace("{lang}", language)) for language in data.languages}:
+                if path.is_file():  # not a named pipe
+                    path.unlink()
             raise UserError(
                 f"{output}: not written, because no pair is left; --mono must be text in {data.source_language}"
             )

@@ -86,8 +86,5 @@ def _print_tree(data: dict[str, Any], indent: str = "") -> None:
             print(f"{indent}{key}")
             _print_tree(value, indent + "  ")
         else:
-            print(
-                f"{indent}{key}: {value:,}"
-                if type(value) is int
-                else f"{indent}{key}: {'none' if value == {} else value}"
-            )
+            shown = "none" if value == {} else f"{value:,}" if type(value) is int else value
+            print(f"{indent}{key}: {shown}")
