@@ -76,7 +76,7 @@ def test_one_of_two_files_is_reported_as_left_over(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"t\.de and .*t\.en: already exists; .* delete it$"):
         write_corpus(PAIRS, output, ("de", "en"))
     (tmp_path / "t.de").unlink()
-    with pytest.raises(UserError, match=r"/t\.en: already exists; .* an interrupted command may have left"):
+    with pytest.raises(UserError, match=r"/t\.en: already exists; .* delete it if an interrupted command has left it"):
         write_corpus(PAIRS, output, ("de", "en"))
 
 
