@@ -167,7 +167,7 @@ def test_two_processes_do_not_write_the_same_output(
         (["--mono", "{mono}", "--output", "{mono}.tsv"], "already exists"),
         (["--mono", "{mono}", "--output", "{folder}/mono.{{lang}}"], "would overwrite --mono {mono}; choose another"),
         (["--mono", "{mono}", "--output", "{tmp}/no/out.tsv"], "there is no directory {tmp}/no"),
-        (["--mono", "{mono}.tsv"], "is a file of pairs"),
+        (["--mono", "{mono}.tsv"], "expected a text file with one sentence per line"),
         (["--mono", "{mono}", "--minimum-chrf", "20"], "--round-trip translates back; give both"),
         (["--mono", "{mono}", "--round-trip", "{run}"], "expected en to de"),
         (["--mono", "-", "--output", "{tmp}/out.tsv", "--shard", "1/2"], "name the file with --mono"),

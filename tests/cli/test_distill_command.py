@@ -57,7 +57,7 @@ def test_a_student_is_trained_translates_and_is_resumed(
         (["{run}", "--mono", "{run}/bundle/model.safetensors"], "not valid UTF-8"),
         (["{run}", "--mono", "/dev/null"], "must be a file"),
         (["{run}", "--mono", "-"], "must be a file"),
-        (["{run}", "--mono", "{tmp}/mono.tsv"], "is a file of pairs"),
+        (["{run}", "--mono", "{tmp}/mono.tsv"], "expected a text file with one sentence per line"),
     ],
 )
 def test_errors_leave_no_directory(

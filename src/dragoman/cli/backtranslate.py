@@ -59,7 +59,7 @@ def backtranslate(
             "--minimum-chrf",
             min=0,
             max=100,
-            help="With --round-trip: minimum chrF of a translation back (default: 40).",
+            help=f"With --round-trip: minimum chrF of a translation back (default: {MINIMUM_CHRF:g}).",
         ),
     ] = None,
     shard: Annotated[
@@ -85,14 +85,14 @@ def backtranslate(
 
     Example: dragoman backtranslate runs/en-de --mono my/mono.en --output synthetic.tsv
     """
-    from dragoman.corpus.monolingual import refuse_pairs
+    from dragoman.corpus.corpus import refuse_other_formats
     from dragoman.corpus.writers import check_output
     from dragoman.system.device import avoid_cudnn_attention
 
     avoid_cudnn_attention()
     if minimum_chrf is not None and round_trip is None:
         raise UserError("--minimum-chrf compares texts with those that --round-trip translates back; give both")
-    refuse_pairs(str(mono))
+    refuse_other_formats(str(mono))
     part = Shard.parse(shard) if shard is not None else None
     if part:
         if output and "{lang}" in str(output):

@@ -15,7 +15,6 @@ from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError, counted
 from dragoman.settings import CorpusFile
 from dragoman.text.glossary import Glossary, Term
-from dragoman.text.normalization import remove_invisible
 from dragoman.text.world_languages import primary_language
 
 _FORMATS = (".csv", ".xlsx", ".xlsm", ".tmx", ".xliff", ".xlf")
@@ -34,7 +33,7 @@ def read_glossary(path: Path, languages: Languages) -> Glossary:
     """
     if path.suffix.lower() in _FORMATS:
         pairs = _read_pairs(path, languages)
-        terms = [Term(*(remove_invisible(text).strip() for text in pair[:2])) for pair in pairs]
+        terms = [Term(pair.source, pair.target).cleaned for pair in pairs]
         if incomplete := [term for term in terms if bool(term.source) != bool(term.target)]:
             shown = (
                 f"{counted(len(incomplete), 'row')} with an empty cell: {incomplete[0].source} = {incomplete[0].target}"

@@ -87,7 +87,8 @@ def is_recognized(reference: CorpusReference) -> bool:
 
 def _find_corpus(reference: CorpusReference, languages: Languages, data_directory: Path | None) -> Corpus:
     if isinstance(reference, FilePair):
-        _refuse_other_formats(reference)
+        for file in (reference.source, reference.target):
+            refuse_other_formats(file)
     for corpus_format in FORMATS:
         if corpus_format.recognizes(reference):
             corpus = corpus_format.open_corpus(reference, languages, data_directory)
@@ -98,14 +99,17 @@ def _find_corpus(reference: CorpusReference, languages: Languages, data_director
     raise UserError(f"corpus {name!r}: expected one of: {expected}; files may be gzip-compressed (.gz){hint}")
 
 
-def _refuse_other_formats(files: FilePair) -> None:
-    """Refuse files whose names say that they do not contain one sentence per line."""
-    for file in (files.source, files.target):
-        if is_recognized(file):
-            raise UserError(
-                f"{file}: expected a text file with one sentence per line; to get two such files, run "
-                f"dragoman convert {shlex.quote(file)} 'converted.{{lang}}' --languages SOURCE-TARGET"
-            )
+def refuse_other_formats(file: str) -> None:
+    """Check that a file contains one sentence per line.
+
+    Raises:
+        UserError: Its name is that of a corpus of pairs.
+    """
+    if is_recognized(file):
+        raise UserError(
+            f"{file}: expected a text file with one sentence per line; to get two such files, run "
+            f"dragoman convert {shlex.quote(file)} 'converted.{{lang}}' --languages SOURCE-TARGET"
+        )
 
 
 def _read_with_remedy(corpus: Corpus, reference: CorpusReference, languages: Languages) -> Iterator[Pair]:

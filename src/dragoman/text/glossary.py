@@ -37,6 +37,11 @@ class Term:
     source: str
     target: str
 
+    @property
+    def cleaned(self) -> Term:
+        """The term without invisible characters, and without spaces at its ends."""
+        return Term(remove_invisible(self.source).strip(), remove_invisible(self.target).strip())
+
 
 class FoundTerm(NamedTuple):
     """Characters of a text that are a term."""
@@ -67,7 +72,7 @@ class Glossary:
         self._terms: dict[Key, Term] = {}
         conflicts: defaultdict[Key, dict[str, str]] = defaultdict(dict)
         for index, given in enumerate(terms):
-            term = Term(remove_invisible(given.source).strip(), remove_invisible(given.target).strip())
+            term = given.cleaned
             key = _key(term, _as_spelled)
             if not key or not term.target:
                 where = f"{places[index]} of " if places else ""

@@ -14,8 +14,8 @@ from pathlib import Path
 import torch
 
 from dragoman.corpus.checks import existing_file
+from dragoman.corpus.corpus import refuse_other_formats
 from dragoman.corpus.lines import read_lines
-from dragoman.corpus.monolingual import refuse_pairs
 from dragoman.corpus.pair import Languages
 from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
@@ -152,7 +152,7 @@ class Stages:
 
 def _check_mono(file: str) -> None:
     """Raise errors of monolingual text before teachers spend hours on other text."""
-    refuse_pairs(file)
+    refuse_other_formats(file)
     if file == "-" or not (path := existing_file(file)).is_file():
         raise UserError(f"{file}: monolingual text must be a file, because it is read several times")
     if not sum(1 for line in read_lines(path) if line.strip()):
