@@ -120,7 +120,7 @@ def test_little_text_with_much_time_is_read_with_r_drop() -> None:
         assert plan(pairs, limit)[0] == 0
 
 
-@pytest.mark.parametrize("pairs", AMOUNTS)
+@pytest.mark.parametrize("pairs", [5_760, 9_000, 14_500])
 def test_more_time_never_lowers_the_dropout(pairs: int) -> None:
     """Not even when R-Drop begins, with which the text is read less often."""
     text, dropouts = Texts(("de", "en"), ["my/train.{lang}"]), []
