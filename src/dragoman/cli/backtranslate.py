@@ -171,7 +171,8 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
                 sys.stdout.flush()
             return
         try:
-            written = write_synthetic(pairs, maker, str(output), (data.target_language, data.source_language), meter)
+            languages = data.target_language, data.source_language
+            written = write_synthetic(pairs, maker, str(output), languages, meter, write_empty=is_part)
         except KeyboardInterrupt:
             if any(blocks_directory(str(output)).glob("*.json")):
                 line.log(f"{blocks_directory(str(output))} contains what is translated; the same command continues")
@@ -180,9 +181,6 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
         if written.pairs:
             line.log(f"to train on it, add to data.train: {to_toml({'corpus': str(output), 'tagged': True})}")
         elif not is_part:
-            for path in {Path(str(output).replace("{lang}", language)) for language in data.languages}:
-                if path.is_file():  # not a named pipe
-                    path.unlink()
             raise UserError(
                 f"{output}: not written, because no pair is left; --mono must be text in {data.source_language}"
             )

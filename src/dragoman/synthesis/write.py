@@ -52,6 +52,8 @@ def write_synthetic(
     languages: Languages,
     meter: Meter,
     limit: float | None = None,
+    *,
+    write_empty: bool = True,
 ) -> Synthesized:
     """Write what a maker makes of pairs to a corpus, which appears only once it is complete.
 
@@ -65,6 +67,7 @@ def write_synthetic(
         languages: Those of source and target.
         meter: Receives the number of pairs.
         limit: See `stored_blocks`.
+        write_empty: Whether to write the corpus if no pair is left.
 
     Raises:
         UserError: The output exists or cannot be written, or another process writes it.
@@ -76,13 +79,15 @@ def write_synthetic(
         check_output(output, languages)  # another process may have finished it before this one had the lock
         paths = list(stored_blocks(pairs, maker, directory, meter, limit))
         left_out: Counter[str] = Counter()
-        seconds = 0.0
+        written, seconds = 0, 0.0
         for path in paths:
             block = PairBlock.load(path)
+            written += sum(pair.complete for pair in block.pairs)
             left_out += block.left_out
             seconds += block.seconds
-        made = chain.from_iterable(PairBlock.load(path).pairs for path in paths)
-        written, _ = write_corpus(made, output, languages)
+        if written or write_empty:
+            made = chain.from_iterable(PairBlock.load(path).pairs for path in paths)
+            write_corpus(made, output, languages)
         shutil.rmtree(directory)
     return Synthesized(written, dict(left_out), seconds)
 
