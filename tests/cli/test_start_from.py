@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dragoman.bundle import Bundle
+from dragoman.planning.plan import Texts, plan_recipe
 from dragoman.recipe import load_recipe
+from dragoman.settings import FilePair
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -72,6 +74,19 @@ def test_text_of_the_bundle_is_mixed_in(corpus: Path, finished_run: Path, tmp_pa
     assert outcome.code == 0, outcome.error
 
 
+def test_a_run_with_text_of_the_bundle_can_be_resumed(
+    corpus: Path, files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
+) -> None:
+    new, run = (str(corpus / "test.de"), str(corpus / "test.en")), tmp_path / "run"
+    start = ("--start-from", finished_run, "--output", run, *FAST)
+    assert command("train", *new, *start).code == 0
+    assert len(load_recipe(run / "recipe.toml").data.train) == 2
+    outcome = command("train", *new, *start, "--resume")
+    assert outcome.code == 0, outcome.error
+    other = command("train", *files, *start, "--resume")
+    assert (other.code, "another training text" in other.error) == (2, True), other.error
+
+
 def test_train_on_files_can_be_resumed(
     files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,10 +118,30 @@ def test_train_starts_from_a_bundle_of_other_languages_with_another_vocabulary(
     french = changed_bundle(finished_run, tmp_path / "french", data={"target_language": "fr"})
     start = ("train", *files, "--start-from", french, "--output", tmp_path / "run", *FAST)
     refused = command(*start)
-    assert (refused.code, "training.new_vocabulary = true" in refused.error) == (2, True), refused.error
+    assert (refused.code, "--set training.new_vocabulary=true" in refused.error) == (2, True), refused.error
     outcome = command(*start, "--set", "training.new_vocabulary=true")
     assert outcome.code == 0, outcome.error
     assert f"starts from {french}, with another vocabulary" in outcome.error
+
+
+def test_the_plan_counts_tokens_of_the_vocabulary_that_is_learned(
+    files: tuple[str, str], finished_run: Path, tmp_path: Path
+) -> None:
+    # The bundle has never seen these letters, and each of them becomes a token.
+    for path in files:
+        text = Path(path).read_text().translate({code: code + 0x380 for code in range(ord("a"), ord("z") + 1)})
+        (tmp_path / Path(path).name).write_text(text)
+    languages = changed_bundle(
+        finished_run, tmp_path / "other", data={"source_language": "el", "target_language": "ru"}
+    )
+    texts = Texts(
+        ("el", "ru"), [FilePair(source=str(tmp_path / "train.de"), target=str(tmp_path / "train.en"))], clean=False
+    )
+    old, new = (
+        plan_recipe(texts, 1, None, start_from=str(languages), overrides=overrides).facts.target_tokens
+        for overrides in ((), ("training.new_vocabulary=true",))
+    )
+    assert new < old / 2
 
 
 def test_a_lower_cased_bundle_is_announced(

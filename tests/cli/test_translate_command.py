@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
 
+from dragoman.bundle import Bundle
 from dragoman.cli.output import to_json, to_line
 from dragoman.documents.translate import TextTranslator
 from dragoman.translator import Translation, Translator
@@ -162,6 +164,19 @@ def test_translate_rejects_invalid_requests(
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.error
     assert source.read_bytes() == before
+
+
+def test_empty_translations_are_reported(finished_run: Path, command: Command, tmp_path: Path) -> None:
+    bundle = Bundle.load(finished_run)
+    norm, end = bundle.model.decoder_norm, bundle.model.output.weight[bundle.target.vocabulary.eos]
+    assert isinstance(norm, torch.nn.LayerNorm)
+    with torch.no_grad():  # so that the output of the decoder is always the embedding of the end of the sentence
+        norm.weight.zero_()
+        norm.bias.copy_(100 * end)
+    bundle.save(tmp_path / "silent")
+    outcome = command("translate", tmp_path / "silent", "Ein Hund läuft.", "", "Eine Katze schläft.")
+    assert (outcome.code, outcome.out) == (0, "\n" * 3)
+    assert "warning: 2 translations without any text" in outcome.error
 
 
 def test_long_lines_are_divided(finished_run: Path, command: Command, translator: Translator) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,6 +122,41 @@ def test_all_unsupported_settings_are_named_together(spm: tuple[Path, Path], tmp
     for reason in ("scale_embedding = False", "encoder_ffn_dim = 24: must be 8", "activation_function = 'tanh'"):
         assert reason in outcome.error
     assert not (tmp_path / "bundle").exists()
+
+
+@pytest.mark.parametrize("what", ["files", "bundle", "model", "file"])
+def test_nothing_is_replaced(
+    what: str, spm: tuple[Path, Path], tmp_path: Path, digests: Callable[[Path], dict[str, str]]
+) -> None:
+    model = output = tmp_path / "marian"
+    save_marian(model, spm)
+    if what != "model":
+        output = tmp_path / "output"
+    if what == "files":
+        output.mkdir()
+        (output / "thesis.doc").write_text("years of work")
+    elif what == "bundle":
+        import_huggingface(model, output)
+    elif what == "file":
+        output.write_text("years of work")
+    before = digests(tmp_path)
+    with pytest.raises(UserError, match="already exists, and is not an empty directory"):
+        import_huggingface(model, output)
+    assert digests(tmp_path) == before
+    (tmp_path / "empty").mkdir()
+    import_huggingface(model, tmp_path / "empty")
+
+
+def test_missing_directories_and_broken_tokenizers_are_named(spm: tuple[Path, Path], tmp_path: Path) -> None:
+    for name, problem in (("none", "no such directory"), ("file", "is a file, not a directory")):
+        if name == "file":
+            (tmp_path / name).touch()
+        with pytest.raises(UserError, match=f"{name}: {problem}"):
+            import_huggingface(tmp_path / name, tmp_path / "bundle")
+    save_marian(tmp_path / "marian", spm)
+    (tmp_path / "marian" / "source.spm").write_bytes(b"broken")
+    with pytest.raises(UserError, match="marian: the sentencepiece tokenizer is broken"):
+        import_huggingface(tmp_path / "marian", tmp_path / "bundle")
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:

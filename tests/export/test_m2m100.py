@@ -201,12 +201,12 @@ def test_divided_weights_are_read(original: Path, imported: Path, tmp_path: Path
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
     parts[0].unlink()
     with pytest.raises(UserError, match=f"no {parts[0].name}"):
-        import_huggingface(divided, tmp_path / "bundle")
+        import_huggingface(divided, tmp_path / "again")
     index = divided / "model.safetensors.index.json"
     for damaged in ("{}", '{"weight_map": {"x": "../y"}}', '{"weight_map": {"x": 1}}', '{"weight_map": {}}'):
         index.write_text(damaged)
         with pytest.raises(UserError, match=r"index\.json: damaged"):
-            import_huggingface(divided, tmp_path / "bundle")
+            import_huggingface(divided, tmp_path / "again")
 
 
 def test_fine_tuning_keeps_the_languages(imported: Path, corpus: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from dragoman.planning.plan import Texts, plan_with
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Recipe
+from dragoman.settings.data import IMPORTED
 
 TEXTS = Texts(("de", "en"), ["my/train.{lang}"])
 
@@ -130,7 +131,9 @@ def test_old_text_is_left_out_where_it_is_new_or_missing(old_files: list[str], t
     assert not messages
     assert choose([*old_files, str(tmp_path / "missing.{lang}")], []) == []
     assert choose(old_files, [], target_language="fr") == []
-    assert [message.count("is not mixed in") for message in messages] == [1, 1]
+    assert choose([f"{IMPORTED} opus-mt"], []) == []
+    assert [message.count("is not mixed in") for message in messages] == [1, 1, 1]
+    assert "it was imported" in messages[-1]
 
 
 def test_old_text_makes_epochs_longer() -> None:

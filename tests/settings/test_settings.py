@@ -37,7 +37,11 @@ def test_optional_settings_are_unset_by_default(section: str, key: str) -> None:
         (Model, {"d_model": 10, "heads": 3}, "d_model = 10 is not divisible by heads = 3"),
         (Training, {}, "exactly one of epochs, steps and minutes"),
         (Training, {"steps": 1, "epochs": 1}, "exactly one of epochs, steps and minutes"),
-        (Augmentation, {"typos": 0.6, "upper_case": 0.5}, "the shares add up to 1.1, which is more than 1"),
+        (
+            Augmentation,
+            {"typos": 0.6, "upper_case": 0.5},
+            "up to 1.1, which is more than 1: upper_case = 0.5, typos = 0.6",
+        ),
         (Decoding, {"top_k": 1}, "top_k and top_p need sampling"),
         (Decoding, {"beam": 3}, "Decoding: beam: unknown key; did you mean 'beam_size'"),
         (Decoding, {"beam_size": 0, "n_best": None}, r"Decoding: beam_size: .*\n  Decoding: n_best: "),

@@ -203,6 +203,13 @@ def test_a_directory_is_not_replaced_by_a_file(tmp_path: Path) -> None:
         write_text(tmp_path, "text")
 
 
+def test_a_file_is_not_replaced_by_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("old")
+    with pytest.raises(UserError, match="could not be saved: it is a file, not a directory"):
+        write_directory(tmp_path / "x", "new")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "old")]
+
+
 def test_a_directory_that_cannot_be_renamed_leaves_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digests: Digests
 ) -> None:

@@ -57,7 +57,7 @@ def test_runs_are_looked_for_in_their_usual_directory(path: str) -> None:
     assert explain_no_bundle(Path(path)).meant == Path("runs/quickstart")
 
 
-@pytest.mark.parametrize("path", ["nothing", "empty", "text.de", "Ein Hund läuft."])
+@pytest.mark.parametrize("path", ["nothing", "empty", "text.de", "Ein Hund läuft.", "quickstar/nothing"])
 def test_the_only_finished_run_is_named(path: str) -> None:
     error = explain_no_bundle(Path(path))
     assert (error.meant, error.similar) == (Path("runs/quickstart"), False)

@@ -155,7 +155,7 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
     """
     from dragoman.corpus.pair import Pair
     from dragoman.corpus.references import to_toml
-    from dragoman.corpus.writers import tsv_line
+    from dragoman.corpus.writers import tsv_line, write_corpus
     from dragoman.synthesis.block import made_blocks
     from dragoman.synthesis.write import blocks_directory, write_synthetic
     from dragoman.system.progress import Meter, ProgressLine
@@ -172,7 +172,7 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
             return
         try:
             languages = data.target_language, data.source_language
-            written = write_synthetic(pairs, maker, str(output), languages, meter, write_empty=is_part)
+            written = write_synthetic(pairs, maker, str(output), languages, meter)
         except KeyboardInterrupt:
             if any(blocks_directory(str(output)).glob("*.json")):
                 line.log(f"{blocks_directory(str(output))} contains what is translated; the same command continues")
@@ -180,7 +180,9 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
         line.log(f"{output}: {written}")
         if written.pairs:
             line.log(f"to train on it, add to data.train: {to_toml({'corpus': str(output), 'tagged': True})}")
-        elif not is_part:
+        elif is_part:  # all parts are joined, also empty ones
+            write_corpus((), str(output), languages)
+        else:
             raise UserError(
                 f"{output}: not written, because no pair is left; --mono must be text in {data.source_language}"
             )

@@ -162,11 +162,14 @@ def _find_recipe(
 def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) -> Recipe:
     """The recipe of a run to resume; raises UserError if it was started with other files or options."""
     from dragoman.recipe import load_recipe
+    from dragoman.settings import WeightedCorpus
 
     recipe = load_recipe(run / "recipe.toml", overrides)
-    texts = files.texts()
+    texts, train = files.texts(), recipe.data.train
+    if recipe.training.start_from:  # then old text with weights may be mixed in, which was not named
+        train = tuple(each for each in train if not isinstance(each, WeightedCorpus))
     given = {
-        "training text": (tuple(texts.train), recipe.data.train),
+        "training text": (tuple(texts.train), train),
         "--validation": (tuple(texts.validation), recipe.data.validation),
         "--test": (tuple(texts.test), recipe.data.test),
         "--keep-all": (texts.clean, recipe.data.clean),

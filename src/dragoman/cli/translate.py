@@ -154,11 +154,12 @@ def _translate_lines(
 ) -> None:
     """Write a line for each text; texts with prefixes are neither split into sentences nor divided."""
     from dragoman.corpus.lines import read_lines
+    from dragoman.doctor.output.sentence_checks import EMPTY
     from dragoman.translator import WINDOW
 
     translator, window = texts.translator, 1 if chosen.typed else WINDOW
     lines = chosen.read(translator.bundle, divided=not prefixes)
-    truncated = faulty = 0
+    truncated = faulty = empty = 0
     with open_output(output) as file:
         translations = (
             translator.stream(lines, read_lines(prefixes), window) if prefixes else texts.stream(lines, window)
@@ -167,6 +168,7 @@ def _translate_lines(
         for translation in with_progress(translations, shown):
             truncated += translation.truncated
             faulty += names_span(translation.problems)
+            empty += EMPTY in translation.problems
             file.write((to_json(translation) if as_json else to_line(translation)) + "\n")
             if chosen.typed:
                 file.flush()
@@ -176,6 +178,8 @@ def _translate_lines(
             f"limit of {translator.source_limit} tokens, because lines with prefixes are not divided",
             file=sys.stderr,
         )
+    if empty:
+        print(f"dragoman: warning: {counted(empty, 'translation')} without any text", file=sys.stderr)
     _warn_of_problems(faulty, "; --json prints them as problems")
 
 

@@ -61,7 +61,7 @@ def _refuse_documents(file: Path) -> None:
 
 
 def _read(source: Path, target: Path, encoding: str | None) -> Iterator[Pair]:
-    return require_text(_align(source, target, encoding), str(source), str(target))
+    return require_text(_align(source, target, encoding), str(source), (str(source), str(target)))
 
 
 def _align(source: Path, target: Path, encoding: str | None) -> Iterator[Pair]:

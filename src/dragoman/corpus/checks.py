@@ -28,12 +28,18 @@ def existing_file(name: str) -> Path:
     return path
 
 
-def require_text(pairs: Iterator[Pair], source_name: str, target_name: str) -> Iterator[Pair]:
+def require_text(pairs: Iterator[Pair], name: str, sides: tuple[str, str] | None = None) -> Iterator[Pair]:
     """Yield the pairs unchanged.
+
+    Args:
+        pairs: The pairs of a corpus.
+        name: What the message calls the corpus if it has no pairs.
+        sides: What the message calls each side, if it is a separate file.
 
     Raises:
         UserError: After the last pair, if one side had no text at all.
     """
+    sides = sides or (f"source side of {name}", f"target side of {name}")
     number = 0
     source_has_text = target_has_text = False
     for pair in pairs:
@@ -41,9 +47,11 @@ def require_text(pairs: Iterator[Pair], source_name: str, target_name: str) -> I
         source_has_text = source_has_text or bool(pair.source.strip())
         target_has_text = target_has_text or bool(pair.target.strip())
         yield pair
-    for has_text, name in ((source_has_text, source_name), (target_has_text, target_name)):
+    if not number:
+        raise UserError(f"{name}: empty file")
+    for has_text, side in zip((source_has_text, target_has_text), sides, strict=True):
         if not has_text:
-            raise UserError(f"{name}: " + (f"only empty lines ({number:,})" if number else "empty file"))
+            raise UserError(f"{side}: only empty lines ({number:,})")
 
 
 def warn_of_unused(name: str, unused: int, total: int, what: str) -> None:

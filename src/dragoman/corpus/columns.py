@@ -148,7 +148,7 @@ def _refuse_header(values: Sequence[str], columns: tuple[int, int], place: str, 
     if looks_like_header(texts, languages):
         shown = " and ".join(map(repr, texts))
         raise UndeclaredError(
-            f"{place}: {shown} look like a header row; if they are text, set header = false", header=True
+            f"{place}: {shown} look like a header row; if they are text, set header = false (--no-header)", header=True
         )
 
 
@@ -161,7 +161,7 @@ def _refuse_other_languages(values: Sequence[str], place: str, languages: Langua
         shown = " and ".join(repr(text.strip()) for text in values)
         raise UserError(
             f"{place}: the columns are named {shown}, not {languages[0]!r} and {languages[1]!r}; correct the "
-            "languages, or set header = false if this is text"
+            "languages, or set header = false (--no-header) if this is text"
         )
 
 

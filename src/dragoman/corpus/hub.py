@@ -60,7 +60,7 @@ def _read(records: Any, name: str, languages: Languages) -> Iterator[Pair]:
     if "translation" not in records.column_names:
         raise UserError(f"{name}: no 'translation' column; it has {', '.join(records.column_names)}")
     pairs = (_to_pair(record["translation"], f"{name} record {n}", languages) for n, record in enumerate(records, 1))
-    return require_text(pairs, f"source side of {name}", f"target side of {name}")
+    return require_text(pairs, name)
 
 
 def _to_pair(translation: dict[str, Any], place: str, languages: Languages) -> Pair:

@@ -39,7 +39,7 @@ def open_single_file(reference: CorpusReference, read: Callable[[Path], Iterator
 
 
 def _read(path: Path, read: Callable[[Path], Iterator[Pair]]) -> Iterator[Pair]:
-    return require_text(read(path), f"source side of {path}", f"target side of {path}")
+    return require_text(read(path), str(path))
 
 
 def _parse_lines(path: Path, encoding: str | None, parse: RowParser, languages: Languages) -> Iterator[Pair]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +12,10 @@ from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.planning.speed import R_DROP_COST, tokens_per_second
 from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Model, Recipe
+from dragoman.training.report.verdict import FEW_PAIRS
+
+FEW_EPOCHS = 3.0  # fewer passes over the text leave a model undertrained
+MANY_EPOCHS = 60.0
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,16 @@ def expect_training(
         epochs = training.epochs
     steps = max(1, int(epochs * tokens / step))
     return ExpectedTraining(parameters, speed, steps, epochs, epochs * tokens / speed / 60)
+
+
+def advise(facts: TextFacts, epochs: float) -> Iterator[str]:
+    """What would help most, if anything stands out."""
+    if epochs < FEW_EPOCHS:
+        yield f"what would help most: more time, because the text is read only {epochs:.1f} times"
+    elif facts.pairs < FEW_PAIRS:
+        yield f"what would help most: more text; from {counted(facts.pairs, 'pair')}, a model learns phrases"
+    elif epochs > MANY_EPOCHS:
+        yield f"what would help most: more text, because each pair is read {epochs:.0f} times"
 
 
 def count_parameters(model: Model, subwords: int) -> int:

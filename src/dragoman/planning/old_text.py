@@ -10,7 +10,7 @@ from dragoman.corpus.pair import Corpus, Languages
 from dragoman.errors import UserError
 from dragoman.planning.adaptation import StartingPoint
 from dragoman.settings import CorpusReference, WeightedCorpus
-from dragoman.settings.data import LEAST_WEIGHT
+from dragoman.settings.data import IMPORTED, LEAST_WEIGHT
 from dragoman.system.progress import Log
 
 OLD_SHARE = 1.0
@@ -48,6 +48,8 @@ def choose_old_text(
     data, known = start.recipe.data, {_identify(each) for each in _find(new, languages, data_directory)}
     found: list[tuple[WeightedCorpus, int]] = []
     try:
+        if any(str(old.corpus).startswith(IMPORTED) for old in data.weighted):
+            raise UserError("it was imported, so its text is not known")
         if data.languages != languages:
             raise UserError(f"it is in {'-'.join(data.languages)}")
         for old in data.weighted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from dragoman.planning.choose import (
     choose_settings,
     vocabulary_size,
 )
-from dragoman.planning.expect import count_parameters, describe_minutes, expect_training
+from dragoman.planning.expect import FEW_EPOCHS, advise, count_parameters, describe_minutes, expect_training
 from dragoman.planning.old_text import choose_old_text
 from dragoman.planning.speed import operations_per_second, tokens_per_second
 from dragoman.planning.subwords import facts_with, measure_subwords
@@ -33,7 +33,6 @@ from dragoman.planning.write import recipe_text
 from dragoman.recipe import parse_recipe
 from dragoman.settings import CorpusReference, Data, Model, Recipe, WeightedCorpus
 from dragoman.system.progress import Log, no_log
-from dragoman.training.report.verdict import FEW_PAIRS
 from dragoman.training.start import check_start_fits
 
 ADAPTED = "-adapted"
@@ -42,9 +41,7 @@ MAX_TOKENS = 128
 MAX_HELD_OUT = 1000  # validation pairs
 MAX_BLOCK = 50  # neighboring pairs; in corpora of documents, lines further apart have little in common
 MIN_BLOCKS = 10
-FEW_EPOCHS = 3.0  # fewer passes over the text leave a model undertrained
 FEW_STEPS = 400  # in which a small model learns less than a tiny one in the same time; with 500, they are equal
-MANY_EPOCHS = 60.0
 MAX_MINUTES = 24 * 60.0  # that training a large model may take where no time is given
 
 
@@ -118,7 +115,7 @@ class PlannedRecipe:
             f"{expected.parameters / 1e6:.1f} million parameters; expect about {counted(expected.steps, 'step')}, "
             f"{expected.epochs:.1f} epochs and {describe_minutes(expected.minutes)}, at "
             f"{expected.tokens_per_second:,.0f} tokens per second on this machine",
-            *_advise(facts, expected.epochs),
+            *advise(facts, expected.epochs),
         ]
         if self.start:
             share = f"{facts.old_share:.2g}"
@@ -129,16 +126,6 @@ class PlannedRecipe:
             if recipe.text.lowercase:
                 lines.insert(2, "it converts text to lower case, and so will the new translator")
         return "\n".join(lines)
-
-
-def _advise(facts: TextFacts, epochs: float) -> Iterator[str]:
-    """What would help most, if anything stands out."""
-    if epochs < FEW_EPOCHS:
-        yield f"what would help most: more time, because the text is read only {epochs:.1f} times"
-    elif facts.pairs < FEW_PAIRS:
-        yield f"what would help most: more text; from {counted(facts.pairs, 'pair')}, a model learns phrases"
-    elif epochs > MANY_EPOCHS:
-        yield f"what would help most: more text, because each pair is read {epochs:.0f} times"
 
 
 def plan_recipe(
@@ -180,10 +167,16 @@ def plan_recipe(
         new = [each.corpus for each in texts.data().weighted]
         old, share = choose_old_text(start, texts.languages, new, facts.pairs, data_directory, log)
         texts, facts = replace(texts, train=[*texts.train, *old]), replace(facts, old_share=share)
-    made = plan_with(texts, facts, minutes, operations_per_second(), cleaned, start)
-    if start is not None:
-        check_start_fits(made.recipe(overrides), start.recipe, start.path)
-    return made
+    operations = operations_per_second()
+    made = plan_with(texts, facts, minutes, operations, cleaned, start)
+    if start is None:
+        return made
+    recipe = made.recipe(overrides)
+    check_start_fits(recipe, start.recipe, start.path)
+    if not recipe.training.new_vocabulary:
+        return made
+    facts = replace(measure_subwords(facts, sample, texts.languages), old_share=facts.old_share)
+    return plan_with(texts, facts, minutes, operations, cleaned, start)
 
 
 def plan_with(

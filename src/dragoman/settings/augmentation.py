@@ -12,8 +12,11 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 def _shares_fit(augmentation: Augmentation) -> str | None:
-    total = sum(getattr(augmentation, name) for name in Augmentation.model_fields)
-    return f"the shares add up to {total:g}, which is more than 1" if total > 1 + 1e-9 else None
+    shares = {name: getattr(augmentation, name) for name in Augmentation.model_fields}
+    if (total := sum(shares.values())) <= 1 + 1e-9:
+        return None
+    listed = ", ".join(f"{name} = {share:g}" for name, share in shares.items() if share)
+    return f"the shares add up to {total:g}, which is more than 1: {listed}; lower some of them"
 
 
 class Augmentation(Settings):

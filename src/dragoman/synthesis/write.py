@@ -52,10 +52,10 @@ def write_synthetic(
     languages: Languages,
     meter: Meter,
     limit: float | None = None,
-    *,
-    write_empty: bool = True,
 ) -> Synthesized:
     """Write what a maker makes of pairs to a corpus, which appears only once it is complete.
+
+    It does not appear if no pair is left.
 
     A process that is killed at any moment loses at most one block. The next one continues after the last stored block,
     with the same result.
@@ -67,7 +67,6 @@ def write_synthetic(
         languages: Those of source and target.
         meter: Receives the number of pairs.
         limit: See `stored_blocks`.
-        write_empty: Whether to write the corpus if no pair is left.
 
     Raises:
         UserError: The output exists or cannot be written, or another process writes it.
@@ -85,7 +84,7 @@ def write_synthetic(
             written += sum(pair.complete for pair in block.pairs)
             left_out += block.left_out
             seconds += block.seconds
-        if written or write_empty:
+        if written:
             made = chain.from_iterable(PairBlock.load(path).pairs for path in paths)
             write_corpus(made, output, languages)
         shutil.rmtree(directory)

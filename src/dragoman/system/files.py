@@ -30,11 +30,13 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     link, what it points to is replaced.
 
     Raises:
-        UserError: The disk is full or `path` is not writable; what was there is unchanged.
+        UserError: The disk is full, or `path` is a file or not writable; what was there is unchanged.
     """
     if not path.name:
         raise UserError(f"{path}: could not be saved: choose a directory with a name")
     place = follow_links(path)
+    if place.exists() and not place.is_dir():
+        raise UserError(f"{path}: could not be saved: it is a file, not a directory")
     temporary = place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
         restore_replaced(place)
@@ -177,6 +179,11 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, data: Any) -> None:
     """Write indented JSON atomically; raises UserError as `write_text` does."""
     write_text(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+
+
+def is_unused(path: Path) -> bool:
+    """Whether a new directory can be written there: nothing is there, or an empty directory."""
+    return not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
 
 
 def is_leftover(path: Path) -> bool:

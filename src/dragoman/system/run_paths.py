@@ -14,6 +14,7 @@ from dragoman.errors import UserError
 RUNS = Path("runs")
 """Where runs are by default."""
 LISTED = 5  # runs in a message
+_BUNDLE = "bundle"
 _MISSING = "no such bundle or run directory"
 
 
@@ -35,7 +36,7 @@ class NoBundleError(UserError):
 def is_finished(path: Path) -> bool:
     """Whether a path is a bundle or a run that has one."""
     # The method of Path raises OSError for names that are too long.
-    return os.path.isfile(path / "bundle.json") or os.path.isfile(path / "bundle" / "bundle.json")
+    return os.path.isfile(path / "bundle.json") or os.path.isfile(path / _BUNDLE / "bundle.json")
 
 
 def explain_no_bundle(path: Path) -> NoBundleError:
@@ -88,10 +89,8 @@ def _explain_with_runs(path: Path, problem: str) -> NoBundleError:
 def _nearest(path: Path, runs: Sequence[Path]) -> Path | None:
     """The run with the most similar name; the last part of a path may be ``bundle``."""
     by_name = {run.name: run for run in runs}
-    for name in (path.name, path.parent.name):
-        if matches := get_close_matches(name, by_name, n=1):
-            return by_name[matches[0]]
-    return None
+    matches = get_close_matches(path.parent.name if path.name == _BUNDLE else path.name, by_name, n=1)
+    return by_name[matches[0]] if matches else None
 
 
 def _is_run_directory(path: Path) -> bool:

@@ -97,7 +97,7 @@ def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:
         raise UserError(
             f"training.start_from: {path} translates {describe_direction(of_bundle)}, not "
             f"{describe_direction(recipe)}, and its vocabulary suits no other "
-            "languages; training.new_vocabulary = true learns another one"
+            "languages; --set training.new_vocabulary=true learns another one while training"
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from dragoman.doctor.data.chunked_reader import Chunk
 from dragoman.doctor.data.line_statistics import Flags
 from dragoman.errors import UserError
-from dragoman.system.files import atomic_directory
+from dragoman.system.files import atomic_directory, is_unused
 from dragoman.text.normalization import remove_invisible
 
 DROPPED = "dropped.tsv"
@@ -55,7 +55,7 @@ def write_cleaned_copy(directory: Path, file_names: tuple[str, str]) -> Iterator
     Raises:
         UserError: The directory exists and is not empty, or it cannot be written.
     """
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+    if not is_unused(directory):
         raise UserError(f"{directory}: not empty; choose a new directory for --write")
     with (
         atomic_directory(directory) as temporary,

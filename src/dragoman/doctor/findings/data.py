@@ -23,7 +23,7 @@ DATA_FINDINGS: dict[str, FindingType] = {
     "swapped-sides": FindingType(
         "error",
         "source and target are swapped, in the recipe or in a part of the corpus that came from elsewhere",
-        "swap data.source_language and data.target_language, the two files, or the columns of the affected part",
+        "exchange the two languages (--languages), the two files, or the columns (--columns), where they are swapped",
     ),
     "test-overlap": FindingType(
         "error",

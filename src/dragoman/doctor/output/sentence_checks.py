@@ -12,6 +12,7 @@ from dragoman.doctor.output.text_checks import MIN_REPEATS, count_repeats, equal
 from dragoman.text.language_profile import words_of
 from dragoman.text.normalization import WITHOUT_SPACES
 
+EMPTY = "empty"
 MAX_DEVIATIONS = 4.0  # of the length ratio; 0.1 to 0.8 % of the pairs of seven corpora are beyond
 MIN_COPIED_WORDS = 5  # shorter copies may be names …
 MIN_COPIED_EVIDENCE = 3.0  # … unless their words show the source language, in nats
@@ -28,7 +29,7 @@ def check_sentence(source: str, translation: str, trained: TrainingText | None =
         trained: The description of the training text, without which lengths are not compared.
     """
     if not translation.strip():
-        yield "empty"
+        yield EMPTY
         return
     if _repeats(translation) > _repeats(source):
         yield "loop"

@@ -8,6 +8,7 @@ from typing import Any
 
 from dragoman.recipe import build_recipe
 from dragoman.settings import Recipe
+from dragoman.settings.data import IMPORTED
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "swish": "silu"}
 """Names in config.json, and in recipes."""
@@ -42,7 +43,7 @@ def recipe_from_config(
         "data": {
             "source_language": languages[0],
             "target_language": languages[1],
-            "train": [f"imported from {name}"],
+            "train": [f"{IMPORTED} {name}"],
             "max_tokens": min(128, limit - 1),
         },
         "text": {"tokenizer": "unigram", "joint": joint},

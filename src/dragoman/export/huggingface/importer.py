@@ -20,7 +20,7 @@ from dragoman.export.model_outputs import model_outputs, random_pairs
 from dragoman.export.parity import TOLERANCE
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
-from dragoman.system.files import read_json
+from dragoman.system.files import is_unused, read_json
 from dragoman.system.uninitialized import WithoutInitialWeights
 
 MODEL_TYPES = {"marian": open_marian, "m2m_100": open_m2m100}
@@ -35,15 +35,18 @@ def import_huggingface(directory: Path, output: Path, languages: ImportedLanguag
 
     Args:
         directory: What `save_pretrained` of the model and its tokenizer wrote, with the weights as safetensors.
-        output: The bundle to write; an existing one is replaced.
+        output: The bundle to write.
         languages: What the user says about the languages of the model.
 
     Returns:
         The largest difference of the logits for random sentences.
 
     Raises:
-        UserError: The directory does not contain such a model, our model cannot express it, or the logits differ.
+        UserError: The directory does not contain such a model, our model cannot express it, the logits differ, or
+            there is something at `output`.
     """
+    if not is_unused(output):
+        raise UserError(f"{output}: already exists, and is not an empty directory; choose another one")
     require_files(directory, ("config.json", *weight_files(directory)))
     config = read_json(directory / "config.json")
     kind = config.get("model_type")
@@ -63,7 +66,10 @@ def import_huggingface(directory: Path, output: Path, languages: ImportedLanguag
 
 def _build_bundle(original: OriginalModel) -> Bundle:
     recipe, source, target = original.recipe, original.source, original.target
-    source.encode(["a"])  # a damaged tokenizer is refused here, because the logits do not need it
+    try:
+        source.encode(["a"])  # a damaged tokenizer is refused here, because the logits do not need it
+    except UserError as error:
+        raise UserError(f"{original.directory}: {error}") from None
     sizes = len(source.vocabulary), len(target.vocabulary)
     with WithoutInitialWeights():
         model = build_model(recipe.model, *sizes, source.vocabulary.pad, seed=0).eval()

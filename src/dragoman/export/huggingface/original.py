@@ -56,6 +56,8 @@ def require_files(directory: Path, names: tuple[str, ...]) -> None:
     Raises:
         UserError: Some are missing.
     """
+    if not directory.is_dir():
+        raise UserError(f"{directory}: {'is a file, not a directory' if directory.exists() else 'no such directory'}")
     if missing := [name for name in names if not (directory / name).is_file()]:
         raise UserError(
             f"{directory}: no {', '.join(missing)}; save the model and its tokenizer there with save_pretrained"
