@@ -127,7 +127,7 @@ def test_train_starts_from_a_bundle_of_other_languages_with_another_vocabulary(
 def test_the_plan_counts_tokens_of_the_vocabulary_that_is_learned(
     files: tuple[str, str], finished_run: Path, tmp_path: Path
 ) -> None:
-    # The bundle has never seen these letters, and each of them becomes a token.
+    # The bundle has never seen these letters, so it splits them into bytes.
     for path in files:
         text = Path(path).read_text().translate({code: code + 0x380 for code in range(ord("a"), ord("z") + 1)})
         (tmp_path / Path(path).name).write_text(text)
@@ -137,11 +137,13 @@ def test_the_plan_counts_tokens_of_the_vocabulary_that_is_learned(
     texts = Texts(
         ("el", "ru"), [FilePair(source=str(tmp_path / "train.de"), target=str(tmp_path / "train.en"))], clean=False
     )
-    old, new = (
+    learned = "training.new_vocabulary=true"
+    old, new, smaller = (
         plan_recipe(texts, 1, None, start_from=str(languages), overrides=overrides).facts.target_tokens
-        for overrides in ((), ("training.new_vocabulary=true",))
+        for overrides in ((), (learned,), (learned, "text.vocabulary_size=300"))
     )
     assert new < old / 2
+    assert new < smaller < old
 
 
 def test_a_lower_cased_bundle_is_announced(

@@ -196,7 +196,7 @@ BROKEN: dict[str, tuple[str, bytes, list[str]]] = {
     "csv with unequal delimiters": ("t.csv", b"a, b, c;d\n" * 9, ["semicolons or commas", 'delimiter = ";"']),
     "csv with two delimiters, one a tab": ("t.csv", b"a,b\tc\n" * 9, ["commas or tabs", 'delimiter = ","']),
     "workbook as csv": ("t.csv", archive({"a": b"b"}), ["line 1: ", "a ZIP archive, as are XLSX"]),
-    "empty csv": ("t.csv", b"", ["t.csv: empty file"]),
+    "empty csv": ("t.csv", b"", ["t.csv: contains no sentence pairs"]),
     "tsv of Excel": (
         "t.tsv",
         b'a\tb\n"He said ""no"" twice"\tb\n',

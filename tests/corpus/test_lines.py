@@ -94,7 +94,7 @@ BAD_FILES = {
     "invalid UTF-8": ("t.tsv", b"a\tb\na\t\xfc\n", "t.tsv line 2: not valid UTF-8 (byte 0xfc at position 3)"),
     "UTF-16": ("t.tsv", "a\tb\n".encode("utf-16"), "t.tsv line 1: not valid UTF-8"),
     "cut UTF-8": ("t.tsv", "a\tü".encode()[:-1], "t.tsv line 1: not valid UTF-8"),
-    "empty": ("t.tsv", b"", "t.tsv: empty file"),
+    "empty": ("t.tsv", b"", "t.tsv: contains no sentence pairs"),
     "byte order mark only": ("t.jsonl", "\ufeff".encode(), "t.jsonl line 1: invalid JSON"),
     "blank": ("t.tsv", b"\t\n \t \n", "t.tsv: only empty lines (2)"),
     "blank target": ("t.tsv", b"a\t\na\t \n", "target side of"),

@@ -143,8 +143,13 @@ def test_nothing_is_replaced(
     with pytest.raises(UserError, match="already exists, and is not an empty directory"):
         import_huggingface(model, output)
     assert digests(tmp_path) == before
+
+
+def test_an_empty_directory_is_written_to(spm: tuple[Path, Path], tmp_path: Path) -> None:
+    save_marian(tmp_path / "marian", spm)
     (tmp_path / "empty").mkdir()
-    import_huggingface(model, tmp_path / "empty")
+    import_huggingface(tmp_path / "marian", tmp_path / "empty")
+    assert Bundle.load(tmp_path / "empty")
 
 
 def test_missing_directories_and_broken_tokenizers_are_named(spm: tuple[Path, Path], tmp_path: Path) -> None:
@@ -153,10 +158,11 @@ def test_missing_directories_and_broken_tokenizers_are_named(spm: tuple[Path, Pa
             (tmp_path / name).touch()
         with pytest.raises(UserError, match=f"{name}: {problem}"):
             import_huggingface(tmp_path / name, tmp_path / "bundle")
-    save_marian(tmp_path / "marian", spm)
-    (tmp_path / "marian" / "source.spm").write_bytes(b"broken")
-    with pytest.raises(UserError, match="marian: the sentencepiece tokenizer is broken"):
-        import_huggingface(tmp_path / "marian", tmp_path / "bundle")
+    for side in ("source", "target"):
+        save_marian(tmp_path / side, spm)
+        (tmp_path / side / f"{side}.spm").write_bytes(b"broken")
+        with pytest.raises(UserError, match=f"{side}: the sentencepiece tokenizer is broken"):
+            import_huggingface(tmp_path / side, tmp_path / "bundle")
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from dragoman.system.files import (
     atomic_directory,
     atomic_file,
     is_leftover,
+    is_unused,
     read_json,
     remove_leftovers,
     restore_replaced,
@@ -205,9 +206,22 @@ def test_a_directory_is_not_replaced_by_a_file(tmp_path: Path) -> None:
 
 def test_a_file_is_not_replaced_by_a_directory(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("old")
-    with pytest.raises(UserError, match="could not be saved: it is a file, not a directory"):
+    with pytest.raises(UserError, match="could not be saved: it is not a directory"):
         write_directory(tmp_path / "x", "new")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "old")]
+
+
+def test_a_directory_can_be_written_only_to_an_unused_place(tmp_path: Path) -> None:
+    new, empty, full, file, link = (tmp_path / name for name in ("new", "empty", "full", "file", "link"))
+    empty.mkdir()
+    write_directory(full, "old")
+    file.touch()
+    link.symlink_to(empty)
+    (tmp_path / "nowhere").symlink_to(new)
+    assert all(map(is_unused, (new, empty, link, tmp_path / "nowhere")))
+    assert not any(map(is_unused, (full, file)))
+    with pytest.raises(UserError, match="File name too long"):
+        write_directory(tmp_path / ("x" * 300), "new")
 
 
 def test_a_directory_that_cannot_be_renamed_leaves_the_old_one(

@@ -15,7 +15,7 @@ def import_from_huggingface(
     directory: Annotated[
         Path, typer.Argument(metavar="DIRECTORY", help="A model and its tokenizer, in Hugging Face's format.")
     ],
-    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The bundle to write, in a new directory.")],
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The bundle to write: a new or empty directory.")],
     source_language: Annotated[
         str | None, typer.Option(metavar="CODE", help="The language to translate from, if the files do not state it.")
     ] = None,

@@ -179,7 +179,8 @@ def _translate_lines(
             file=sys.stderr,
         )
     if empty:
-        print(f"dragoman: warning: {counted(empty, 'translation')} without any text", file=sys.stderr)
+        problem = f"{counted(empty, 'line')} with a sentence whose translation is empty"
+        print(f"dragoman: warning: {problem}", file=sys.stderr)
     _warn_of_problems(faulty, "; --json prints them as problems")
 
 

@@ -39,7 +39,6 @@ def require_text(pairs: Iterator[Pair], name: str, sides: tuple[str, str] | None
     Raises:
         UserError: After the last pair, if one side had no text at all.
     """
-    sides = sides or (f"source side of {name}", f"target side of {name}")
     number = 0
     source_has_text = target_has_text = False
     for pair in pairs:
@@ -48,8 +47,9 @@ def require_text(pairs: Iterator[Pair], name: str, sides: tuple[str, str] | None
         target_has_text = target_has_text or bool(pair.target.strip())
         yield pair
     if not number:
-        raise UserError(f"{name}: empty file")
-    for has_text, side in zip((source_has_text, target_has_text), sides, strict=True):
+        raise UserError(f"{name}: {'empty file' if sides else 'contains no sentence pairs'}")
+    names = sides or (f"source side of {name}", f"target side of {name}")
+    for has_text, side in zip((source_has_text, target_has_text), names, strict=True):
         if not has_text:
             raise UserError(f"{side}: only empty lines ({number:,})")
 

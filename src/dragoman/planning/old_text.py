@@ -49,7 +49,7 @@ def choose_old_text(
     found: list[tuple[WeightedCorpus, int]] = []
     try:
         if any(str(old.corpus).startswith(IMPORTED) for old in data.weighted):
-            raise UserError("it was imported, so its text is not known")
+            raise UserError("the bundle was imported, and its text is not known")
         if data.languages != languages:
             raise UserError(f"it is in {'-'.join(data.languages)}")
         for old in data.weighted:

@@ -106,7 +106,9 @@ class PlannedRecipe:
         Args:
             recipe: The recipe with the overrides that training uses.
         """
-        facts, parameters = self.facts, self.start.parameters if self.start else None
+        facts, parameters = self.facts, None
+        if self.start and not recipe.training.new_vocabulary:
+            parameters = self.start.parameters
         expected = expect_training(recipe, facts, self.operations, parameters)
         words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
         lines = [
@@ -175,7 +177,7 @@ def plan_recipe(
     check_start_fits(recipe, start.recipe, start.path)
     if not recipe.training.new_vocabulary:
         return made
-    facts = replace(measure_subwords(facts, sample, texts.languages), old_share=facts.old_share)
+    facts = measure_subwords(facts, sample, texts.languages, recipe.text)
     return plan_with(texts, facts, minutes, operations, cleaned, start)
 
 

@@ -84,7 +84,7 @@ def write_synthetic(
             written += sum(pair.complete for pair in block.pairs)
             left_out += block.left_out
             seconds += block.seconds
-        if written:
+        if written or Path(output).is_fifo():  # whose reader waits for its end
             made = chain.from_iterable(PairBlock.load(path).pairs for path in paths)
             write_corpus(made, output, languages)
         shutil.rmtree(directory)

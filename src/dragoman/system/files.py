@@ -30,13 +30,15 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     link, what it points to is replaced.
 
     Raises:
-        UserError: The disk is full, or `path` is a file or not writable; what was there is unchanged.
+        UserError: The disk is full, or `path` is not a directory, or not writable; what was there is unchanged.
     """
     if not path.name:
         raise UserError(f"{path}: could not be saved: choose a directory with a name")
     place = follow_links(path)
-    if place.exists() and not place.is_dir():
-        raise UserError(f"{path}: could not be saved: it is a file, not a directory")
+    if os.path.exists(place) and not os.path.isdir(
+        place
+    ):  # unlike the methods of Path, also of names that are too long
+        raise UserError(f"{path}: could not be saved: it is not a directory")
     temporary = place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
         restore_replaced(place)
@@ -182,8 +184,8 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def is_unused(path: Path) -> bool:
-    """Whether a new directory can be written there: nothing is there, or an empty directory."""
-    return not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
+    """Whether a new directory can be written there: there is nothing, an empty directory, or a link to one of them."""
+    return not os.path.exists(path) or (os.path.isdir(path) and not any(path.iterdir()))
 
 
 def is_leftover(path: Path) -> bool:

@@ -89,8 +89,10 @@ def _explain_with_runs(path: Path, problem: str) -> NoBundleError:
 def _nearest(path: Path, runs: Sequence[Path]) -> Path | None:
     """The run with the most similar name; the last part of a path may be ``bundle``."""
     by_name = {run.name: run for run in runs}
-    matches = get_close_matches(path.parent.name if path.name == _BUNDLE else path.name, by_name, n=1)
-    return by_name[matches[0]] if matches else None
+    for name in (path.name, path.parent.name) if path.name == _BUNDLE else (path.name,):
+        if matches := get_close_matches(name, by_name, n=1):
+            return by_name[matches[0]]
+    return None
 
 
 def _is_run_directory(path: Path) -> bool:

@@ -97,7 +97,8 @@ def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:
         raise UserError(
             f"training.start_from: {path} translates {describe_direction(of_bundle)}, not "
             f"{describe_direction(recipe)}, and its vocabulary suits no other "
-            "languages; --set training.new_vocabulary=true learns another one while training"
+            "languages; to learn a new one, set training.new_vocabulary = true (dragoman train with --set "
+            "training.new_vocabulary=true)"
         )
 
 

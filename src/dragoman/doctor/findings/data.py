@@ -23,7 +23,8 @@ DATA_FINDINGS: dict[str, FindingType] = {
     "swapped-sides": FindingType(
         "error",
         "source and target are swapped, in the recipe or in a part of the corpus that came from elsewhere",
-        "exchange the two languages (--languages), the two files, or the columns (--columns), where they are swapped",
+        "swap the two languages (data.source_language and data.target_language, or --languages), the two files, or the "
+        "columns of the affected part",
     ),
     "test-overlap": FindingType(
         "error",

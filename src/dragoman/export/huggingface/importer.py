@@ -43,7 +43,7 @@ def import_huggingface(directory: Path, output: Path, languages: ImportedLanguag
 
     Raises:
         UserError: The directory does not contain such a model, our model cannot express it, the logits differ, or
-            there is something at `output`.
+            `output` is neither new nor an empty directory.
     """
     if not is_unused(output):
         raise UserError(f"{output}: already exists, and is not an empty directory; choose another one")
@@ -66,10 +66,11 @@ def import_huggingface(directory: Path, output: Path, languages: ImportedLanguag
 
 def _build_bundle(original: OriginalModel) -> Bundle:
     recipe, source, target = original.recipe, original.source, original.target
-    try:
-        source.encode(["a"])  # a damaged tokenizer is refused here, because the logits do not need it
-    except UserError as error:
-        raise UserError(f"{original.directory}: {error}") from None
+    for side, tokenizer in (("source", source), ("target", target)):
+        try:
+            tokenizer.encode(["a"])  # a damaged tokenizer is refused here, because the logits do not need it
+        except UserError as error:
+            raise UserError(f"{original.directory}: {side}: {error}") from None
     sizes = len(source.vocabulary), len(target.vocabulary)
     with WithoutInitialWeights():
         model = build_model(recipe.model, *sizes, source.vocabulary.pad, seed=0).eval()

@@ -54,7 +54,7 @@ def require_files(directory: Path, names: tuple[str, ...]) -> None:
     """Check that a directory has these files.
 
     Raises:
-        UserError: Some are missing.
+        UserError: Some are missing, or it is not a directory.
     """
     if not directory.is_dir():
         raise UserError(f"{directory}: {'is a file, not a directory' if directory.exists() else 'no such directory'}")
