@@ -112,6 +112,13 @@ def test_save_replaces_an_existing_bundle(bundle: Path, translator: Translator) 
     assert [path.name for path in bundle.parent.iterdir()] == ["bundle"]
 
 
+def test_save_replaces_nothing_else(translator: Translator, tmp_path: Path) -> None:
+    (tmp_path / "thesis.doc").write_text("years of work")
+    with pytest.raises(UserError, match="already exists and is not a bundle"):
+        translator.bundle.save(tmp_path)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("thesis.doc", "years of work")]
+
+
 def test_a_bundle_that_was_being_replaced_is_found(bundle: Path, translator: Translator) -> None:
     """Its process was killed between the two renames."""
     bundle.rename(bundle.with_name(f".{bundle.name}.old-999999999"))

@@ -22,7 +22,7 @@ from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Recipe
-from dragoman.system.files import atomic_directory, read_json, require_size, restore_replaced, sha256
+from dragoman.system.files import atomic_directory, is_unused, read_json, require_size, restore_replaced, sha256
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.system.uninitialized import WithoutInitialWeights
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
@@ -84,8 +84,10 @@ class Bundle:
         """Write the bundle completely or not at all; an existing bundle at this path is replaced.
 
         Raises:
-            UserError: The bundle cannot be written; an existing one is unchanged.
+            UserError: The bundle cannot be written, or there is something else at this path; nothing is changed.
         """
+        if not is_unused(path) and not (path / "bundle.json").is_file():
+            raise UserError(f"{path}: already exists and is not a bundle; choose another directory")
         with atomic_directory(path) as directory:
             write_tensors(directory / WEIGHTS, _unshared(self.model))
             save_tokenizers(directory, self.source, self.target)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import select
 import zlib
 from collections import Counter
 from collections.abc import Sequence
@@ -115,6 +117,16 @@ def test_a_corpus_without_pairs_is_not_written(tmp_path: Path) -> None:
     made = write(FakeMaker(), tmp_path / "out.tsv", text)
     assert (made.pairs, made.left_out) == (0, {"unlucky": 1})
     assert not list(tmp_path.iterdir())
+
+
+def test_the_reader_of_a_pipe_sees_the_end_of_a_corpus_without_pairs(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "out.tsv")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    poll = select.poll()
+    poll.register(reader, select.POLLHUP)
+    write(FakeMaker(), pipe, [Pair("", "line 7")])
+    assert [event for _, event in poll.poll(0)] == [select.POLLHUP], "a writer was there, and has closed it"
+    os.close(reader)
 
 
 def test_an_existing_corpus_is_kept(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dragoman.export.masking import without_masking
 from dragoman.export.parity import Parity, measure_parity
 from dragoman.export.protocol import Exporter
 from dragoman.export.sample import Sample
-from dragoman.system.files import atomic_directory, follow_links, remove_leftovers, write_json
+from dragoman.system.files import atomic_directory, follow_links, is_unused, remove_leftovers, write_json
 from dragoman.system.progress import Log, no_log
 
 PARITY_FILE = "parity.json"
@@ -50,7 +50,7 @@ def export(
     _require_support(name, exporter, bundle, compute_type)
     if os.path.exists(directory) and not os.path.isdir(directory):
         raise UserError(f"{directory}: is a file, not a directory")
-    if os.path.isdir(directory) and not (directory / PARITY_FILE).is_file() and any(directory.iterdir()):
+    if not is_unused(directory) and not (directory / PARITY_FILE).is_file():
         raise UserError(f"{directory}: already exists and is not an earlier export; choose another directory")
     place = follow_links(directory)
     remove_leftovers(place.parent, place.name)

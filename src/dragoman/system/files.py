@@ -35,9 +35,8 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     if not path.name:
         raise UserError(f"{path}: could not be saved: choose a directory with a name")
     place = follow_links(path)
-    if os.path.exists(place) and not os.path.isdir(
-        place
-    ):  # unlike the methods of Path, also of names that are too long
+    # The methods of Path raise OSError for names that are too long.
+    if os.path.exists(place) and not os.path.isdir(place):
         raise UserError(f"{path}: could not be saved: it is not a directory")
     temporary = place.with_name(f".{place.name}.tmp-{os.getpid()}")
     try:
