@@ -199,7 +199,8 @@ def test_output_that_is_not_empty_is_unchanged(
 def test_output_that_cannot_be_created_is_named(train: TrainCommand, corpus: Path) -> None:
     train.write("file", b"")
     train.run = train.directory / "file" / "run"
-    assert_error(train(f"{corpus}/train.{{lang}}"), f"{train.run}: cannot be created: Not a directory")
+    file = train.directory / "file"
+    assert_error(train(f"{corpus}/train.{{lang}}"), f"{train.run}: cannot be created: {file} is not a directory")
 
 
 def test_resume_needs_a_run(train: TrainCommand, corpus: Path) -> None:

@@ -177,6 +177,8 @@ def test_empty_translations_are_reported(finished_run: Path, command: Command, t
     outcome = command("translate", tmp_path / "silent", "Ein Hund läuft.", "", "Eine Katze schläft. Ein Hund läuft.")
     assert (outcome.code, outcome.out.count("\n"), outcome.out.strip()) == (0, 3, "")
     assert "warning: 2 lines with a sentence whose translation is empty" in outcome.error
+    outcome = command("translate", tmp_path / "silent", "--format", "html", "<p>Ein Hund läuft.</p><p>1</p>")
+    assert "warning: 1 part with a sentence whose translation is empty" in outcome.error
 
 
 def test_long_lines_are_divided(finished_run: Path, command: Command, translator: Translator) -> None:

@@ -26,8 +26,9 @@ from dragoman.cli.output import open_output, to_json, to_line, with_progress
 from dragoman.cli.shard import Shard, part_of_output, skip_part
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_document import check_files, translate_document
-from dragoman.cli.translate_html import names_span, write_html
+from dragoman.cli.translate_html import write_html
 from dragoman.cli.translate_input import TranslateInput
+from dragoman.cli.translation_problems import ProblemCounts
 from dragoman.errors import UserError, counted
 
 if TYPE_CHECKING:
@@ -143,8 +144,8 @@ def translate(
         translate_document(translator, document, translated, columns)
     elif text_format == "html":
         with open_output(output) as file:
-            faulty = write_html(translator, chosen, file)
-        _warn_of_problems(faulty)
+            counts = write_html(translator, chosen, file)
+        counts.warn()
     else:
         _translate_lines(translator, chosen, prefixes, output, as_json)
 
@@ -154,12 +155,11 @@ def _translate_lines(
 ) -> None:
     """Write a line for each text; texts with prefixes are neither split into sentences nor divided."""
     from dragoman.corpus.lines import read_lines
-    from dragoman.doctor.output.sentence_checks import EMPTY
     from dragoman.translator import WINDOW
 
     translator, window = texts.translator, 1 if chosen.typed else WINDOW
     lines = chosen.read(translator.bundle, divided=not prefixes)
-    truncated = faulty = empty = 0
+    truncated, counts = 0, ProblemCounts("line")
     with open_output(output) as file:
         translations = (
             translator.stream(lines, read_lines(prefixes), window) if prefixes else texts.stream(lines, window)
@@ -167,8 +167,7 @@ def _translate_lines(
         shown = sys.stderr.isatty() and not (chosen.texts or chosen.typed or file.isatty())
         for translation in with_progress(translations, shown):
             truncated += translation.truncated
-            faulty += names_span(translation.problems)
-            empty += EMPTY in translation.problems
+            counts.add(translation.problems)
             file.write((to_json(translation) if as_json else to_line(translation)) + "\n")
             if chosen.typed:
                 file.flush()
@@ -178,17 +177,4 @@ def _translate_lines(
             f"limit of {translator.source_limit} tokens, because lines with prefixes are not divided",
             file=sys.stderr,
         )
-    if empty:
-        problem = f"{counted(empty, 'line')} with a sentence whose translation is empty"
-        print(f"dragoman: warning: {problem}", file=sys.stderr)
-    _warn_of_problems(faulty, "; --json prints them as problems")
-
-
-def _warn_of_problems(faulty: int, remedy: str = "") -> None:
-    """Report on standard error how many translations lack a placeholder, or have one too many."""
-    if faulty:
-        print(
-            f"dragoman: warning: {counted(faulty, 'translation')} with missing, repeated or invented placeholders, "
-            f"URLs, numbers or terms{remedy}",
-            file=sys.stderr,
-        )
+    counts.warn("; --json prints them as problems")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -73,9 +74,20 @@ def check_directory(output: Path, resume: bool) -> None:
         raise UserError(f"{output}: is a file, not a directory; choose another --output")
     elif output.exists() and not all(map(_is_leftover, output.iterdir())):
         raise UserError(f"{output}: not empty; choose another --output")
+    else:
+        _refuse_unwritable(output)
     if (output / LOCK_FILE).is_file():
         with lock_directory(output):  # of a killed process, or else refused
             pass
+
+
+def _refuse_unwritable(output: Path) -> None:
+    """Check that a directory can be created or written to, because training starts minutes later."""
+    place = follow_links(output).absolute()
+    existing = next(each for each in (place, *place.parents) if os.path.exists(each))  # Path.exists raises for long names
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        what = "is not writable" if existing.is_dir() else "is not a directory"
+        raise UserError(f"{output}: cannot be created: {existing} {what}; choose another --output")
 
 
 @contextmanager
