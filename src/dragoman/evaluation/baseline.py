@@ -27,10 +27,14 @@ def trivial_baseline(sources: Sequence[str], references: Sequence[str]) -> Basel
         sources: Texts to translate, at least one.
         references: The reference translation of each.
     """
-    translations = {"the same sentence for every source": [_typical(references)] * len(references)}
-    if sum(map(str.__eq__, sources, references)) <= len(references) / 2:
-        translations["copying the source"] = list(sources)
-    scores = {name: corpus_scores(texts, references) for name, texts in translations.items()}
+    typical = _typical(references)
+    others = list(references)
+    others.remove(typical)  # which is no translation of itself
+    scores = {}
+    if others:
+        scores["the same sentence for every source"] = corpus_scores([typical] * len(others), others)
+    if not others or sum(map(str.__eq__, sources, references)) <= len(references) / 2:
+        scores["copying the source"] = corpus_scores(list(sources), references)
     best = max(scores, key=lambda name: scores[name]["bleu"])
     return Baseline(best, scores[best]["bleu"], scores[best]["chrf"])
 
