@@ -10,10 +10,11 @@ import pytest
 
 import dragoman
 from dragoman.documents.segment import Segment
+from dragoman.documents.term_place import TermPlace
 from dragoman.documents.terms import TermSearch, _Draft, missing_terms, with_glossary
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines.text_search import SourceText
-from dragoman.text.glossary import Glossary, Term
+from dragoman.text.glossary import FoundTerm, Glossary, Term
 from dragoman.text.lemmas import lemmatizer
 from dragoman.text.link import Link
 from dragoman.text.masking import Mask
@@ -85,8 +86,9 @@ def test_terms_that_a_translation_contains_change_nothing(texts: TextTranslator,
 
 @pytest.mark.parametrize("limit", [None, 0.0, 3.0, 1e6])
 def test_known_terms_that_cost_too_much_are_left_out(
-    translator: Translator, sentences: list[str], limit: float | None
+    translator: Translator, sentences: list[str], limit: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(TermSearch, "_compute_cost_alone", lambda search, term: 1e9)
     decoding = translator.decoding.model_copy(update={"max_term_cost": limit})
     texts = TextTranslator(Translator(translator.bundle, decoding))
     plain = texts.translate_segments(list(map(Segment, sentences)))
@@ -103,6 +105,32 @@ def test_known_terms_that_cost_too_much_are_left_out(
             if len(missing) == len(found.terms):
                 assert found.text == before.text
     assert (left_out == 0) == (limit in (None, 1e6))
+
+
+def test_a_term_must_be_improbable_in_the_sentence_and_alone(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TermSearch, "_compute_cost_alone", lambda search, term: float(term.source))
+    decoding = translator.decoding.model_copy(update={"max_term_cost": 3.0})
+    search = TermSearch(Translator(translator.bundle, decoding), MATCHER, form_finder("en"))
+
+    def is_left_out(target: str, cost: float, alone: float) -> bool:
+        place = TermPlace(FoundTerm(0, 3, Term(str(alone), target)), 2, "A ", target, "dog", " runs.")
+        return search._costs_too_much(place, cost)
+
+    assert is_left_out("man", 4, 4)
+    assert not any(is_left_out("man", *costs) for costs in ((4, 2), (2, 4), (2, 2)))
+    assert not is_left_out("Zorbax", 4, 4), "a word that the training text lacks"
+
+
+def test_a_term_alone_costs_what_it_is_less_probable_than_the_translation(translator: Translator) -> None:
+    search = TermSearch(translator, MATCHER, form_finder("en"))
+    own, (source,) = translator("Hund"), translator.text_search.encode(["Hund"])
+    assert search._compute_cost_alone(Term("Hund", own.text)) == pytest.approx(0, abs=0.1)  # in batches of other sizes
+    improbable = "elephants umbrellas elephants umbrellas elephants umbrellas"
+    scores = translator.text_search.score([source] * 2, [improbable, improbable.capitalize()])
+    cost = search._compute_cost_alone(Term("Hund", improbable))
+    assert 0 < cost <= own.log_probability - max(scores) + 0.1
 
 
 def test_batches_do_not_matter(texts: TextTranslator, segments: list[Segment]) -> None:

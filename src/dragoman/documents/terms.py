@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, compress, islice
 
 import regex
@@ -33,7 +33,7 @@ from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
 from dragoman.text.normalization import WITHOUT_SPACES
 from dragoman.text.placeholders import find_spans, text_between
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher, is_copied
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, is_copied
 from dragoman.text.translation import Translation
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import LETTERS, SHORTEST_HEAD, FindForms
@@ -45,6 +45,9 @@ SAME_STEM, ENDING = 0.6, 2
 The share of the term that it begins with, and the largest difference in length: "Wickelköpfe" is a form of
 "Wickelkopf", but "Dialog" and "Dialogfenster" are no forms of "Dialogfeld".
 """
+
+KEPT_COSTS = 10_000
+"""Terms whose cost without a sentence is kept."""
 
 _SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
 """A letter or a number of a script with spaces between words."""
@@ -78,6 +81,7 @@ class TermSearch:
         self._max_cost = translator.decoding.max_term_cost
         if self._max_cost is None and marks:
             self._max_cost = MAX_COST_OF_MARKED_TERMS
+        self._cost_alone = lru_cache(KEPT_COSTS)(self._compute_cost_alone)
 
     def translate(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment; only those that lack a term are searched again."""
@@ -115,7 +119,7 @@ class TermSearch:
     def _choose_places(self, placed: Sequence[tuple[_Draft, TermPlace]]) -> list[tuple[_Draft, TermPlace]]:
         """The places with the most probable form of each term; the given one unless another is clearly better.
 
-        Terms that cost more than `max_term_cost` are left out.
+        Terms that cost more than `max_term_cost` are left out, see `_costs_too_much`.
         """
         variants = [list(place.variants(self._forms, draft.fixed)) for draft, place in placed]
         texts = [
@@ -145,10 +149,21 @@ class TermSearch:
     def _costs_too_much(self, place: TermPlace, cost: float) -> bool:
         """Whether a term reduces the log-probability of a translation too much, by `cost` in nats.
 
-        Names and other words that the model has never seen are always improbable, so they are never too expensive.
+        Names and other words that the model has never seen are always improbable, so they are never too expensive. Nor
+        are those that it knows as translations of their source alone: in a sentence, it often does not expect a right
+        term. A model that reads marked terms judges by the sentence.
         """
         limit, trained = self._max_cost, self._trained
-        return limit is not None and cost > limit and trained is not None and trained.knows(place.form)
+        if limit is None or cost <= limit or trained is None or not trained.knows(place.form):
+            return False
+        return self._marks or self._cost_alone(place.found.term) > limit
+
+    def _compute_cost_alone(self, term: Term) -> float:
+        """How much less probable a term is than the model's translation of its source without a sentence, in nats."""
+        sources, spelled = self._search.encode([term.source]), self._forms(term.target)
+        forms = [*spelled, *map(capitalize, spelled)]  # a model may write a single word like a sentence
+        (best,) = self._translate(sources)
+        return max(0.0, best.log_probability - max(self._search.score(sources * len(forms), forms)))
 
     def _can_search(self, draft: _Draft, place: TermPlace) -> bool:
         (ids,) = encode_masked(self._bundle.target, [place.prefix])

@@ -97,8 +97,9 @@ class Decoding(Settings):
         ge=0,
         le=1e6,
         description="Leave out a term of a glossary if it reduces the log-probability of a translation by more than "
-        "this, in nats, and the training text contains its words; by default "
-        f"{MAX_COST_OF_MARKED_TERMS:g} for translators that were trained with terms, and no limit for others.",
+        "this, in nats, both in the sentence and of its source alone, and the training text contains its words. "
+        "Translators that were trained with terms judge by the sentence, by default with the limit "
+        f"{MAX_COST_OF_MARKED_TERMS:g}; for others, there is none by default.",
     )
     cache: bool = advanced(
         True,
