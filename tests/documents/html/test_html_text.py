@@ -104,6 +104,13 @@ def test_tags_after_an_incomplete_reference_stay_tags(reference: str) -> None:
     assert [segment.text for segment in HtmlText(html, "de").segments][1:] == ["Eine Frau liest."]
 
 
+@pytest.mark.parametrize("start", ["<![DOCTYPE html>", "<![ html>", "<![if !IE]>", "<![ifx]>", "<![-->", "<![1]>"])
+def test_unknown_sections_are_comments(start: str) -> None:
+    document = HtmlText(f"{start}<p>Ein Hund</p>", "de")
+    assert [segment.text for segment in document.segments] == ["Ein Hund"]
+    assert document.assemble([TranslatedSegment("A dog")]) == f"{start}<p>A dog</p>"
+
+
 def test_text_never_becomes_markup() -> None:
     html = "<p title='&lt;b&gt; &quot;x&quot; &#39;'>Ein &lt;script&gt;alert(1)&lt;/script&gt; Hund</p>"
     for text in ("<script>x</script>", '</p><p onclick="x">\'', "&lt;b&gt;"):

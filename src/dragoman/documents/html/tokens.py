@@ -50,6 +50,9 @@ INVISIBLE = frozenset(("script", "style", "svg", "template"))
 
 _CUT = re.compile(r"<(?:[A-Za-z/!?]|\Z)")
 _INCOMPLETE = re.compile("&#(?![0-9]|[xX][0-9a-fA-F])")
+_UNKNOWN_SECTION = re.compile(
+    r"<!\[(?!(?:temp|cdata|ignore|include|rcdata|if|else|endif)(?![-_.a-z0-9]))", re.IGNORECASE
+)
 _INVALID = re.compile(r"<[A-Za-z/!?]")  # a tag that the parser passes on as text
 _ATTRIBUTE = re.compile(r"([^\s=/>\"'<]+)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>\"']+))?")
 
@@ -171,8 +174,9 @@ class _Reader(HTMLParser):
         self._html, self._blocks = html, blocks
         self._lines = [0, *(match.end() for match in re.finditer("\n", html))]
         self._starts: list[tuple[int, TokenKind, str]] = [(0, "text", "")]
-        # the parser would end a tag at NUL, which browsers replace, and take all that follows an incomplete &# as text
-        self.feed(_INCOMPLETE.sub("&+", html.replace("\0", "\ufffd")))
+        # the parser would end a tag at NUL, which browsers replace, take all that follows an incomplete &# as text, and
+        # stop at <![ before other words than these, which begins a comment for browsers
+        self.feed(_UNKNOWN_SECTION.sub("<!_", _INCOMPLETE.sub("&+", html.replace("\0", "\ufffd"))))
         self.close()
 
     @property
