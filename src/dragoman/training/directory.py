@@ -84,9 +84,7 @@ def check_directory(output: Path, resume: bool) -> None:
 def _refuse_unwritable(output: Path) -> None:
     """Check that a directory can be created or written to, because training starts minutes later."""
     place = follow_links(output).absolute()
-    existing = next(
-        each for each in (place, *place.parents) if os.path.exists(each)
-    )  # Path.exists raises for long names
+    existing = next(filter(os.path.exists, (place, *place.parents)))  # Path.exists raises for long names
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         what = "is not writable" if existing.is_dir() else "is not a directory"
         raise UserError(f"{output}: cannot be created: {existing} {what}; choose another --output")
