@@ -121,6 +121,16 @@ def test_text_that_is_mostly_wrong_is_refused(tmp_path: Path) -> None:
     assert (everything.train, cleaned) == (data.train, None)
 
 
+def test_text_that_repeats_itself_is_used_once(tmp_path: Path) -> None:
+    sources, targets = (lines[:SIZE] for lines in clean_lines())
+    cleaned = clean_corpora(two_files(*write_files(tmp_path, sources * 3, targets * 3)), no_log)
+    assert (cleaned.kept, cleaned.left_out, cleaned.copies) == (SIZE, 2 * SIZE, 2 * SIZE)
+    assert not cleaned.is_mostly_left_out
+    half = [*sources[: SIZE // 2 + 20], *targets[SIZE // 2 + 20 :]]
+    cleaned = clean_corpora(two_files(*write_files(tmp_path, sources * 3, half * 3)), no_log)
+    assert cleaned.is_mostly_left_out
+
+
 def test_both_sides_may_be_in_one_language(tmp_path: Path) -> None:
     sources, targets = (lines[:SIZE] for lines in clean_lines())
     paths = write_files(tmp_path, sources, targets)

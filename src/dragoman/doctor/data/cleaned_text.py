@@ -26,9 +26,10 @@ from dragoman.system.cache import cache_directory
 from dragoman.system.progress import Log
 
 EMPTY = "empty-side"
-FORMAT = 8  # increase it if a change finds other problems in the same text, or stores other facts
+DUPLICATE = "duplicates"
+FORMAT = 9  # increase it if a change finds other problems in the same text, or stores other facts
 REMEDY = "correct the text, or train on all of it with --keep-all or data.clean = false"
-MIN_KEPT = 0.5  # of the pairs; if fewer are left, the text as a whole is wrong
+MIN_KEPT = 0.5  # of the pairs that do not only repeat others; if fewer are left, the text as a whole is wrong
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class CleanedText:
         files: The copy.
         kept: The number of its pairs.
         left_out: The number of pairs with text on both sides that were left out.
+        copies: How many of them only repeat other pairs.
         reasons: How many of them have each problem, by code, the most frequent first; a pair may have several.
         errors: What is wrong with a whole corpus, such as swapped sides, trained on or not.
         warnings: Parts of files that are not used, and less serious findings that leaving out pairs does not solve.
@@ -49,6 +51,7 @@ class CleanedText:
     files: FilePair
     kept: int
     left_out: int
+    copies: int
     reasons: dict[str, int]
     errors: list[str]
     warnings: list[str]
@@ -58,7 +61,7 @@ class CleanedText:
     @property
     def is_mostly_left_out(self) -> bool:
         """Whether so few pairs are left that the text as a whole is wrong."""
-        return not self.kept or self.kept < MIN_KEPT * (self.kept + self.left_out)
+        return not self.kept or self.kept < MIN_KEPT * (self.kept + self.left_out - self.copies)
 
     def __str__(self) -> str:
         """How many pairs were left out, and why."""
@@ -150,6 +153,7 @@ def clean_corpora(corpora: Corpora, log: Log, root: Path | None = None) -> Clean
         return {
             "kept": total - len(left_out),
             "left_out": len(left_out),
+            "copies": sum(codes == [DUPLICATE] for _, codes in left_out),
             "kept_by_corpus": [number - by_corpus[name] for number, name in zip(pairs, names, strict=True)],
             "reasons": _by_code(codes for _, codes in left_out),
             "errors": [str(finding) for finding in others if finding.severity == "error"],
