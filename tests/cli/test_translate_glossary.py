@@ -77,6 +77,7 @@ def test_tables_of_excel_are_refused(
         "de,en\nHund,hound\n",
         "Deutsch;Englisch;Note\nHund;hound;a dog\n",
         '"Hund","hound","DE","EN-US"\n"Hund","hound","DE","EN-US"\n',
+        "source,target,source_lang,target_lang\nHund,hound,DE,EN\n",
     ],
 )
 def test_tables_with_commas_are_glossaries(table: str, tmp_path: Path) -> None:

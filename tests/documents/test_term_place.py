@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from dragoman.documents.segment import Segment
+from dragoman.documents.term_draft import TermDraft
 from dragoman.documents.term_place import OTHER_ARTICLE, OTHER_FORM, SAME_KIND, TermPlace, most_probable
-from dragoman.documents.terms import TermSearch, _Draft
+from dragoman.documents.terms import COST_IN_COMPOUND, TermSearch
 from dragoman.evaluation.teacher_forcing import score_references
 from dragoman.text.glossary import FoundTerm, Term
 from dragoman.text.lemmas import lemmatizer
@@ -58,7 +59,7 @@ def test_forms_are_compared_by_the_model(translator: Translator, given: str) -> 
     place = place_of("Two ", given, "dogs", " run.")
     search = translator.text_search
     (source,) = search.encode(["Hunde laufen."])
-    draft = _Draft(Segment("Hunde laufen."), source, Translation("Two dogs run."), matcher, forms)
+    draft = TermDraft(Segment("Hunde laufen."), source, Translation("Two dogs run."), matcher, forms)
     ((same, chosen),) = TermSearch(translator, matcher, forms)._choose_places([(draft, place)])
     assert same is draft
     variants = list(place.variants(forms, 0))
@@ -66,6 +67,33 @@ def test_forms_are_compared_by_the_model(translator: Translator, given: str) -> 
     scores = search.score([source] * len(texts), texts)
     assert scores == pytest.approx(score_references(translator.bundle, ["Hunde laufen."] * len(texts), texts))
     assert chosen == most_probable(place, list(zip(variants, scores, strict=True)), matcher.target)
+
+
+@pytest.mark.parametrize(
+    ("before", "form", "expected"),
+    [
+        ("A ", "infant", "An infant"),
+        ("Opens an ", "file", "Opens a file"),
+        ("Opens an ", "HTML file", "Opens an HTML file"),
+        ("Opens a ", "PDF file", "Opens a PDF file"),
+        ("For a ", "hour", "For an hour"),
+        ("Has an ", "user", "Has a user"),
+        ("Has a ", "unknown user", "Has an unknown user"),
+        ("Opens the ", "image", "Opens the image"),
+    ],
+)
+def test_the_sound_of_the_term_decides_between_a_and_an(before: str, form: str, expected: str) -> None:
+    place = place_of(before, form, "dog", " here.")
+    assert place.with_a_or_an(0).prefix == expected
+    assert place.with_a_or_an(len(before)) == place
+
+
+def test_an_improbable_term_does_not_replace_a_compound_that_contains_it(translator: Translator) -> None:
+    search = TermSearch(translator, TermMatcher(), form_finder("de"))
+    compound, form = (place_of("Das ", "Feld", word, " ist leer.") for word in ("Währungsfeld", "Feldes"))
+    assert search._keeps_compound(compound, COST_IN_COMPOUND + 1)
+    assert not search._keeps_compound(compound, COST_IN_COMPOUND - 1)
+    assert not search._keeps_compound(form, COST_IN_COMPOUND + 1)
 
 
 def test_variants_have_other_forms_of_the_term_and_of_the_word_before_it() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 import dragoman
 from dragoman.documents.segment import Segment
+from dragoman.documents.term_draft import TermDraft
 from dragoman.documents.term_place import TermPlace
-from dragoman.documents.terms import TermSearch, _Draft, missing_terms, with_glossary
+from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines.text_search import SourceText
 from dragoman.text.glossary import FoundTerm, Glossary, Term
@@ -49,9 +50,9 @@ def terms_in(segment: Segment) -> list[Term]:
     return list(dict.fromkeys(found.term for found in MATCHER.find(segment.text, segment.glossary)))
 
 
-def draft_of(segment: Segment, translation: Translation, matcher: TermMatcher, fixed: int = 0) -> _Draft:
+def draft_of(segment: Segment, translation: Translation, matcher: TermMatcher, fixed: int = 0) -> TermDraft:
     source = SourceText(Mask(segment.text, {}), [], truncated=False)
-    return _Draft(segment, source, translation, matcher, form_finder("de"), fixed)
+    return TermDraft(segment, source, translation, matcher, form_finder("de"), fixed)
 
 
 def used(*terms: Term) -> tuple[CheckedTerm, ...]:
@@ -268,6 +269,17 @@ def test_a_compound_of_a_term_that_translates_other_words_too_stays(
     if not replaced:
         assert not draft.missing
         assert draft.translation.text == translation
+
+
+def test_a_compound_of_two_terms_stays_even_if_its_links_are_wrong() -> None:
+    terms = [Term("database", "Datenbank"), Term("query", "Abfrage")]
+    translation = "Die Datenbankabfrage"
+    links = Link(0, 3, 0, 3), Link(4, 12, 0, 3), Link(13, 18, 4, len(translation))  # "database" with "Die"
+    for glossary, is_kept in ((terms, True), (terms[1:], False)):
+        draft = draft_of(
+            Segment("The database query", glossary=Glossary(glossary)), Translation(translation), TermMatcher()
+        )
+        assert (draft.place_term(links) is None) == is_kept
 
 
 def test_an_abbreviation_is_no_text_in_capitals() -> None:

@@ -40,6 +40,9 @@ def test_forms_have_the_lemmas_and_the_capitals_of_the_term(term: str) -> None:
         ("de", "Tabellendokument", {"Tabellendokumente"}),
         ("de", "E-Mail", {"E-Mails"}),
         ("de", "rotes Auto", {"rote Autos", "roten Autos"}),
+        ("de", "Spalte", {"Spalten"}),
+        ("de", "Seitenvorlage", {"Seitenvorlagen"}),
+        ("en", "painting", {"paintings"}),
         ("en", "water spaniel", {"water spaniels"}),
         ("hi", "किताब", {"किताबें", "किताबों"}),
         ("en", "open file", {"open files", "opened file"}),
@@ -55,7 +58,7 @@ def test_known_forms_are_found(language: str, term: str, some: set[str]) -> None
     [
         ("de", "USB"),
         ("de", "Häuser"),
-        ("en", "painting"),
+        ("en", "given"),
         ("de", "Xylqrz"),
         ("de", "3.5"),
         ("xx", "Haus"),
@@ -77,6 +80,22 @@ def test_terms_of_many_words_have_the_forms_of_the_last_ones() -> None:
 def test_translations_with_any_form_use_the_term(language: str, term: str) -> None:
     matcher = TermMatcher(None, lemmatizer(language))
     assert all(matcher.count(f"So {form}.", term) for form in form_finder(language)(term))
+
+
+@pytest.mark.parametrize(
+    ("language", "term", "form", "other"),
+    [
+        ("de", "Spalte", "Spalten", "Spalt"),
+        ("de", "Seitenvorlage", "Seitenvorlagen", "Seitenvorteil"),
+        ("de", "Makro", "Makros", "Makrobefehl"),
+        ("en", "painting", "paintings", "paints"),
+        ("en", "printer", "printers", "prints"),
+    ],
+)
+def test_plurals_are_forms_even_if_the_dictionary_lacks_them(language: str, term: str, form: str, other: str) -> None:
+    matcher = TermMatcher(None, lemmatizer(language))
+    assert matcher.count(f"So {form}.", term) == 1
+    assert matcher.count(f"So {other}.", term) == 0
 
 
 def test_placeholders_and_links_in_a_term_have_no_other_forms() -> None:

@@ -54,9 +54,8 @@ def read_glossary(path: Path, languages: Languages) -> Glossary:
 
 def _read_pairs(path: Path, languages: Languages) -> list[Pair]:
     """The terms and translations of a file; a first row that names the languages chooses the columns."""
-    described = CorpusFile(file=str(path))
-    if path.suffix.lower() == ".csv" and _states_languages(path, languages):
-        described = CorpusFile(file=str(path), columns=(1, 2), header=False)
+    found = _describe_deepl(path, languages) if path.suffix.lower() == ".csv" else None
+    described = found or CorpusFile(file=str(path))
     source, target = languages
     try:
         return list(read_corpus(described, source_language=source, target_language=target))
@@ -68,25 +67,27 @@ def _read_pairs(path: Path, languages: Languages) -> list[Pair]:
         return list(read_corpus(described, source_language=source, target_language=target))
 
 
-def _states_languages(path: Path, languages: Languages) -> bool:
-    """Whether the rows have a term, its translation and their languages, as the glossaries of DeepL.
+def _describe_deepl(path: Path, languages: Languages) -> CorpusFile | None:
+    """A file whose rows have a term, its translation and their languages, as the glossaries of DeepL; None for others.
 
     Raises:
         UserError: The languages are exchanged.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            (row,) = islice(csv.reader(file), 1)
+            rows = list(islice(csv.reader(file), 2))
     except (OSError, ValueError, csv.Error):
-        return False  # `read_corpus` describes the problem
-    if len(row) != 4:
-        return False
-    stated, (source, target) = [primary_language(tag.strip()) for tag in row[2:]], map(primary_language, languages)
-    if stated == [target, source] != [source, target]:
-        raise UserError(
-            f"{path}: its terms are from {target} to {source}, but texts are translated from {source} to {target}"
-        )
-    return stated == [source, target]
+        return None  # `read_corpus` describes the problem
+    source, target = map(primary_language, languages)
+    for number, row in enumerate(rows):
+        stated = [primary_language(tag.strip()) for tag in row[2:]]
+        if stated == [source, target]:
+            return CorpusFile(file=str(path), columns=(1, 2), header=number > 0)
+        if stated == [target, source]:
+            raise UserError(
+                f"{path}: its terms are from {target} to {source}, but texts are translated from {source} to {target}"
+            )
+    return None
 
 
 def _refuse_table(path: Path, lines: list[str]) -> None:
@@ -97,6 +98,8 @@ def _refuse_table(path: Path, lines: list[str]) -> None:
             sides = has_word(columns[0], SOURCE_WORDS) and has_word(columns[1], TARGET_WORDS)
             if sides or languages_of_header(columns):
                 shown = " and ".join(map(repr, columns))
-                raise UserError(f"{path}:1: {shown} look like a header row, which a glossary does not have; delete it")
+                raise UserError(
+                    f"{path}:1: {shown} look like a header row, which a tab-separated glossary does not have; delete it"
+                )
         if quoted := [column for column in columns if len(column) > 2 and column[0] == column[-1] == '"']:
             raise UserError(f"{path}:{number}: {quoted[0]} would match only with its quotation marks; delete them")

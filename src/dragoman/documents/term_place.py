@@ -17,6 +17,16 @@ from dragoman.text.word_forms import FindForms, is_dictionary_form
 _ARTICLE = regex.compile(r"(?<!\w)([\p{L}\p{M}]{1,5}) $")
 """A short word at the end, which may be an article. Longer ones are not changed: "drinks" would become "drinking"."""
 
+_A_OR_AN = regex.compile(r"(?<!\w)(a)(n?) $", regex.IGNORECASE)
+
+_WITH_AN = regex.compile(
+    r"(?!eu|ewe|on(?:c?e)\b|uni[cfloqstv]|us[aeiu]|uti|ur[aio])(?:hour|honest|honou?r|heir|[aeiou])"
+)
+"""How words begin that follow "an" (lower case)."""
+
+_LETTERS_WITH_AN = tuple("AEFHILMNORSX")
+"""The first letters of abbreviations that follow "an"."""
+
 OTHER_FORM = 2.0
 """How much higher the log-probability of a translation with another form of a term must be, in nats."""
 
@@ -103,6 +113,23 @@ class TermPlace:
             other, form = phrase.split(" ", 1)
             before = self.before[: match.start()] + (capitalize(other) if begins else other) + " "
             yield replace(self, before=before, form=form)
+
+    def with_a_or_an(self, fixed: int) -> TermPlace:
+        """The place with the English article that the term needs, if one of "a" and "an" is before it.
+
+        The sound decides, but a model still expects the sound of the word that the term replaces.
+
+        Args:
+            fixed: Number of characters at the beginning that must not change.
+        """
+        match = _A_OR_AN.search(self.before)
+        if match is None or match.start() < fixed:
+            return self
+        word = self.form[: term_words(self.form)[0][1]]
+        is_spelled = word.isupper() and len(word) > 1
+        needs_an = word.startswith(_LETTERS_WITH_AN) if is_spelled else bool(_WITH_AN.match(word.lower()))
+        n = ("N" if self.is_upper else "n") if needs_an else ""
+        return replace(self, before=f"{self.before[: match.end(1)]}{n} ")
 
     def accepts(self, translation: str) -> bool:
         """Whether a search has kept the term without an ending, and brought back neither it nor what it replaces."""

@@ -13,44 +13,41 @@ translation already, and gives a low probability to terms that do not fit the se
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain, compress, islice
 
-import regex
-
 from dragoman.doctor.input.training_text import TrainingText
-from dragoman.documents.marks import Mark, place_marks
-from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.segment import Segment
+from dragoman.documents.term_draft import TermDraft, find_terms
 from dragoman.documents.term_place import TermPlace, most_probable
 from dragoman.engines.text_search import SourceText
 from dragoman.explanation.alignment import align
 from dragoman.settings.decoding import MAX_COST_OF_MARKED_TERMS
-from dragoman.text.glossary import FoundTerm, Glossary, Term, fold, term_words
-from dragoman.text.link import Link
+from dragoman.text.glossary import Glossary, Term, fold, term_words
 from dragoman.text.masked_text import encode_masked
-from dragoman.text.normalization import WITHOUT_SPACES
-from dragoman.text.placeholders import find_spans, text_between
-from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize, is_copied
+from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize
 from dragoman.text.translation import Translation
-from dragoman.text.usual_case import starts_sentence
-from dragoman.text.word_forms import LETTERS, SHORTEST_HEAD, FindForms
+from dragoman.text.word_forms import ENDING, FindForms, is_compound
+from dragoman.text.world_languages import primary_language
 from dragoman.translator import Translator
 
-SAME_STEM, ENDING = 0.6, 2
-"""What a probable form of a term that the dictionaries lack has in common with it.
+SAME_STEM = 0.6
+"""The share of a term with which a probable form begins that the dictionaries lack, such as "wikis" of "wiki".
 
-The share of the term that it begins with, and the largest difference in length: "Wickelköpfe" is a form of
-"Wickelkopf", but "Dialog" and "Dialogfenster" are no forms of "Dialogfeld".
+"Dialog" and "Dialogfenster" are no forms of "Dialogfeld".
+"""
+
+COST_IN_COMPOUND = 4.0
+"""How much less probable a translation may be if a term replaces a compound that contains it, in nats.
+
+The alignment may miss a part of a compound. With a model of LibreOffice's texts, "Formatvorlage" for "style" becomes
+"Vorlage" (1.5 nats), but "Währungsfeld" for "currency field" does not become "Feld" (9.5).
 """
 
 KEPT_COSTS = 10_000
 """Terms whose cost without a sentence is kept."""
-
-_SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
-"""A letter or a number of a script with spaces between words."""
 
 
 def with_glossary(segments: Iterable[Segment], glossary: Glossary | None) -> list[Segment]:
@@ -81,13 +78,16 @@ class TermSearch:
         self._max_cost = translator.decoding.max_term_cost
         if self._max_cost is None and marks:
             self._max_cost = MAX_COST_OF_MARKED_TERMS
+        self._is_english = primary_language(translator.bundle.recipe.data.target_language) == "en"
         self._cost_alone = lru_cache(KEPT_COSTS)(self._compute_cost_alone)
 
     def translate(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment; only those that lack a term are searched again."""
         sources = self._encode(segments)
         translations = self._translate(sources)
-        drafts = list(map(partial(_Draft, matcher=self._matcher, forms=self._forms), segments, sources, translations))
+        drafts = list(
+            map(partial(TermDraft, matcher=self._matcher, forms=self._forms), segments, sources, translations)
+        )
         while waiting := [draft for draft in drafts if draft.missing]:
             self._improve(waiting)
         return [draft.translation for draft in drafts]
@@ -96,13 +96,13 @@ class TermSearch:
         texts = [segment.text for segment in segments]
         if not self._marks:
             return self._search.encode(texts)
-        return self._search.encode_with_terms(texts, [_find(self._matcher, segment) for segment in segments])
+        return self._search.encode_with_terms(texts, [find_terms(self._matcher, segment) for segment in segments])
 
     def _translate(self, sources: Sequence[SourceText], prefixes: Sequence[str] | None = None) -> list[Translation]:
         forced = None if prefixes is None else self._search.encode_prefixes(sources, prefixes)
         return list(map(self._search.translation, sources, self._search.search(sources, forced)))
 
-    def _improve(self, drafts: Sequence[_Draft]) -> None:
+    def _improve(self, drafts: Sequence[TermDraft]) -> None:
         """Put one more term into each translation."""
         texts = [draft.segment.text for draft in drafts]
         links = align(self._bundle, texts, [draft.translation.text for draft in drafts])
@@ -116,7 +116,7 @@ class TermSearch:
         for (draft, place), can_search in zip(placed, is_free, strict=True):
             draft.use(place, next(searched) if can_search else None)
 
-    def _choose_places(self, placed: Sequence[tuple[_Draft, TermPlace]]) -> list[tuple[_Draft, TermPlace]]:
+    def _choose_places(self, placed: Sequence[tuple[TermDraft, TermPlace]]) -> list[tuple[TermDraft, TermPlace]]:
         """The places with the most probable form of each term; the given one unless another is clearly better.
 
         Terms that cost more than `max_term_cost` are left out, see `_costs_too_much`.
@@ -134,17 +134,22 @@ class TermSearch:
             scored = dict(zip(own, islice(scores, len(own)), strict=True))
             best = most_probable(place, list(scored.items()), self._matcher.target)
             draft.tried.add(place.found)
-            if not self._costs_too_much(best, without_term - scored[best]):
-                chosen.append((draft, best))
+            cost = without_term - scored[best]
+            if not self._keeps_compound(best, cost) and not self._costs_too_much(best, cost):
+                chosen.append((draft, best.with_a_or_an(draft.fixed) if self._is_english else best))
         return chosen
 
-    def _replaces(self, draft: _Draft, place: TermPlace) -> bool:
+    def _replaces(self, draft: TermDraft, place: TermPlace) -> bool:
         """Whether a term replaces the words in its place; not if a model that knows the term has inflected it."""
         words = [place.replaced, *(place.replaced[start:end] for start, end in term_words(place.replaced))]
         is_form = self._marks and any(_is_probable_form(word, place.form) for word in words)
         if is_form:
             draft.tried.add(place.found)
         return not is_form
+
+    def _keeps_compound(self, place: TermPlace, cost: float) -> bool:
+        """Whether a term does not replace a compound that contains it, because that probably translates more words."""
+        return cost > COST_IN_COMPOUND and is_compound(place.replaced, self._forms(place.found.term.target))
 
     def _costs_too_much(self, place: TermPlace, cost: float) -> bool:
         """Whether a term reduces the log-probability of a translation too much, by `cost` in nats.
@@ -165,115 +170,11 @@ class TermSearch:
         (best,) = self._translate(sources)
         return max(0.0, best.log_probability - max(self._search.score(sources * len(forms), forms)))
 
-    def _can_search(self, draft: _Draft, place: TermPlace) -> bool:
+    def _can_search(self, draft: TermDraft, place: TermPlace) -> bool:
         (ids,) = encode_masked(self._bundle.target, [place.prefix])
         return place.start >= draft.fixed and len(ids) < self._source_limit
-
-
-def _find(matcher: TermMatcher, segment: Segment) -> list[FoundTerm]:
-    """The terms of a segment that a search can use."""
-    return [each for each in matcher.find(segment.text, segment.glossary) if not is_copied(each.term.source)]
 
 
 def _is_probable_form(word: str, term: str) -> bool:
     stem = fold(term)[: math.ceil(SAME_STEM * len(term))]
     return fold(word).startswith(stem) and abs(len(word) - len(term)) <= ENDING
-
-
-def _is_compound(word: str, parts: Iterable[str]) -> bool:
-    """Whether a word is a compound that begins or ends with one of some words, and not only a form of it."""
-    if not LETTERS.fullmatch(word.replace("-", "")):
-        return False
-    whole = fold(word)
-    longest = len(whole) - ENDING - 1  # of the parts
-    suitable = tuple(fold(part) for part in parts if SHORTEST_HEAD <= len(part) <= longest)
-    return whole.startswith(suitable) or whole.endswith(suitable)
-
-
-@dataclass
-class _Draft:
-    """A translation that may lack terms."""
-
-    segment: Segment
-    source: SourceText
-    translation: Translation
-    matcher: TermMatcher
-    forms: FindForms
-    fixed: int = 0  # number of characters at the beginning that must not change, because they contain terms
-    tried: set[FoundTerm] = field(default_factory=set)
-
-    @property
-    def missing(self) -> list[FoundTerm]:
-        """The places in the source of terms that the translation contains less often, which were not tried.
-
-        A word of the translation counts once, also if it is a form of the translations of several terms.
-        """
-        found = _find(self.matcher, self.segment)
-        needed = Counter(each.term for each in found)
-        missing = {term for term in needed if self._has_too_few(term, needed)}
-        return [each for each in found if each.term in missing and each not in self.tried]
-
-    def _has_too_few(self, term: Term, needed: Counter[Term]) -> bool:
-        wanted = sum(needed[other] * self.matcher.count(other.target, term.target) for other in needed)
-        return self.matcher.count(self.translation.text, term.target) < wanted
-
-    def place_term(self, links: tuple[Link, ...]) -> TermPlace | None:
-        """The first place in the translation that gets a term: that of the words that translate it.
-
-        None if there is none, because the translation expresses several places of the term in one. These are not tried
-        again.
-        """
-        text, missing = self.translation.text, self.missing
-        marks = [Mark(each.start, each.end, number) for number, each in enumerate(missing)]
-        placed = place_marks(marks, self.segment.text, TranslatedSegment(text, links))
-        mark = next((each for each in placed if self._gets_term(missing[each.number], each, links)), None)
-        if mark is None:
-            self.tried.update(missing)
-            return None
-        place = self._place(missing[mark.number], mark.start, mark.end)
-        if mark.start < self.fixed and self._loses_term(place):
-            return self._place(place.found, self.fixed, self.fixed)
-        return place
-
-    def _gets_term(self, found: FoundTerm, mark: Mark, links: tuple[Link, ...]) -> bool:
-        """Whether a term replaces words: if the translation has it already, only those that translate nothing else.
-
-        It also does not replace a compound that contains the term and translates other words: "Dateiname" for "file
-        name".
-        """
-        text, target = self.translation.text, found.term.target
-        replaced = text[mark.start : mark.end]
-        linked = [each for each in links if each.target_start < mark.end and mark.start < each.target_end]
-        own = all(found.start <= each.source_start and each.source_end <= found.end for each in linked)
-        if not own and _is_compound(replaced, self.forms(target)):
-            return False
-        if not self.matcher.count(text, target):
-            return True
-        return bool(linked) and own and not self.matcher.count(replaced, target)
-
-    def _place(self, found: FoundTerm, start: int, end: int) -> TermPlace:
-        text = self.translation.text
-        begins = text[start : start + 1].isupper() and starts_sentence(text, start)
-        before, rest = text[:start], text[end:]
-        if start == end:  # the term is between words
-            before += " " * bool(_SPACED.match(before[-1:]))
-            rest = " " * bool(_SPACED.match(rest)) + rest
-        source = self.segment.text[found.start : found.end]
-        words = "".join(text_between(text, find_spans(text)))  # a placeholder keeps its case
-        is_upper = words.isupper() and source.isupper() and source != found.term.source  # not USB
-        place = TermPlace(found, start, before, found.term.target, text[start:end], rest, begins, is_upper)
-        return place.without_repetition(self.fixed)
-
-    def _loses_term(self, place: TermPlace) -> bool:
-        terms = self.matcher.check(self.segment.text, self.segment.glossary, self.translation.text)
-        used = [term.target for term in terms if term.used != "not"]
-        return not all(self.matcher.count(place.prefix + place.rest, target) for target in used)
-
-    def use(self, place: TermPlace, searched: Translation | None) -> None:
-        """Use the translation that a search found, or only replace the words if that is not acceptable."""
-        if searched and place.accepts(searched.text):
-            self.translation, self.fixed = searched, len(place.prefix)
-            return
-        change = len(place.prefix + place.rest) - len(self.translation.text)
-        self.translation = replace(self.translation, text=place.prefix + place.rest)
-        self.fixed = max(len(place.prefix), self.fixed + change)

@@ -16,7 +16,7 @@ from dragoman.text.glossary import (
 )
 from dragoman.text.lemmas import Lemmatize, lemmatizer
 from dragoman.text.usual_case import starts_sentence
-from dragoman.text.word_forms import is_dictionary_form
+from dragoman.text.word_forms import is_dictionary_form, is_form
 
 Use = Literal["exactly", "inflected", "not"]
 
@@ -128,10 +128,9 @@ def _is_form(text: str, start: int, end: int, wanted: str, lemmatize: Lemmatize)
     word = text[start:end]
     if is_copied_word(word) or is_copied_word(wanted):
         return word == wanted
-    lemma = fold(lemmatize(wanted))
     if fold(word) == fold(wanted):
         return word.isupper() or _is_at(text, start, wanted)
-    if fold(lemmatize(word)) == lemma:
+    if is_form(word, wanted, lemmatize):
         return has_capitals_like(text, start, end, wanted)
     lower = decapitalize(word)
-    return lower != word and fold(lemmatize(lower)) == lemma and starts_sentence(text, start)
+    return lower != word and is_form(lower, wanted, lemmatize) and starts_sentence(text, start)

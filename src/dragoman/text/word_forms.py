@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -21,8 +21,14 @@ LETTERS = regex.compile(r"[\p{L}\p{M}]+")
 MOST_FORMS = 40
 """Of a word, the shortest ones; of a term, only the last words have several forms, as many words as possible."""
 
+PLURAL_ENDINGS = ("n", "s")
+"""Letters that make plurals in many languages, as in "Spalten" and "Makros"."""
+
 SHORTEST_HEAD = 4
 """Letters of the last part of a compound, whose forms the compound has."""
+
+ENDING = 2
+"""The most letters that an ending adds to a word."""
 
 
 @lru_cache(maxsize=8)
@@ -43,9 +49,9 @@ def form_finder(language: str) -> FindForms:
     def forms_of(word: str) -> list[str]:
         if word.isupper() or len(word) > LONGEST or not LETTERS.fullmatch(word):
             return [word]
-        lemma = lemmatize(word)
+        lemma = find_lemma(word, lemmatize)
         spelled = (form for form in _spelled_forms(language, lemma) if _is_possible_form(form, word))
-        found = sorted((form for form in spelled if lemmatize(form) == lemma), key=len)
+        found = sorted((form for form in spelled if is_form(form, word, lemmatize)), key=len)
         return list(dict.fromkeys([word, *found]))[:MOST_FORMS]
 
     @lru_cache(maxsize=2**12)
@@ -66,10 +72,49 @@ def form_finder(language: str) -> FindForms:
 def is_dictionary_form(term: str, lemmatize: Lemmatize) -> bool:
     """Whether the last word of a term, which other words modify, is its own lemma, as "file", but not "files".
 
-    A word such as "painting" would otherwise have the forms of "paint".
+    A word such as "given" would otherwise have the forms of "give".
     """
     words = [term[start:end] for start, end in term_words(term) if LETTERS.fullmatch(term[start:end])]
-    return not words or fold(lemmatize(words[-1])) == fold(words[-1])
+    return not words or fold(find_lemma(words[-1], lemmatize)) == fold(words[-1])
+
+
+def find_lemma(word: str, lemmatize: Lemmatize) -> str:
+    """The lemma of a word of a glossary: the word itself if it has a plural of its own.
+
+    Dictionaries also know "Spalte" as a form of "Spalt", and "painting" as one of "paint".
+    """
+    lemma = lemmatize(word)
+    if any(word == lemma + ending for ending in PLURAL_ENDINGS):
+        return lemma
+    return word if any(lemmatize(word + ending) == word for ending in PLURAL_ENDINGS) else lemma
+
+
+def is_form(word: str, wanted: str, lemmatize: Lemmatize) -> bool:
+    """Whether a word is a form of a word of a glossary, in any case.
+
+    Of words that the dictionary lacks, "Makros" is a form of "Makro", and the last part of a compound decides:
+    "Seitenvorlagen" is a form of "Seitenvorlage".
+    """
+    lemma = fold(lemmatize(word))
+    if lemma == fold(find_lemma(wanted, lemmatize)):
+        return True
+    if len(wanted) >= SHORTEST_HEAD and any(lemma == fold(wanted) + ending for ending in PLURAL_ENDINGS):
+        return True
+    starts = range(1, min(len(word), len(wanted) - SHORTEST_HEAD + 1)) if lemma == fold(word) else ()
+    return any(
+        word[:start] == wanted[:start] and fold(lemmatize(word[start:].capitalize())) == fold(wanted[start:])
+        for start in starts
+    )
+
+
+def is_compound(word: str, parts: Iterable[str]) -> bool:
+    """Whether a word is a compound that begins or ends with one of some words, and not only a form of it."""
+    if not LETTERS.fullmatch(word.replace("-", "")):
+        return False
+    whole = fold(word)
+    longest = len(whole) - ENDING - 1  # of the parts
+    suitable = tuple(fold(part) for part in parts if SHORTEST_HEAD <= len(part) <= longest)
+    return whole.startswith(suitable) or whole.endswith(suitable)
 
 
 def _is_possible_form(form: str, word: str) -> bool:
