@@ -106,7 +106,7 @@ def test_little_text_with_much_time_is_read_with_r_drop() -> None:
         recipe = plan_with(text, facts_of(pairs), minutes, operations).recipe()
         return recipe.training.r_drop, expect_training(recipe, facts_of(pairs), operations)
 
-    for pairs, minutes in ((1000, 60.0), (5000, 60.0), (14_500, 60.0)):
+    for pairs, minutes in ((1000, 60.0), (5000, 60.0), (14_500, 60.0), (29_000, 120.0)):
         r_drop, expected = plan(pairs, minutes)
         assert r_drop > 0
         assert expected.epochs > 14
@@ -116,7 +116,15 @@ def test_little_text_with_much_time_is_read_with_r_drop() -> None:
             operations,
         )
         assert expected.tokens_per_second == pytest.approx(without.tokens_per_second / R_DROP_COST)
-    for pairs, limit in ((1000, 10.0), (9000, 20.0), (14_500, 20.0), (5000, None), (29_000, 120.0), (29_000, None)):
+    for pairs, limit in (
+        (1000, 10.0),
+        (9000, 20.0),
+        (14_500, 20.0),
+        (5000, None),
+        (29_000, 40.0),
+        (29_000, None),
+        (40_000, 240.0),
+    ):
         assert plan(pairs, limit)[0] == 0
 
 
