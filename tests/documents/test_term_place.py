@@ -80,6 +80,7 @@ def test_forms_are_compared_by_the_model(translator: Translator, given: str) -> 
         ("Has an ", "user", "Has a user"),
         ("Has a ", "unknown user", "Has an unknown user"),
         ("Opens the ", "image", "Opens the image"),
+        ("Vitamin A ", "intake", "Vitamin A intake"),
     ],
 )
 def test_the_sound_of_the_term_decides_between_a_and_an(before: str, form: str, expected: str) -> None:

@@ -125,6 +125,8 @@ class TermPlace:
         match = _A_OR_AN.search(self.before)
         if match is None or match.start() < fixed:
             return self
+        if match[1] == "A" and not self.is_upper and not starts_sentence(self.before, match.start()):
+            return self  # a letter, as in "Vitamin A"
         word = self.form[: term_words(self.form)[0][1]]
         is_spelled = word.isupper() and len(word) > 1
         needs_an = word.startswith(_LETTERS_WITH_AN) if is_spelled else bool(_WITH_AN.match(word.lower()))

@@ -85,9 +85,8 @@ class TermSearch:
         """The translation of each segment; only those that lack a term are searched again."""
         sources = self._encode(segments)
         translations = self._translate(sources)
-        drafts = list(
-            map(partial(TermDraft, matcher=self._matcher, forms=self._forms), segments, sources, translations)
-        )
+        make_draft = partial(TermDraft, matcher=self._matcher, forms=self._forms)
+        drafts = list(map(make_draft, segments, sources, translations))
         while waiting := [draft for draft in drafts if draft.missing]:
             self._improve(waiting)
         return [draft.translation for draft in drafts]
