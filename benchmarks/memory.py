@@ -29,7 +29,7 @@ from dragoman.training.run import train
 
 LANGUAGES = ("de", "en")
 BANDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01)
-VARIANTS = {"plain": [], "matches": ["training.augmentation.fuzzy_matches=0.5"]}
+VARIANTS = {"plain": [], "matches": ["training.augmentation.fuzzy_matches=0.25"]}
 
 
 def main() -> None:
