@@ -75,12 +75,18 @@ def test_forms_are_compared_by_the_model(translator: Translator, given: str) -> 
         ("A ", "infant", "An infant"),
         ("Opens an ", "file", "Opens a file"),
         ("Opens an ", "HTML file", "Opens an HTML file"),
-        ("Opens a ", "PDF file", "Opens a PDF file"),
+        ("Opens a ", "SIM card", "Opens a SIM card"),
+        ("Opens an ", "8-bit file", "Opens an 8-bit file"),
+        ("Takes an ", "X-ray", "Takes an X-ray"),
+        ("Plays an ", "ukulele", "Plays a ukulele"),
+        ("Sees an ", "Ukrainian", "Sees a Ukrainian"),
+        ("Has an ", "unimportant file", "Has an unimportant file"),
+        ("Has an ", "unidirectional link", "Has a unidirectional link"),
         ("For a ", "hour", "For an hour"),
         ("Has an ", "user", "Has a user"),
         ("Has a ", "unknown user", "Has an unknown user"),
         ("Opens the ", "image", "Opens the image"),
-        ("Vitamin A ", "intake", "Vitamin A intake"),
+        ("Appendix A ", "explains", "Appendix A explains"),
     ],
 )
 def test_the_sound_of_the_term_decides_between_a_and_an(before: str, form: str, expected: str) -> None:
@@ -90,11 +96,20 @@ def test_the_sound_of_the_term_decides_between_a_and_an(before: str, form: str, 
 
 
 def test_an_improbable_term_does_not_replace_a_compound_that_contains_it(translator: Translator) -> None:
-    search = TermSearch(translator, TermMatcher(), form_finder("de"))
-    compound, form = (place_of("Das ", "Feld", word, " ist leer.") for word in ("Währungsfeld", "Feldes"))
-    assert search._keeps_compound(compound, COST_IN_COMPOUND + 1)
-    assert not search._keeps_compound(compound, COST_IN_COMPOUND - 1)
-    assert not search._keeps_compound(form, COST_IN_COMPOUND + 1)
+    forms = form_finder("de")
+    search, improbable = TermSearch(translator, TermMatcher(), forms), COST_IN_COMPOUND + 1
+
+    def keeps(text: str, replaced: str, cost: float) -> bool:
+        found = FoundTerm(text.index("field"), text.index("field") + 5, Term("field", "Feld"))
+        (source,) = translator.text_search.encode([text])
+        draft = TermDraft(Segment(text), source, Translation(f"Das {replaced}"), TermMatcher(), forms)
+        return search._keeps_compound(draft, TermPlace(found, 4, "Das ", "Feld", replaced, ""), cost)
+
+    assert keeps("The currency field", "Währungsfeld", improbable)
+    assert not keeps("The currency field", "Währungsfeld", COST_IN_COMPOUND - 1)
+    assert not keeps("The currency field", "Feldes", improbable)
+    assert not keeps("The field contains", "Währungsfeld", improbable)
+    assert keeps("The field contents", "Feldinhalt", improbable)
 
 
 def test_variants_have_other_forms_of_the_term_and_of_the_word_before_it() -> None:

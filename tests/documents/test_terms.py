@@ -282,6 +282,16 @@ def test_a_compound_of_two_terms_stays_even_if_its_links_are_wrong() -> None:
         assert (draft.place_term(links) is None) == is_kept
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_compound_that_translates_only_the_term_gets_it(count: int) -> None:
+    text, translation = " ".join(["toolbar"] * count), " ".join(["Symbolleiste"] * count)
+    links = tuple(Link(8 * n, 8 * n + 7, 13 * n, 13 * n + 12) for n in range(count))
+    draft = draft_of(
+        Segment(text, glossary=Glossary([Term("toolbar", "Leiste")])), Translation(translation), TermMatcher()
+    )
+    assert draft.place_term(links) is not None
+
+
 def test_an_abbreviation_is_no_text_in_capitals() -> None:
     draft = draft_of(Segment("USB", glossary=Glossary([Term("USB", "universal bus")])), Translation("USB"), MATCHER)
     draft.use(draft._place(draft.missing[0], 0, 3), None)

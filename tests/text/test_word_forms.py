@@ -87,7 +87,8 @@ def test_translations_with_any_form_use_the_term(language: str, term: str) -> No
     [
         ("de", "Spalte", "Spalten", "Spalt"),
         ("de", "Seitenvorlage", "Seitenvorlagen", "Seitenvorteil"),
-        ("de", "Makro", "Makros", "Makrobefehl"),
+        ("en", "crow", "crows", "crown"),
+        ("en", "America", "America", "American"),
         ("en", "painting", "paintings", "paints"),
         ("en", "printer", "printers", "prints"),
     ],

@@ -82,6 +82,8 @@ def _describe_deepl(path: Path, languages: Languages) -> CorpusFile | None:
     for number, row in enumerate(rows):
         stated = [primary_language(tag.strip()) for tag in row[2:]]
         if stated == [source, target]:
+            if number > 0 and not _names_sides(rows[0]):
+                return None
             return CorpusFile(file=str(path), columns=(1, 2), header=number > 0)
         if stated == [target, source]:
             raise UserError(
@@ -90,16 +92,19 @@ def _describe_deepl(path: Path, languages: Languages) -> CorpusFile | None:
     return None
 
 
+def _names_sides(row: list[str]) -> bool:
+    """Whether a row is a header, such as "source" and "target"."""
+    return len(row) > 1 and has_word(row[0], SOURCE_WORDS) and has_word(row[1], TARGET_WORDS)
+
+
 def _refuse_table(path: Path, lines: list[str]) -> None:
     """Check that a glossary has no header row and no quotation marks, which a table of Excel would have."""
     for number, line in enumerate(lines, start=1):
         columns = [column.strip() for column in line.split("\t")]
-        if number == 1 and len(columns) == 2:
-            sides = has_word(columns[0], SOURCE_WORDS) and has_word(columns[1], TARGET_WORDS)
-            if sides or languages_of_header(columns):
-                shown = " and ".join(map(repr, columns))
-                raise UserError(
-                    f"{path}:1: {shown} look like a header row, which a tab-separated glossary does not have; delete it"
-                )
+        if number == 1 and len(columns) == 2 and (_names_sides(columns) or languages_of_header(columns)):
+            shown = " and ".join(map(repr, columns))
+            raise UserError(
+                f"{path}:1: {shown} look like a header row, which a tab-separated glossary does not have; delete it"
+            )
         if quoted := [column for column in columns if len(column) > 2 and column[0] == column[-1] == '"']:
             raise UserError(f"{path}:{number}: {quoted[0]} would match only with its quotation marks; delete them")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -129,8 +130,8 @@ def translate(
         output = part_of_output(part, source, output)
         if source and skip_part(output, source):
             return
-    if output and source and os.path.realpath(output) == os.path.realpath(source) and output != DASH:
-        raise UserError(f"{output}: is also the input")  # also with a loop of links
+    read: dict[str, list[Any]] = {"the input": [source], "the glossary": [glossary], "a memory": memory or []}
+    _refuse_to_overwrite(output, read | {"the prefixes": [prefixes]})
     translated = check_files(document, output) if document else None
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source, part)
     options = EngineOptions(
@@ -148,6 +149,13 @@ def translate(
         counts.warn()
     else:
         _translate_lines(translator, chosen, prefixes, output, as_json)
+
+
+def _refuse_to_overwrite(output: Path | None, read: Mapping[str, Iterable[Any]]) -> None:
+    """Check that the output is no file that is read, also with a loop of links."""
+    for name, files in read.items():
+        if output and output != DASH and os.path.realpath(output) in {os.path.realpath(file) for file in files if file}:
+            raise UserError(f"{output}: is also {name}")
 
 
 def _translate_lines(

@@ -20,6 +20,9 @@ from dragoman.text.translation import Translation
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms, is_compound
 
+LONG_WORD = 5
+"""Letters of a word that is probably no article or preposition."""
+
 _SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
 """A letter or a number of a script with spaces between words."""
 
@@ -77,16 +80,24 @@ class TermDraft:
         return place
 
     def _is_in_compound(self, found: FoundTerm, links: tuple[Link, ...]) -> bool:
-        """Whether a compound contains a term and translates other words or terms, too: "Dateiname" for "file name"."""
-        terms = {each.term for each in find_terms(self.matcher, self.segment)} - {found.term}
-        sources = defaultdict[str, list[Link]](list)  # of each compound that contains the term
+        """Whether a compound contains a term and translates other words, too: "Dateiname" for "file name".
+
+        The alignment may miss the term itself, if another term is next to it that the compound also contains.
+        """
+        by_place = defaultdict[tuple[int, int], list[bool]](list)  # whether a word translates the term, and other words
         for link in links:
-            word = self.translation.text[link.target_start : link.target_end]
-            if is_compound(word, self.forms(found.term.target)):
-                sources[word].append(link)
-        for word, own in sources.items():
-            inside = [found.start <= each.source_start and each.source_end <= found.end for each in own]
-            if len(set(inside)) > 1 or any(is_compound(word, self.forms(other.target)) for other in terms):
+            is_own = found.start <= link.source_start and link.source_end <= found.end
+            by_place[link.target_start, link.target_end].append(is_own)
+        beside = [
+            each.term.target
+            for each in find_terms(self.matcher, self.segment)
+            if 1 in (each.start - found.end, found.start - each.end) and each.term.target != found.term.target
+        ]
+        for (start, end), own in by_place.items():
+            word = self.translation.text[start:end]
+            if is_compound(word, self.forms(found.term.target)) and (
+                len(set(own)) > 1 or any(is_compound(word, self.forms(target)) for target in beside)
+            ):
                 return True
         return False
 
@@ -111,6 +122,16 @@ class TermDraft:
         is_upper = words.isupper() and source.isupper() and source != found.term.source  # not USB
         place = TermPlace(found, start, before, found.term.target, text[start:end], rest, begins, is_upper)
         return place.without_repetition(self.fixed)
+
+    def has_modifier(self, place: TermPlace) -> bool:
+        """Whether a long word of the source is next to a term, which a compound in its place may translate, too.
+
+        It is before the term if the compound ends with the term, and after it if the compound begins with it.
+        """
+        found, text = place.found, self.segment.text
+        before, after = text[: found.start].split(" ")[-2:-1], text[found.end :].split(" ")[1:2]
+        ends = place.replaced.lower().endswith(tuple(form.lower() for form in self.forms(found.term.target)))
+        return any(len(word) >= LONG_WORD and word.isalpha() for word in (before if ends else after))
 
     def _loses_term(self, place: TermPlace) -> bool:
         terms = self.matcher.check(self.segment.text, self.segment.glossary, self.translation.text)

@@ -20,12 +20,10 @@ _ARTICLE = regex.compile(r"(?<!\w)([\p{L}\p{M}]{1,5}) $")
 _A_OR_AN = regex.compile(r"(?<!\w)(a)(n?) $", regex.IGNORECASE)
 
 _WITH_AN = regex.compile(
-    r"(?!eu|ewe|on(?:c?e)\b|uni[cfloqstv]|us[aeiu]|uti|ur[aio])(?:hour|honest|honou?r|heir|[aeiou])"
+    r"(?!eu|ewe|on(?:c?e)\b|u(?:-|k|[bt][io]|nix|nanim|ni(?![mn]|d(?!ir))|s[aeiu]|r[aio]))"
+    r"(?:hour|honest|honou?r|heir|[aeiou])"
 )
-"""How words begin that follow "an" (lower case)."""
-
-_LETTERS_WITH_AN = tuple("AEFHILMNORSX")
-"""The first letters of abbreviations that follow "an"."""
+"""The beginnings of lower-case words that take "an"."""
 
 OTHER_FORM = 2.0
 """How much higher the log-probability of a translation with another form of a term must be, in nats."""
@@ -117,20 +115,18 @@ class TermPlace:
     def with_a_or_an(self, fixed: int) -> TermPlace:
         """The place with the English article that the term needs, if one of "a" and "an" is before it.
 
-        The sound decides, but a model still expects the sound of the word that the term replaces.
+        The sound decides, but a model still expects the sound of the word that the term replaces. How abbreviations and
+        names with digits sound is not known, so these keep the article that the model prefers.
 
         Args:
             fixed: Number of characters at the beginning that must not change.
         """
-        match = _A_OR_AN.search(self.before)
-        if match is None or match.start() < fixed:
+        match, word = _A_OR_AN.search(self.before), self.form[: term_words(self.form)[0][1]]
+        if match is None or match.start() < fixed or len(word) < 2 or not word.isalpha() or word.isupper():
             return self
-        if match[1] == "A" and not self.is_upper and not starts_sentence(self.before, match.start()):
+        if match[1] == "A" and not starts_sentence(self.before, match.start()):
             return self  # a letter, as in "Vitamin A"
-        word = self.form[: term_words(self.form)[0][1]]
-        is_spelled = word.isupper() and len(word) > 1
-        needs_an = word.startswith(_LETTERS_WITH_AN) if is_spelled else bool(_WITH_AN.match(word.lower()))
-        n = ("N" if self.is_upper else "n") if needs_an else ""
+        n = "n" if _WITH_AN.match(word.lower()) else ""
         return replace(self, before=f"{self.before[: match.end(1)]}{n} ")
 
     def accepts(self, translation: str) -> bool:

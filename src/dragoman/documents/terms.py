@@ -134,7 +134,7 @@ class TermSearch:
             best = most_probable(place, list(scored.items()), self._matcher.target)
             draft.tried.add(place.found)
             cost = without_term - scored[best]
-            if not self._keeps_compound(best, cost) and not self._costs_too_much(best, cost):
+            if not self._keeps_compound(draft, best, cost) and not self._costs_too_much(best, cost):
                 chosen.append((draft, best.with_a_or_an(draft.fixed) if self._is_english else best))
         return chosen
 
@@ -146,16 +146,17 @@ class TermSearch:
             draft.tried.add(place.found)
         return not is_form
 
-    def _keeps_compound(self, place: TermPlace, cost: float) -> bool:
-        """Whether a term does not replace a compound that contains it, because that probably translates more words."""
-        return cost > COST_IN_COMPOUND and is_compound(place.replaced, self._forms(place.found.term.target))
+    def _keeps_compound(self, draft: TermDraft, place: TermPlace, cost: float) -> bool:
+        """Whether a compound that contains a term stays, because it probably translates other words as well."""
+        contains = is_compound(place.replaced, self._forms(place.found.term.target))
+        return cost > COST_IN_COMPOUND and contains and draft.has_modifier(place)
 
     def _costs_too_much(self, place: TermPlace, cost: float) -> bool:
         """Whether a term reduces the log-probability of a translation too much, by `cost` in nats.
 
-        Names and other words that the model has never seen are always improbable, so they are never too expensive. Nor
-        are those that it knows as translations of their source alone: in a sentence, it often does not expect a right
-        term. A model that reads marked terms judges by the sentence.
+        Names and other words that the model has never seen are always improbable, so they are never too expensive.
+        Terms that it accepts as a translation of their source without context are kept, too: in a sentence, it often
+        does not expect a right term. A model that reads marked terms judges by the sentence.
         """
         limit, trained = self._max_cost, self._trained
         if limit is None or cost <= limit or trained is None or not trained.knows(place.form):

@@ -96,10 +96,10 @@ class Decoding(Settings):
         None,
         ge=0,
         le=1e6,
-        description="Leave out a term of a glossary if it reduces the log-probability of a translation by more than "
-        "this, in nats, both in the sentence and of its source alone, and the training text contains its words. "
-        "Translators that were trained with terms judge by the sentence, by default with the limit "
-        f"{MAX_COST_OF_MARKED_TERMS:g}; for others, there is none by default.",
+        description="Leave out a term of a glossary if it is improbable both in the sentence and as a translation of "
+        "its source alone: each time, it reduces the log-probability by more than this, in nats. Terms with words that "
+        "the training text lacks are kept. For translators that were trained with terms, only the sentence counts, by "
+        f"default with the limit {MAX_COST_OF_MARKED_TERMS:g}; for others, there is no limit by default.",
     )
     cache: bool = advanced(
         True,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import regex
 
 from dragoman.errors import UserError
-from dragoman.text.lemmas import Lemmatize
+from dragoman.text.lemmas import Lemmatize, find_lemma
 from dragoman.text.normalization import WITHOUT_SPACES, remove_invisible
 from dragoman.text.placeholders import SpanKind, find_spans
 from dragoman.text.usual_case import starts_sentence
@@ -147,7 +147,7 @@ class Glossary:
         """The terms by the lemmas of their words."""
         terms: defaultdict[Key, list[Term]] = defaultdict(list)
         for term in self.terms:
-            terms[_key(term, _folded_lemma(lemmatize))].append(term)
+            terms[_key(term, lambda word: fold(find_lemma(word, lemmatize)))].append(term)
         return terms
 
 

@@ -12,6 +12,7 @@ Lemmatize = Callable[[str], str]
 
 REMEMBERED = 2**16  # words of each language
 LONGEST = 50  # letters; longer words have no lemma
+PLURAL_ENDINGS = ("n", "s")  # in many languages
 _OTHER_NAMES = {"no": "nb", "hr": "hbs", "sr": "hbs", "bs": "hbs"}  # how simplemma calls languages
 
 
@@ -38,6 +39,17 @@ def lemmatizer(language: str) -> Lemmatize:
         return word if lemma.lower() == word.lower() else lemma  # USB remains USB
 
     return lambda word: lemma_of(word) if len(word) <= LONGEST else word
+
+
+def find_lemma(word: str, lemmatize: Lemmatize) -> str:
+    """The lemma of a word of a glossary: the word itself if it has a plural of its own.
+
+    Dictionaries also know "Spalte" as a form of "Spalt", and "painting" as one of "paint".
+    """
+    lemma = lemmatize(word)
+    if any(word == lemma + ending for ending in PLURAL_ENDINGS):
+        return lemma
+    return word if any(lemmatize(word + ending) == word for ending in PLURAL_ENDINGS) else lemma
 
 
 def dictionary_language(language: str) -> str | None:

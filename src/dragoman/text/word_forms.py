@@ -10,7 +10,7 @@ from itertools import product
 import regex
 
 from dragoman.text.glossary import fold, replace_words, term_words
-from dragoman.text.lemmas import LONGEST, Lemmatize, dictionary_language, lemmatizer
+from dragoman.text.lemmas import LONGEST, Lemmatize, dictionary_language, find_lemma, lemmatizer
 
 FindForms = Callable[[str], Sequence[str]]
 """All forms of a term, first the term itself."""
@@ -20,9 +20,6 @@ LETTERS = regex.compile(r"[\p{L}\p{M}]+")
 
 MOST_FORMS = 40
 """Of a word, the shortest ones; of a term, only the last words have several forms, as many words as possible."""
-
-PLURAL_ENDINGS = ("n", "s")
-"""Letters that make plurals in many languages, as in "Spalten" and "Makros"."""
 
 SHORTEST_HEAD = 4
 """Letters of the last part of a compound, whose forms the compound has."""
@@ -78,27 +75,13 @@ def is_dictionary_form(term: str, lemmatize: Lemmatize) -> bool:
     return not words or fold(find_lemma(words[-1], lemmatize)) == fold(words[-1])
 
 
-def find_lemma(word: str, lemmatize: Lemmatize) -> str:
-    """The lemma of a word of a glossary: the word itself if it has a plural of its own.
-
-    Dictionaries also know "Spalte" as a form of "Spalt", and "painting" as one of "paint".
-    """
-    lemma = lemmatize(word)
-    if any(word == lemma + ending for ending in PLURAL_ENDINGS):
-        return lemma
-    return word if any(lemmatize(word + ending) == word for ending in PLURAL_ENDINGS) else lemma
-
-
 def is_form(word: str, wanted: str, lemmatize: Lemmatize) -> bool:
     """Whether a word is a form of a word of a glossary, in any case.
 
-    Of words that the dictionary lacks, "Makros" is a form of "Makro", and the last part of a compound decides:
-    "Seitenvorlagen" is a form of "Seitenvorlage".
+    Of compounds that the dictionary lacks, the last part decides: "Seitenvorlagen" is a form of "Seitenvorlage".
     """
     lemma = fold(lemmatize(word))
     if lemma == fold(find_lemma(wanted, lemmatize)):
-        return True
-    if len(wanted) >= SHORTEST_HEAD and any(lemma == fold(wanted) + ending for ending in PLURAL_ENDINGS):
         return True
     starts = range(1, min(len(word), len(wanted) - SHORTEST_HEAD + 1)) if lemma == fold(word) else ()
     return any(

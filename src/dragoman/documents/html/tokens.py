@@ -51,7 +51,7 @@ INVISIBLE = frozenset(("script", "style", "svg", "template"))
 _CUT = re.compile(r"<(?:[A-Za-z/!?]|\Z)")
 _INCOMPLETE = re.compile("&#(?![0-9]|[xX][0-9a-fA-F])")
 _UNKNOWN_SECTION = re.compile(
-    r"<!\[(?!(?:temp|cdata|ignore|include|rcdata|if|else|endif)(?![-_.a-z0-9]))", re.IGNORECASE
+    r"<!\[(?!(?:temp|cdata|ignore|include|rcdata|if|else|endif)(?![-_.a-z0-9]))", re.IGNORECASE | re.ASCII
 )
 _INVALID = re.compile(r"<[A-Za-z/!?]")  # a tag that the parser passes on as text
 _ATTRIBUTE = re.compile(r"([^\s=/>\"'<]+)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>\"']+))?")
