@@ -88,7 +88,7 @@ class TermDraft:
         for link in links:
             is_own = found.start <= link.source_start and link.source_end <= found.end
             by_place[link.target_start, link.target_end].append(is_own)
-        beside = [
+        neighbors = [
             each.term.target
             for each in find_terms(self.matcher, self.segment)
             if 1 in (each.start - found.end, found.start - each.end) and each.term.target != found.term.target
@@ -96,7 +96,7 @@ class TermDraft:
         for (start, end), own in by_place.items():
             word = self.translation.text[start:end]
             if is_compound(word, self.forms(found.term.target)) and (
-                len(set(own)) > 1 or any(is_compound(word, self.forms(target)) for target in beside)
+                len(set(own)) > 1 or any(is_compound(word, self.forms(target)) for target in neighbors)
             ):
                 return True
         return False

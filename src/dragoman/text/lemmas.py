@@ -42,7 +42,7 @@ def lemmatizer(language: str) -> Lemmatize:
 
 
 def find_lemma(word: str, lemmatize: Lemmatize) -> str:
-    """The lemma of a word of a glossary: the word itself if it has a plural of its own.
+    """The lemma of a word of a glossary: the word itself if the dictionary has its plural.
 
     Dictionaries also know "Spalte" as a form of "Spalt", and "painting" as one of "paint".
     """
