@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
 
@@ -280,6 +281,25 @@ def test_a_compound_of_two_terms_stays_even_if_its_links_are_wrong() -> None:
             Segment("The database query", glossary=Glossary(glossary)), Translation(translation), TermMatcher()
         )
         assert (draft.place_term(links) is None) == is_kept
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_a_sentence_is_searched_a_few_times_and_has_all_terms(
+    most: int, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.documents.terms.MOST_SEARCHES", most)
+    terms = [Term("Hund", "water spaniel"), Term("Frau", "tall lady"), Term("Mann", "old sailor")]
+    search, searched = TermSearch(translator, MATCHER, form_finder("en")), list[int]()
+    translate = search._translate
+
+    def count(sources: Sequence[SourceText], prefixes: Sequence[str] | None = None) -> list[Translation]:
+        searched.append(len(prefixes or ()))
+        return translate(sources, prefixes)
+
+    monkeypatch.setattr(search, "_translate", count)
+    (found,) = search.translate([Segment("Ein Hund, eine Frau und ein Mann.", glossary=Glossary(terms))])
+    assert all(MATCHER.count(found.text, term.target) for term in terms)
+    assert sum(searched) <= most
 
 
 @pytest.mark.parametrize("count", [1, 2])

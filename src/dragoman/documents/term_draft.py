@@ -43,6 +43,7 @@ class TermDraft:
     forms: FindForms
     fixed: int = 0  # number of characters at the beginning that must not change, because they contain terms
     tried: set[FoundTerm] = field(default_factory=set)
+    searches: int = 0  # number of searches that continued a beginning with a term
 
     @property
     def missing(self) -> list[FoundTerm]:
@@ -140,6 +141,7 @@ class TermDraft:
 
     def use(self, place: TermPlace, searched: Translation | None) -> None:
         """Use the translation that a search found, or only replace the words if that is not acceptable."""
+        self.searches += searched is not None
         if searched and place.accepts(searched.text):
             self.translation, self.fixed = searched, len(place.prefix)
             return

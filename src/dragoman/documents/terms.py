@@ -46,6 +46,9 @@ The alignment may miss a part of a compound. With a model of LibreOffice's texts
 "Vorlage" (1.5 nats), but "Währungsfeld" for "currency field" does not become "Feld" (9.5).
 """
 
+MOST_SEARCHES = 8
+"""Of a sentence; further terms only replace words, so that a sentence of many terms does not take minutes."""
+
 KEPT_COSTS = 10_000
 """Terms whose cost without a sentence is kept."""
 
@@ -172,7 +175,7 @@ class TermSearch:
 
     def _can_search(self, draft: TermDraft, place: TermPlace) -> bool:
         (ids,) = encode_masked(self._bundle.target, [place.prefix])
-        return place.start >= draft.fixed and len(ids) < self._source_limit
+        return draft.searches < MOST_SEARCHES and place.start >= draft.fixed and len(ids) < self._source_limit
 
 
 def _is_probable_form(word: str, term: str) -> bool:
