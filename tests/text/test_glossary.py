@@ -182,6 +182,12 @@ def test_forms_of_other_words_do_not_count(text: str, target: str) -> None:
     assert TermMatcher(None, lemmatizer("en")).count(text, target) == 0
 
 
+@pytest.mark.parametrize(("source", "text"), [("Spalte", "Die Spalten sind leer."), ("Zeile", "Zwei Zeilen.")])
+def test_plurals_match_a_term_that_is_also_a_form_of_another_word(source: str, text: str) -> None:
+    glossary = Glossary([Term(source, "x"), Term("Spalt", "y")])
+    assert [found.term.source for found in glossary.find(text, lemmatizer("de"))] == [source]
+
+
 def test_languages_without_lemmas_match_word_forms() -> None:
     for text in ("Hunde und Hund", "kleiner Hund", "犬"):
         assert list(GLOSSARY.find(text, lemmatizer("xx"))) == list(GLOSSARY.find(text))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -130,8 +129,10 @@ def translate(
         output = part_of_output(part, source, output)
         if source and skip_part(output, source):
             return
-    read: dict[str, list[Any]] = {"the input": [source], "the glossary": [glossary], "a memory": memory or []}
-    _refuse_to_overwrite(output, read | {"the prefixes": [prefixes]})
+    memories = [("a memory", each) for each in memory or []]
+    _refuse_to_overwrite(
+        output, ("the input", source), ("the glossary", glossary), ("the prefixes", prefixes), *memories
+    )
     translated = check_files(document, output) if document else None
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source, part)
     options = EngineOptions(
@@ -151,10 +152,10 @@ def translate(
         _translate_lines(translator, chosen, prefixes, output, as_json)
 
 
-def _refuse_to_overwrite(output: Path | None, read: Mapping[str, Iterable[Any]]) -> None:
+def _refuse_to_overwrite(output: Path | None, *read: tuple[str, str | Path | None]) -> None:
     """Check that the output is no file that is read, also with a loop of links."""
-    for name, files in read.items():
-        if output and output != DASH and os.path.realpath(output) in {os.path.realpath(file) for file in files if file}:
+    for name, file in read:
+        if output and output != DASH and file and os.path.realpath(output) == os.path.realpath(file):
             raise UserError(f"{output}: is also {name}")
 
 

@@ -175,7 +175,7 @@ class _Reader(HTMLParser):
         self._lines = [0, *(match.end() for match in re.finditer("\n", html))]
         self._starts: list[tuple[int, TokenKind, str]] = [(0, "text", "")]
         # the parser would end a tag at NUL, which browsers replace, take all that follows an incomplete &# as text, and
-        # stop at <![ before other words than these, which begins a comment for browsers
+        # raise an error at <![ before any other word, where a comment begins for browsers
         self.feed(_UNKNOWN_SECTION.sub("<!_", _INCOMPLETE.sub("&+", html.replace("\0", "\ufffd"))))
         self.close()
 
