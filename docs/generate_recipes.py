@@ -37,7 +37,7 @@ A recipe is a TOML file that defines everything about a translator except its we
 | `transformer-base`, `transformer-big` | the models of Vaswani et al. 2017 |
 
 - Any value can be set on the command line with `--set SECTION.KEY=VALUE`, which can be repeated. VALUE is TOML
-  (`true`, `1e-3`, `["a.tsv", "b.tsv"]`); anything else is a text, so quotes are rarely needed. `KEY=none` unsets
+  (`true`, `1e-3`, `["a.tsv", "b.tsv"]`); anything else is a string, so quotes are rarely needed. `KEY=none` unsets
   a key that may be unset.
 - Exactly one of `training.epochs`, `training.steps` and `training.minutes` is the budget. Setting one of them on the
   command line replaces the one in the file: `--set training.minutes=10`.

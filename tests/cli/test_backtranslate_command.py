@@ -132,7 +132,7 @@ def test_a_killed_command_is_continued_with_the_same_lines(
     _, printed = process.communicate(timeout=60)
     assert process.returncode in (-signal.SIGKILL, -signal.SIGINT, 130)  # see the same in test_translate_document
     assert not output.exists()
-    assert number == signal.SIGKILL or "the same command continues" in printed
+    assert number == signal.SIGKILL or "to continue, run the same command" in printed
     process = start(finished_run, mono, output)
     process.communicate(timeout=60)
     assert process.returncode == 0

@@ -18,8 +18,9 @@ from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.synthesis import block
 from dragoman.synthesis.block import PairBlock, made_blocks
-from dragoman.synthesis.write import blocks_directory, write_synthetic
+from dragoman.synthesis.write import write_synthetic
 from dragoman.system.progress import Meter, no_update
+from dragoman.system.unfinished import unfinished_directory
 
 LANGUAGES = ("de", "en")
 METER = Meter(no_update, "test")
@@ -71,13 +72,13 @@ def test_a_killed_process_is_continued(lines: int, tmp_path: Path) -> None:
             again = write(maker, output, mono(lines))
         except Killed:
             assert not output.exists()
-            assert blocks_directory(str(output)).is_dir()
+            assert unfinished_directory(output).is_dir()
         made += maker.made
     assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
     assert (again.pairs, again.left_out) == (whole.pairs, whole.left_out)
     assert again.pairs + sum(again.left_out.values()) == lines
     assert made == -(-lines // 10), "no block is made twice"
-    assert not blocks_directory(str(output)).exists()
+    assert not unfinished_directory(output).exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["killed.tsv", "whole.tsv"]
 
 

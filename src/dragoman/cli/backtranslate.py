@@ -77,11 +77,11 @@ def backtranslate(
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
 ) -> None:
-    """Make training pairs of text in one language.
+    """Make training pairs from text in one language.
 
     BUNDLE translates in the direction opposite to the translator that you want to train. The output has the translation
-    as source, and your text as target. Pairs that look wrong are left out. If it is interrupted, the same command
-    continues.
+    as source, and your text as target. Pairs that look wrong are left out. If it is interrupted, run the same command
+    again to continue.
 
     Example: dragoman backtranslate runs/en-de --mono my/mono.en --output synthetic.tsv
     """
@@ -107,13 +107,17 @@ def backtranslate(
     maker = _open_maker(bundle, method, overrides or [], options, round_trip, minimum_chrf)
     if output and mono != DASH:
         _refuse_overwriting(mono, output, maker.translator.bundle.recipe.data.languages)
-    read = TranslateInput(bundle, [], mono, part).read(maker.translator.bundle, divided=False)
-    total = _count_lines(mono) if mono != DASH else None
-    if total == 0:
+    text = TranslateInput(bundle, [], mono, part)
+    total = text.count_lines()
+    if total == 0 and not part:  # a part of a short text may be empty
         raise UserError(f"{mono}: empty file")
-    if total is not None and part:
-        total = len(part.lines_of(total))
-    _write(maker, read, total, None if output == DASH else output, is_part=part is not None)
+    _write(
+        maker,
+        text.read(maker.translator.bundle, divided=False),
+        total,
+        None if output == DASH else output,
+        is_part=part is not None,
+    )
 
 
 def _refuse_overwriting(mono: Path, output: Path, languages: Iterable[str]) -> None:
@@ -157,8 +161,9 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
     from dragoman.corpus.references import to_toml
     from dragoman.corpus.writers import tsv_line, write_corpus
     from dragoman.synthesis.block import made_blocks
-    from dragoman.synthesis.write import blocks_directory, write_synthetic
+    from dragoman.synthesis.write import write_synthetic
     from dragoman.system.progress import Meter, ProgressLine
+    from dragoman.system.unfinished import unfinished_directory
 
     data = maker.translator.bundle.recipe.data
     pairs: Iterator[Pair] = (Pair("", line) for line in lines)
@@ -174,8 +179,9 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
             languages = data.target_language, data.source_language
             written = write_synthetic(pairs, maker, str(output), languages, meter)
         except KeyboardInterrupt:
-            if any(blocks_directory(str(output)).glob("*.json")):
-                line.log(f"{blocks_directory(str(output))} contains what is translated; the same command continues")
+            directory = unfinished_directory(output)
+            if any(directory.glob("*.json")):
+                line.log(f"{directory} contains what is translated; to continue, run the same command")
             raise
         line.log(f"{output}: {written}")
         if written.pairs:
@@ -186,12 +192,3 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
             raise UserError(
                 f"{output}: not written, because no pair is left; --mono must be text in {data.source_language}"
             )
-
-
-def _count_lines(mono: Path) -> int | None:
-    """The number of lines of a file, or None if it cannot be read twice."""
-    from dragoman.corpus.lines import read_lines
-
-    if not mono.exists():
-        raise UserError(f"{mono}: no such file")
-    return sum(1 for _ in read_lines(mono, replace_controls=True)) if os.path.isfile(mono) else None

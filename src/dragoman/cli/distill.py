@@ -56,7 +56,7 @@ def distill(
     from dragoman.training.run import train
 
     if round_trip and not mono:
-        raise UserError("--round-trip only chooses translations of --mono; of the training text, the references do")
+        raise UserError("--round-trip only chooses translations of --mono; add --mono, or remove --round-trip")
     keep_freed_memory()
     avoid_cudnn_attention()
     run = output or RUNS / f"{recipe_of_run(teachers[0]).name}-{size}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -27,16 +27,6 @@ def open_output(path: Path | None) -> Iterator[IO[str]]:
 
     with atomic_text_file(path) as file:
         yield file
-
-
-def with_progress(translations: Iterable[Translation], shown: bool) -> Iterator[Translation]:
-    """The same translations; their number, rate and time are shown on standard error."""
-    from rich.console import Console
-    from rich.progress import Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-    columns = TextColumn("{task.completed:,.0f} lines"), TaskProgressColumn(show_speed=True), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as progress:
-        yield from progress.track(translations)
 
 
 def print_to_stderr(text: str) -> None:

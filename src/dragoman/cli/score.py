@@ -37,7 +37,7 @@ def score(
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
 ) -> None:
-    """Score given translations.
+    """Score existing translations.
 
     Prints one line per translation: its log-probability, divided by the length penalty.
 

@@ -101,7 +101,9 @@ def _repeat_options(arguments: Sequence[str]) -> list[str]:
         if needs_second.get(option) and not argument.startswith("-"):
             repeated.append(option)
         elif option in _HELD_OUT and not arguments[0].startswith("-") and not argument.startswith("-"):
-            raise UserError(f"{argument}: give {option} again before a second file, or name the training text together")
+            raise UserError(
+                f"{argument}: to add it to {option}, repeat {option} before it; name all training files together"
+            )
         if repeated and (last := repeated[-1]) in needs_second:
             needs_second[last] = not needs_second[last] and not is_recognized(argument)
         repeated.append(argument)

@@ -44,7 +44,7 @@ def quickstart(
     """Train a small example translator.
 
     Trains a German-English translator on the built-in corpus, which takes a few minutes on a laptop, scores it and
-    translates two sentences. If it was interrupted, the same command continues.
+    translates two sentences. If it is interrupted, run the same command again to continue.
 
     Example: dragoman quickstart --output runs/quickstart
     """
@@ -106,7 +106,7 @@ def train(
 ) -> None:
     """Train a translator.
 
-    Trains from a recipe, or from files with your text: then it chooses the settings, as `dragoman init` does. It writes
+    Trains from a recipe, or from files with your text, for which it chooses settings as `dragoman init` does. It writes
     checkpoints, the finished translator and report.html to the run directory. `dragoman settings` lists the settings
     that --set can change.
 

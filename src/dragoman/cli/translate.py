@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -22,17 +22,25 @@ from dragoman.cli.options import (
     Verbose,
     open_translator,
 )
-from dragoman.cli.output import open_output, to_json, to_line, with_progress
+from dragoman.cli.output import open_output
 from dragoman.cli.shard import Shard, part_of_output, skip_part
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_document import check_files, translate_document
 from dragoman.cli.translate_html import write_html
 from dragoman.cli.translate_input import TranslateInput
-from dragoman.cli.translation_problems import ProblemCounts
-from dragoman.errors import UserError, counted
+from dragoman.cli.translate_lines import translate_lines
+from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.documents.translate import TextTranslator
+
+_EXCLUDED = {
+    "--document": ("texts", "--input", "--prefixes", "--json", "--format html"),
+    "--format html": ("--json", "--prefixes"),
+    "--prefixes": ("--glossary", "--memory"),
+    "--shard": ("texts", "--document", "--prefixes", "--format html"),
+}
+"""Options that cannot be combined with others."""
 
 
 def translate(
@@ -106,7 +114,7 @@ def translate(
     Prints one line per line of input; the sentences of a line are translated separately, unless the translator was
     trained with several per line. With decoding.n_best above 1, the alternatives follow on the same line, separated by
     tabs. Without texts and --input, it reads standard input; on a terminal, it translates each line that
-    you type, until Ctrl-D.
+    you type, until Ctrl-D. If a translation from --input to --output is interrupted, the same command continues it.
 
     Example: dragoman translate runs/quickstart "Ein Hund läuft." --set decoding.beam_size=8
     """
@@ -114,16 +122,20 @@ def translate(
     from dragoman.corpus.memory import TranslationMemory
     from dragoman.documents.translate import TextTranslator
 
-    if document and (texts or source or prefixes or as_json or text_format == "html"):
-        raise UserError("--document cannot be combined with texts, --input, --prefixes, --json or --format")
+    given = {
+        "texts": texts,
+        "--input": source,
+        "--document": document,
+        "--json": as_json,
+        "--format html": text_format == "html",
+        "--prefixes": prefixes,
+        "--glossary": glossary,
+        "--memory": memory,
+        "--shard": shard,
+    }
+    _refuse_combinations([name for name, value in given.items() if value])
     if columns and not document:
         raise UserError("--columns chooses the columns of a table; name the table with --document")
-    if text_format == "html" and (as_json or prefixes):
-        raise UserError("--format html supports neither --json nor --prefixes")
-    if (glossary or memory) and prefixes:
-        raise UserError("--prefixes cannot be combined with --glossary or --memory")
-    if shard is not None and (texts or document or prefixes or text_format == "html"):
-        raise UserError("--shard cannot be combined with texts, --document, --prefixes or --format html")
     part = Shard.parse(shard) if shard is not None else None
     if part:
         output = part_of_output(part, source, output)
@@ -149,7 +161,32 @@ def translate(
             counts = write_html(translator, chosen, file)
         counts.warn()
     else:
-        _translate_lines(translator, chosen, prefixes, output, as_json)
+        files = [file for file in (source, prefixes) if file and file.is_file()]
+        identity = [engine, device, compute_type, as_json, _identify(translator, [bundle, *(ensemble or [])], files)]
+        translate_lines(translator, chosen, prefixes, output, as_json, identity)
+
+
+def _identify(texts: TextTranslator, bundles: Sequence[Path], files: Sequence[Path]) -> list[Any]:
+    """What decides the translations of files, as plain data: bundles, search, glossary, memory, and their content."""
+    from dragoman.bundle import bundle_digest
+    from dragoman.synthesis.pair_maker import identify_search
+    from dragoman.system.files import sha256
+
+    terms, memory = texts.glossary, texts.memory
+    return [
+        list(map(bundle_digest, bundles)),
+        [texts.source_language, texts.target_language, identify_search(texts.translator.decoding)],
+        [[term.source, term.target] for term in terms.terms] if terms else [],
+        [[text, memory.find(text)] for text in memory.sources] if memory else [],
+        list(map(sha256, files)),
+    ]
+
+
+def _refuse_combinations(given: Sequence[str]) -> None:
+    """Check that no two of the given options exclude each other."""
+    for option, others in _EXCLUDED.items():
+        if option in given and (excluded := [other for other in others if other in given]):
+            raise UserError(f"{option} cannot be combined with {' and '.join(excluded)}")
 
 
 def _refuse_to_overwrite(output: Path | None, *read: tuple[str, str | Path | None]) -> None:
@@ -157,33 +194,3 @@ def _refuse_to_overwrite(output: Path | None, *read: tuple[str, str | Path | Non
     for name, file in read:
         if output and output != DASH and file and os.path.realpath(output) == os.path.realpath(file):
             raise UserError(f"{output}: is also {name}")
-
-
-def _translate_lines(
-    texts: TextTranslator, chosen: TranslateInput, prefixes: Path | None, output: Path | None, as_json: bool
-) -> None:
-    """Write a line for each text; texts with prefixes are neither split into sentences nor divided."""
-    from dragoman.corpus.lines import read_lines
-    from dragoman.translator import WINDOW
-
-    translator, window = texts.translator, 1 if chosen.typed else WINDOW
-    lines = chosen.read(translator.bundle, divided=not prefixes)
-    truncated, counts = 0, ProblemCounts("line")
-    with open_output(output) as file:
-        translations = (
-            translator.stream(lines, read_lines(prefixes), window) if prefixes else texts.stream(lines, window)
-        )
-        shown = sys.stderr.isatty() and not (chosen.texts or chosen.typed or file.isatty())
-        for translation in with_progress(translations, shown):
-            truncated += translation.truncated
-            counts.add(translation.problems)
-            file.write((to_json(translation) if as_json else to_line(translation)) + "\n")
-            if chosen.typed:
-                file.flush()
-    if truncated:
-        print(
-            f"dragoman: warning: translated only the beginning of {counted(truncated, 'line')} longer than the model's "
-            f"limit of {translator.source_limit} tokens, because lines with prefixes are not divided",
-            file=sys.stderr,
-        )
-    counts.warn("; --json prints them as problems")

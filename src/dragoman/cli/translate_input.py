@@ -92,6 +92,25 @@ class TranslateInput:
         except UnicodeDecodeError as error:
             raise UserError(f"{name}: not valid UTF-8 (byte 0x{content[error.start]:02x})") from None
 
+    def count_lines(self) -> int | None:
+        """The number of lines to translate; None for standard input, and for files that cannot be read twice.
+
+        Raises:
+            UserError: There is no such file, or it is not text.
+        """
+        from dragoman.corpus.lines import read_lines
+
+        if self.texts:
+            return len(self._lines_of_texts)
+        if not self._file:
+            return None
+        if not self._file.exists():
+            raise UserError(f"{self._file}: no such file")
+        if not self._file.is_file():
+            return None
+        total = sum(1 for _ in read_lines(self._file, replace_controls=True))
+        return len(self.shard.lines_of(total)) if self.shard else total
+
     def read(self, bundle: Bundle, divided: bool) -> Iterator[str]:
         """The texts, in order. Of each kind of unusual texts, the first one is reported on standard error.
 
@@ -103,7 +122,7 @@ class TranslateInput:
 
         if self._file and _is_document(self._file):
             print(
-                f"dragoman: warning: {self._file}: each line is translated as text, also tags and settings of the "
+                f"dragoman: warning: {self._file}: each line is translated as text, with all tags and settings of the "
                 f"format; to translate it as a document: {_document_command(self.bundle, self._file)}",
                 file=sys.stderr,
             )

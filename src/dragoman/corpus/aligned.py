@@ -72,7 +72,7 @@ def _align(source: Path, target: Path, encoding: str | None) -> Iterator[Pair]:
                 lengths = (before, longer) if source_line is None else (longer, before)
                 raise UserError(
                     f"files of different length: {source} has {counted(lengths[0], 'line')}, {target} has "
-                    f"{counted(lengths[1], 'line')}; from line {before + 1:,} on there is nothing to pair; dragoman "
+                    f"{counted(lengths[1], 'line')}; from line {before + 1:,} on, one side is missing; dragoman "
                     "doctor data finds where they diverge"
                 )
             yield Pair(source_line, target_line)

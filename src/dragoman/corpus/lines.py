@@ -191,7 +191,7 @@ def check_text(text: str) -> str:
             raise LineError(problem, "if it ends lines, as on old Macs", REPLACE_LINE_ENDS)
         if text[position] == "\0":  # the data is not text
             raise LineError(problem)
-        raise LineError(problem, "to put spaces in place of all of them", REPLACE_CONTROLS)
+        raise LineError(problem, "to replace all of them with spaces", REPLACE_CONTROLS)
     return text
 
 

@@ -52,7 +52,7 @@ def fetch_opus(name: str, languages: Languages) -> OpusCorpus:
         try:
             download(url, path, None)
         except (OSError, ValueError) as error:
-            raise UserError(f"cannot download {url} ({error}); download it in another way, and name the file") from None
+            raise UserError(f"cannot download {url} ({error}); download it yourself, and pass its path") from None
     return OpusCorpus(path, version, pairs)
 
 

@@ -106,7 +106,7 @@ class Downloads:
         """
         download = self._files.get(token)
         if download is None or not download.path.is_file():
-            raise RequestError(404, "There is no such file, or no longer.")
+            raise RequestError(404, "The file does not exist, or was deleted.")
         return download
 
     def remove(self, token: str) -> None:

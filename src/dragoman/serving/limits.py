@@ -115,7 +115,7 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, Result], s
             raise RequestError(499, "The client has disconnected.")
         raise RequestError(503, f"The translation took longer than {seconds:g} seconds.", 1)
     except asyncio.CancelledError:
-        raise RequestError(503, "The server stops; try again later.", 1) from None
+        raise RequestError(503, "The server is shutting down; try again later.", 1) from None
     finally:
         leaving.cancel()
         working.cancel()

@@ -35,9 +35,9 @@ class Augmentation(Settings):
     )
     terms: Share = Field(
         0.0,
-        description="Share whose source says how some of its terms are translated, as lemmas, so that the translator "
-        "learns to follow a glossary, and wrongly for some terms, so that it ignores terms that do not fit; needs "
-        "text.terms. There is none for languages without spaces between words.",
+        description="Share in which some source terms are followed by the dictionary form of their translation, so "
+        "that the translator learns to follow a glossary. Some of these translations are wrong, so that it learns to "
+        "ignore terms that do not fit. Needs text.terms; has no effect on languages without spaces between words.",
     )
     fuzzy_matches: Share = Field(
         0.0,

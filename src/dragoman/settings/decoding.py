@@ -65,8 +65,8 @@ class Decoding(Settings):
         0,
         ge=0,
         le=100_000,
-        description="Minimum number of tokens in a translation, without end of sentence, as long as the other settings "
-        "allow so many for its source.",
+        description="Minimum number of tokens in a translation, without end of sentence, if the other settings allow "
+        "that many for its source.",
     )
     no_repeat_ngram: int = advanced(
         0, ge=0, le=1000, description="Do not repeat any sequence of this many tokens in a translation; 0 disables it."

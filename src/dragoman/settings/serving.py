@@ -20,7 +20,7 @@ class Serving(Settings):
         description="Maximum number of requests per minute for each API key, or for each address without a key.",
     )
     seconds: float = Field(
-        30.0, gt=0, le=3600, description="Maximum time for a request, in seconds; later ones are answered with 503."
+        30.0, gt=0, le=3600, description="Maximum time for a request, in seconds; then it is answered with 503."
     )
     document_seconds: float = Field(
         600.0, gt=0, le=86_400, description="Maximum time for translating an uploaded file, in seconds."
@@ -29,7 +29,7 @@ class Serving(Settings):
         3,
         ge=0,
         le=100,
-        description="Maximum number of other translations in a reply; there are fewer than decoding.beam_size.",
+        description="Maximum number of alternative translations in a reply; always fewer than decoding.beam_size.",
     )
     require_keys: bool = Field(
         False, description="Answer only requests with an API key; `dragoman serve-key add` creates keys."
@@ -84,8 +84,8 @@ class Serving(Settings):
         1.0,
         gt=0,
         le=3600,
-        description="Maximum time that a request waits while other texts are translated, as the speed of the last "
-        "batches suggests; further requests are answered with 503.",
+        description="Maximum time that a request waits while other texts are translated, estimated from the speed of "
+        "the last batches; requests that would wait longer are answered with 503.",
     )
     documents: int = advanced(
         8, ge=1, le=100_000, description="Maximum number of files that are translated at once; more are refused."

@@ -11,7 +11,7 @@ from dragoman.settings.data import LEAST_WEIGHT, MOST_WEIGHT
 
 
 class Backtranslation(Settings):
-    """Training pairs made of text in the target language: a teacher translates it into the source language."""
+    """Training pairs made from text in the target language: a teacher translates it into the source language."""
 
     mono: tuple[str, ...] = Field(
         (), description="Files with one sentence of the target language per line, plain or .gz; none: no such pairs."
@@ -32,7 +32,7 @@ class Backtranslation(Settings):
 
 
 class Diversification(Settings):
-    """Training pairs made of the training text: teachers of both directions translate it (Nguyen et al. 2020)."""
+    """Training pairs made from the training text: teachers of both directions translate it (Nguyen et al. 2020)."""
 
     weight: float = Field(
         0.0,

@@ -69,7 +69,7 @@ class Text(Settings):
     )
     terms: bool = Field(
         False,
-        description="Reserve tokens with which a source says how terms are translated, so that the translator can "
+        description="Reserve tokens that mark given translations of terms in a source, so that the translator can "
         "follow a glossary; needs placeholders, and training.augmentation.terms.",
     )
     subword_pairs: int = advanced(

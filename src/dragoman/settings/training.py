@@ -91,8 +91,8 @@ class Training(Settings):
     )
     early_stopping_by: Literal["score", "score_and_loss"] = advanced(
         "score",
-        description="What counts as better for early_stopping: a better score; or a better score or a lower loss, and "
-        "every validation before the end of the warm-up.",
+        description="What early_stopping counts as an improvement: a better score (score), or a better score, a lower "
+        "loss, or any validation during the warm-up (score_and_loss).",
     )
     best_by: Literal["bleu", "chrf", "loss"] = Field(
         "bleu",
@@ -103,8 +103,8 @@ class Training(Settings):
         1,
         ge=1,
         le=1000,
-        description="The bundle gets the average weights of the checkpoints of this many last validations; 1: the "
-        "weights of the best one.",
+        description="Number of last validations whose checkpoints are averaged to get the weights of the bundle; with "
+        "1, it gets those of the best checkpoint.",
     )
     precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         "auto",
@@ -191,8 +191,8 @@ class Training(Settings):
         None,
         gt=0,
         le=1,
-        description="Validations take at most this share of the time: one that would exceed it is postponed until it "
-        "does not, except the first and the last one.",
+        description="Maximum share of the time for validations: one that would exceed it is postponed, except the "
+        "first and the last one.",
     )
     validation_beam_size: int = advanced(
         1, ge=1, le=1000, description="Beam size of the translations in a validation; 1 is greedy."

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.writers import check_output, write_corpus
-from dragoman.errors import UserError, counted
+from dragoman.errors import counted
 from dragoman.synthesis.block import BlockMaker, PairBlock, stored_blocks
 from dragoman.system.progress import Meter
+from dragoman.system.unfinished import only_writer
 
 
 @dataclass(frozen=True)
@@ -38,11 +36,6 @@ class Synthesized:
         return f"{counted(self.pairs, 'pair')} from {counted(self.lines, 'line')}" + (
             f"; left out: {shown}" if shown else ""
         )
-
-
-def blocks_directory(output: str) -> Path:
-    """Where the blocks of a corpus are until it is complete: ``synthetic.tsv.partial``."""
-    return Path(f"{output}.partial")
 
 
 def write_synthetic(
@@ -72,9 +65,7 @@ def write_synthetic(
         UserError: The output exists or cannot be written, or another process writes it.
     """
     check_output(output, languages)
-    directory = blocks_directory(output)
-    directory.mkdir(exist_ok=True)
-    with _lock(directory, output):
+    with only_writer(output) as directory:
         check_output(output, languages)  # another process may have finished it before this one had the lock
         paths = list(stored_blocks(pairs, maker, directory, meter, limit))
         left_out: Counter[str] = Counter()
@@ -89,19 +80,3 @@ def write_synthetic(
             write_corpus(made, output, languages)
         shutil.rmtree(directory)
     return Synthesized(written, dict(left_out), seconds)
-
-
-@contextmanager
-def _lock(directory: Path, output: str) -> Iterator[None]:
-    """Let no other process write the same output. A killed process releases the lock."""
-    lock = FileLock(directory / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise UserError(
-            f"{output}: another process is writing it; wait for its end, or choose another output"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()

@@ -43,17 +43,21 @@ def format_seconds(seconds: float) -> str:
 
 
 class Meter:
-    """Reports how many pairs have been processed, at what rate, and the remaining time.
+    """Reports how many pairs or lines have been processed, at what rate, and the remaining time.
 
     Args:
         update: Receives the reports.
         work: What is being done, such as "encoding".
         total: Number of pairs, if known; an estimate is enough.
         limit: Seconds after which the work ends, also if it is not complete.
+        unit: What is counted.
     """
 
-    def __init__(self, update: Update, work: str, total: int | None = None, limit: float | None = None) -> None:
+    def __init__(
+        self, update: Update, work: str, total: int | None = None, limit: float | None = None, unit: str = "pairs"
+    ) -> None:
         self._update, self._work, self._total, self._limit = update, work, total, limit or math.inf
+        self._unit = unit
         self._done = self._skipped = 0
         self._started = time.monotonic()
 
@@ -63,8 +67,8 @@ class Meter:
         self._skipped += pairs if skipped else 0
         elapsed = time.monotonic() - self._started
         rate = (self._done - self._skipped) / max(1e-9, elapsed)
-        text = f"{self._work}: {self._done:,}{f' of {self._total:,}' if self._total else ''} pairs"
-        text += f", {rate:,.0f} pairs/s" if rate else ""
+        text = f"{self._work}: {self._done:,}{f' of {self._total:,}' if self._total else ''} {self._unit}"
+        text += f", {rate:,.0f} {self._unit}/s" if rate else ""
         if rate and self._total:
             left = min((self._total - self._done) / rate, self._limit - elapsed)
             text += f", {format_seconds(max(0, left))} left"

@@ -104,5 +104,5 @@ class GradientComputer:
         self.groups_at_once = (self.groups_at_once + 1) // 2
         self.log(
             f"out of memory in step {step:,}: from now on {self.groups_at_once} of {self.groups} groups at once, which "
-            "is slower, and draws other dropout masks"
+            "is slower, and uses other dropout masks"
         )

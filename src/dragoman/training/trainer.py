@@ -177,7 +177,7 @@ class Trainer:
         self.log.event(self.position, message)
         kept = "earlier checkpoints are kept; " if checkpoint_steps(self.run) else ""
         return UserError(
-            f"{message}; {kept}train again in another --output, with a lower training.learning_rate or clip_norm, "
+            f"{message}; {kept}start a new run in another --output, with a lower training.learning_rate or clip_norm, "
             "which cannot change when a run is resumed"
         )
 

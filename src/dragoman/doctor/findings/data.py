@@ -83,7 +83,7 @@ DATA_FINDINGS: dict[str, FindingType] = {
     "control-characters": FindingType(
         "error",
         "the file contains binary data, UTF-16 text, formatting codes of another program, or the line ends of old Macs",
-        f"convert the file (line ends: {REPLACE_LINE_ENDS} < FILE > NEW), or put spaces in place of these characters "
+        f"convert the file (line ends: {REPLACE_LINE_ENDS} < FILE > NEW), or replace these characters with spaces "
         f"({REPLACE_CONTROLS} < FILE > NEW)",
     ),
     "over-long": FindingType(

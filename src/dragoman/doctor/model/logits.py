@@ -32,7 +32,7 @@ def check_not_deterministic(probe: Probe, source: Tensor, target: Tensor) -> Ite
     difference = call_twice()
     if not SAME_SHAPE.exceeded_by(difference):
         return
-    consequence, probe.without_dropout = "the other checks were made without dropout", True
+    consequence, probe.without_dropout = "the other checks ran without dropout", True
     if SAME_SHAPE.exceeded_by(call_twice()):
         consequence, probe.fixed_seed = (
             "the other checks used a fixed seed, and the amount of padding was not varied",

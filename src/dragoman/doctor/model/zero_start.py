@@ -45,8 +45,8 @@ def look_behind_zeros(probe: Probe, check: Callable[[bool], Iterable[Finding]]) 
     groups = group_by_module(list(zeros), [name for name, _ in _parameters(probe)])
     yield make_finding(
         "zero-at-start",
-        "parameters that are zero hide parts of the model, so the checks of what has an effect used random numbers "
-        f"instead: {describe_groups(groups)}",
+        "some parameters are zero and hide parts of the model; checks of their effect used random numbers instead: "
+        f"{describe_groups(groups)}",
         {"parameters": list(zeros)},
     )
 

@@ -1,0 +1,91 @@
+"""dragoman translate without --document: a line of output for each line of text."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dragoman.cli.output import open_output, to_json, to_line
+from dragoman.cli.standard_streams import DASH
+from dragoman.cli.translate_input import TranslateInput
+from dragoman.cli.translation_problems import ProblemCounts
+from dragoman.cli.unfinished_output import OutputLine, finished_lines
+from dragoman.errors import counted
+
+if TYPE_CHECKING:
+    from dragoman.documents.translate import TextTranslator
+
+GROUP = 512
+"""Lines that are translated together: 4,096 would be no faster, and more of them would be lost or waited for."""
+
+
+def translate_lines(
+    texts: TextTranslator,
+    chosen: TranslateInput,
+    prefixes: Path | None,
+    output: Path | None,
+    as_json: bool,
+    identity: Any,
+) -> None:
+    """Write a line for each text; texts with prefixes are neither split into sentences nor divided.
+
+    From a file to a file, an interrupted command continues if the identity is the same: all that decides the lines.
+    """
+    to_file = output not in (None, DASH) and not (os.path.exists(output) and not os.path.isfile(output))
+    total = chosen.count_lines() if to_file else None
+    truncated, counts = 0, ProblemCounts("line")
+    with (
+        open_output(output) as file,
+        finished_lines(output, identity, GROUP) if output and total and chosen.file else nullcontext() as finished,
+    ):
+        done = finished.number if finished else 0
+        lines = _translate(texts, chosen, prefixes, done, as_json)
+        if finished:
+            lines = chain(finished, finished.extend(lines))
+        shown = sys.stderr.isatty() and not (chosen.texts or chosen.typed or file.isatty())
+        for line in _with_progress(lines, total, done) if shown else lines:
+            truncated += line.truncated
+            counts.add(line.problems)
+            file.write(f"{line.text}\n")
+            if chosen.typed:
+                file.flush()
+    if truncated:
+        print(
+            f"dragoman: warning: translated only the beginning of {counted(truncated, 'line')} longer than the model's "
+            f"limit of {texts.translator.source_limit} tokens, because lines with prefixes are not divided",
+            file=sys.stderr,
+        )
+    counts.warn("; --json prints them as problems")
+
+
+def _translate(
+    texts: TextTranslator, chosen: TranslateInput, prefixes: Path | None, done: int, as_json: bool
+) -> Iterator[OutputLine]:
+    """The lines of the output, without a number of them that are done."""
+    from dragoman.corpus.lines import read_lines
+
+    group = 1 if chosen.typed else GROUP
+    lines = islice(chosen.read(texts.translator.bundle, divided=not prefixes), done, None)
+    translations = (
+        texts.translator.stream(lines, islice(read_lines(prefixes), done, None), group)
+        if prefixes
+        else texts.stream(lines, group)
+    )
+    for each in translations:
+        yield OutputLine(to_json(each) if as_json else to_line(each), each.problems, each.truncated)
+
+
+def _with_progress(lines: Iterable[OutputLine], total: int | None, done: int) -> Iterator[OutputLine]:
+    """The same lines; their number, rate and remaining time are shown on standard error."""
+    from dragoman.system.progress import Meter, ProgressLine
+
+    with ProgressLine("translate") as progress:
+        meter = Meter(progress.update, "translating", total, unit="lines")
+        for number, line in enumerate(lines, start=1):
+            yield line
+            meter.advance(1, skipped=number <= done)

@@ -1,0 +1,98 @@
+"""The lines that `dragoman translate --output` has finished; an interrupted command continues after them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import UserError, counted
+from dragoman.system.build_cache import digest
+from dragoman.system.unfinished import only_writer
+
+
+@dataclass(frozen=True)
+class OutputLine:
+    """A line of the output, and what is reported about its translation."""
+
+    text: str
+    problems: Sequence[str] = ()
+    truncated: bool = False
+
+
+class FinishedLines:
+    """The finished lines of an output, in a file.
+
+    Args:
+        file: Where they are, as JSON; what a killed process has written to it is kept.
+        group: The number of lines that are translated together. Incomplete groups are deleted, so that the others are
+            translated as without an interruption.
+    """
+
+    def __init__(self, file: Path, group: int) -> None:
+        self._file, self._group = file, group
+        self.number = self._count()
+
+    def _count(self) -> int:
+        """The number of finished lines, after deleting those of an incomplete group."""
+        number, end = 0, 0
+        with self._file.open("a+b") as file:
+            file.seek(0)
+            for read, line in enumerate(file, start=1):
+                if read % self._group == 0 and line.endswith(b"\n"):
+                    number, end = read, file.tell()
+            file.truncate(end)
+        return number
+
+    def __iter__(self) -> Iterator[OutputLine]:
+        """The lines that were finished before this object was made."""
+        with self._file.open(encoding="utf-8") as file:
+            for line in file:
+                yield OutputLine(**json.loads(line))
+
+    def extend(self, lines: Iterable[OutputLine]) -> Iterator[OutputLine]:
+        """The same lines, of which each complete group is stored."""
+        with self._file.open("a", encoding="utf-8") as file:
+            for added, line in enumerate(lines, start=1):
+                file.write(json.dumps(asdict(line), ensure_ascii=False) + "\n")
+                if added % self._group == 0:
+                    file.flush()
+                    self.number += self._group
+                yield line
+
+
+@contextmanager
+def finished_lines(output: Path, identity: Any, group: int) -> Iterator[FinishedLines]:
+    """The finished lines of an output, which are deleted after the block, unless it is interrupted.
+
+    Args:
+        output: The file that is written.
+        identity: Everything that decides its lines, as plain data. Lines of another identity are not used.
+        group: See `FinishedLines`.
+
+    Raises:
+        UserError: Another process is writing the output.
+        OSError: There is no space, or no permission.
+    """
+    with only_writer(output) as directory:
+        finished = FinishedLines(directory / f"{digest(identity)}.jsonl", group)
+        if finished.number:
+            print(f"dragoman: continues after {counted(finished.number, 'line')} in {directory}", file=sys.stderr)
+        try:
+            yield finished
+        except (KeyboardInterrupt, SystemExit, OSError):
+            if finished.number:
+                shown = counted(finished.number, "translated line")
+                print(f"dragoman: {directory} contains {shown}; to continue, run the same command", file=sys.stderr)
+            else:
+                shutil.rmtree(directory)
+            raise
+        except UserError:
+            shutil.rmtree(directory)  # the input or the settings must be changed
+            raise
+        shutil.rmtree(directory)

@@ -1,0 +1,121 @@
+"""An interrupted `dragoman translate --input --output` loses little: the same command continues it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dragoman.cli.translate_lines import GROUP
+from dragoman.cli.unfinished_output import FinishedLines, OutputLine
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+
+@pytest.fixture(scope="module")
+def source(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text that takes many groups; its lines differ."""
+    lines = (corpus / "test.de").read_text("utf-8").splitlines()
+    path = tmp_path_factory.mktemp("long") / "in.de"
+    path.write_text("".join(f"{line} {number}\n" for number in range(100) for line in lines), "utf-8")
+    return path
+
+
+def interrupt(arguments: list[str], directory: Path, number: signal.Signals) -> tuple[int, str]:
+    """Stop `dragoman translate` once it has finished some lines; returns its exit code and its messages."""
+    command = [sys.executable, "-m", "dragoman", "translate", *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not any(path.read_bytes().count(b"\n") > GROUP for path in directory.glob("*.partial/*.jsonl")):
+        assert process.poll() is None, "it ended before it was interrupted"
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.send_signal(number)
+    _, error = process.communicate(timeout=60)
+    return process.returncode, error
+
+
+@pytest.mark.parametrize(("number", "suffix"), [(signal.SIGINT, ""), (signal.SIGTERM, ".gz"), (signal.SIGKILL, "")])
+def test_the_same_command_continues(
+    number: signal.Signals, suffix: str, finished_run: Path, command: Command, source: Path, tmp_path: Path
+) -> None:
+    output, whole = tmp_path / f"out{suffix}", tmp_path / "whole" / f"out{suffix}"
+    whole.parent.mkdir()
+    arguments = [str(finished_run), "--input", str(source), "--output", str(output)]
+    code, error = interrupt(arguments, tmp_path, number)
+    assert code == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[number]
+    assert not output.exists()
+    (stored,) = tmp_path.glob("*.partial/*.jsonl")
+    lines = stored.read_text("utf-8").count("\n")
+    assert lines >= GROUP
+    if number != signal.SIGKILL:
+        assert error.startswith(f"dragoman: {output}.partial contains ")
+        assert "; to continue, run the same command" in error
+    outcome = command("translate", *arguments)
+    assert outcome.code == 0
+    continues = f"dragoman: continues after {lines // GROUP * GROUP:,} lines in {output}.partial\n"
+    uninterrupted = command("translate", finished_run, "--input", source, "--output", whole)
+    assert "warning" in uninterrupted.error, "there are problems to count"
+    assert outcome.error == continues + uninterrupted.error
+    assert output.read_bytes() == whole.read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {output.name, "whole"}
+
+
+def test_lines_of_another_text_or_other_settings_are_not_used(
+    finished_run: Path, command: Command, source: Path, tmp_path: Path
+) -> None:
+    changed = tmp_path / "in.de"
+    changed.write_bytes(source.read_bytes())
+    arguments = [str(finished_run), "--input", str(changed), "--output", str(tmp_path / "out"), "--json"]
+    interrupt(arguments, tmp_path, signal.SIGKILL)
+    short = "Ein Hund läuft.\n"
+    changed.write_text(short, "utf-8")
+    outcome = command("translate", *arguments)
+    assert (outcome.code, outcome.error) == (0, "")
+    assert (tmp_path / "out").read_text("utf-8").count("\n") == 1
+    changed.write_bytes(source.read_bytes())
+    interrupt(arguments, tmp_path, signal.SIGKILL)
+    outcome = command("translate", *arguments[:-1], "--set", "decoding.beam_size=1")
+    assert outcome.code == 0
+    assert "continues" not in outcome.error
+    assert not (tmp_path / "out").read_text("utf-8").startswith("{")
+
+
+def test_two_processes_do_not_write_the_same_output(
+    finished_run: Path, command: Command, source: Path, tmp_path: Path
+) -> None:
+    arguments = [str(finished_run), "--input", str(source), "--output", str(tmp_path / "out")]
+    process = subprocess.Popen([sys.executable, "-m", "dragoman", "translate", *arguments])
+    while not any(tmp_path.glob("*.partial/*.jsonl")):
+        assert process.poll() is None
+        time.sleep(0.005)
+    outcome = command("translate", *arguments)
+    assert outcome.code == 2
+    assert "another process is writing it" in outcome.error
+    process.kill()
+    process.wait(30)
+
+
+@pytest.mark.parametrize("written", [0, 1, 4, 5, 8, 11])
+@pytest.mark.parametrize("cut", [0, 1])
+def test_only_complete_groups_are_kept(written: int, cut: int, tmp_path: Path) -> None:
+    lines = [
+        OutputLine(f"Zeile\t{number} – „\u2028“", [f"missing: {number}"], number % 2 == 0) for number in range(written)
+    ]
+    finished = FinishedLines(tmp_path / "lines", 4)
+    assert list(finished.extend(lines)) == lines
+    assert finished.number == written // 4 * 4
+    content = (tmp_path / "lines").read_bytes()
+    (tmp_path / "lines").write_bytes(content[: len(content) - cut])
+    kept = max(0, written - cut) // 4 * 4
+    again = FinishedLines(tmp_path / "lines", 4)
+    assert (again.number, list(again)) == (kept, lines[:kept])
+    stored = (tmp_path / "lines").read_text("utf-8").split("\n")[:-1]
+    assert [json.loads(line)["text"] for line in stored] == [line.text for line in lines[:kept]]
