@@ -20,7 +20,7 @@ from dragoman.synthesis import block
 from dragoman.synthesis.block import PairBlock, made_blocks
 from dragoman.synthesis.write import write_synthetic
 from dragoman.system.progress import Meter, no_update
-from dragoman.system.unfinished import unfinished_directory
+from dragoman.system.unfinished import delete_unfinished, unfinished_directory
 
 LANGUAGES = ("de", "en")
 METER = Meter(no_update, "test")
@@ -59,7 +59,9 @@ def mono(number: int) -> list[Pair]:
 
 
 def write(maker: FakeMaker, output: Path, pairs: Sequence[Pair], limit: float | None = None) -> Any:
-    return write_synthetic(iter(pairs), maker, str(output), LANGUAGES, METER, limit)
+    written = write_synthetic(iter(pairs), maker, str(output), LANGUAGES, METER, limit)
+    delete_unfinished(output)
+    return written
 
 
 @pytest.mark.parametrize("lines", [1, 10, 95])

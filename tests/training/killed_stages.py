@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.synthesis import block
-from dragoman.training import stages
+from dragoman.training import stage_pairs, stages
 from dragoman.training.trainer import Trainer
 
 
@@ -31,5 +31,6 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, moment: int) -> None:
 
     killing(Trainer, "take_step")
     killing(block.PairBlock, "save")
+    killing(stage_pairs, "delete_unfinished")
     killing(stages, "make_corpora")
     killing(stages, "final_recipe")

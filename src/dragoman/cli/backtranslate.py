@@ -163,7 +163,7 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
     from dragoman.synthesis.block import made_blocks
     from dragoman.synthesis.write import write_synthetic
     from dragoman.system.progress import Meter, ProgressLine
-    from dragoman.system.unfinished import unfinished_directory
+    from dragoman.system.unfinished import delete_unfinished, unfinished_directory
 
     data = maker.translator.bundle.recipe.data
     pairs: Iterator[Pair] = (Pair("", line) for line in lines)
@@ -178,6 +178,7 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
         try:
             languages = data.target_language, data.source_language
             written = write_synthetic(pairs, maker, str(output), languages, meter)
+            delete_unfinished(output)
         except KeyboardInterrupt:
             directory = unfinished_directory(output)
             if any(directory.glob("*.json")):

@@ -36,8 +36,8 @@ class TranslationMemory:
         counts: Counter[tuple[str, str]] = Counter()
         self._targets: dict[str, str] = {}
         for pair in pairs:
-            if pair.complete:
-                source, target = _key(pair.source), pair.target.strip()
+            source, target = _key(pair.source), pair.target.strip()
+            if source and target:
                 counts[source, target] += 1
                 if counts[source, target] >= counts[source, self._targets.get(source, "")]:
                     self._targets[source] = target

@@ -25,6 +25,7 @@ IdPair = tuple[Any, Any]
 """The ids of a source and of its target, in arrays or lists."""
 
 KINDS = tuple(Augmentation.model_fields)
+_SINGLE_WORDS = KINDS.index("single_words")
 COMPUTED = ("upper_case", "title_case", "terms")
 """Changes after which the length of a pair is computed, not estimated."""
 WRONG_TERMS = 0.3
@@ -114,7 +115,7 @@ class PairAugmenter:
 
     def _entries(self, draws: Any) -> Any:
         """The entries of the dictionary that replace pairs: equal shares of the random numbers."""
-        first, end = self._bounds[-2:]
+        first, end = self._bounds[_SINGLE_WORDS : _SINGLE_WORDS + 2]
         return (draws - first) * len(self._words) // (end - first)
 
     def _longest_with_typos(self, length: Any) -> Any:

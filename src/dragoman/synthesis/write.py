@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -51,7 +50,8 @@ def write_synthetic(
     It does not appear if no pair is left.
 
     A process that is killed at any moment loses at most one block. The next one continues after the last stored block,
-    with the same result.
+    with the same result. The blocks stay in `unfinished_directory(output)`; the caller calls `delete_unfinished` once it
+    no longer needs them.
 
     Args:
         pairs: What the synthetic pairs are made of.
@@ -78,5 +78,4 @@ def write_synthetic(
         if written or Path(output).is_fifo():  # whose reader waits for its end
             made = chain.from_iterable(PairBlock.load(path).pairs for path in paths)
             write_corpus(made, output, languages)
-        shutil.rmtree(directory)
     return Synthesized(written, dict(left_out), seconds)

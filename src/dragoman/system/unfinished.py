@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,11 @@ from dragoman.errors import UserError
 def unfinished_directory(output: str | Path) -> Path:
     """Where the parts of an output are until it is complete: ``synthetic.tsv.partial``."""
     return Path(f"{output}.partial")
+
+
+def delete_unfinished(output: str | Path) -> None:
+    """Delete the parts of an output that is complete, if there are any."""
+    shutil.rmtree(unfinished_directory(output), ignore_errors=True)
 
 
 @contextmanager

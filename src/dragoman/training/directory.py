@@ -107,8 +107,7 @@ def lock_directory(run: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.release()
-        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()  # the file stays: another process that has just opened it would hold a lock on a deleted file
 
 
 def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -> None:

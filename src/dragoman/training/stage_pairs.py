@@ -19,6 +19,7 @@ from dragoman.synthesis.pair_checks import OTHER_LANGUAGE
 from dragoman.synthesis.write import Synthesized, write_synthetic
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, ProgressLine
+from dragoman.system.unfinished import delete_unfinished
 from dragoman.training.stage_recipes import Direction
 from dragoman.training.stage_text import SIDES, file_pair
 
@@ -67,7 +68,7 @@ class SyntheticCorpus:
         meter = Meter(line.update, f"translating the {self.name}", count, limit)
         for side in SIDES:  # of a process that was killed between the last two files
             Path(f"{self.path}.{side}").unlink(missing_ok=True)
-        made = write_synthetic(self.read(), maker, f"{self.path}.{{lang}}", SIDES, meter, limit)
+        made = write_synthetic(self.read(), maker, self.output, SIDES, meter, limit)
         write_json(self._facts, asdict(made))
         late = limit is not None and made.seconds >= limit
         rest = f"; {made.lines / max(1, count):.0%} of the text fit into teachers.translation_share" if late else ""
@@ -75,6 +76,11 @@ class SyntheticCorpus:
         if made.left_out.get(OTHER_LANGUAGE, 0) > made.lines / 2:
             line.log(f"warning: most of the {self.name} is in another language than the teacher reads")
         return made
+
+    @property
+    def output(self) -> str:
+        """The pattern of the two files."""
+        return f"{self.path}.{{lang}}"
 
     @property
     def _facts(self) -> Path:
@@ -144,6 +150,7 @@ def make_corpora(
         if made is None:
             part = None if limit is None else limit / (len(corpora) - number)
             made = corpus.make(open_maker(corpus), line, part)
+        delete_unfinished(corpus.output)  # also what a process has left that was killed here
         if limit is not None:
             limit = max(0.0, limit - made.seconds)
 
