@@ -15,6 +15,7 @@ import pytest
 import dragoman
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Pair
+from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.joining import join_segments
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
@@ -140,6 +141,15 @@ def test_terms_and_segments_of_a_memory_are_found_despite_invisible_characters(t
     assert texts("Ein Hun\u00add rennt.") == texts("Ein Hund rennt.") != texts.translator("Ein Hund rennt.").text
     texts = TextTranslator(translator, memory=TranslationMemory([Pair("Anmelde\u00adname", "Login")]))
     assert {texts(each) for each in ("Anmelde\u00adname", "Anmeldename", "\u200eAnmeldename")} == {"Login"}
+
+
+def test_tags_of_a_long_segment_of_a_memory_keep_their_places(translator: Translator) -> None:
+    source = f"{'Ein Hund läuft durch den Park und ' * 40}bellt."
+    target = f"{'A dog runs through the park and ' * 40}barks."
+    texts = TextTranslator(translator, memory=TranslationMemory([Pair(source, target)]))
+    assert texts.translator.is_too_long(source)
+    html = HtmlText(source.replace("bellt", "<b>bellt</b>"), "de")
+    assert texts.translate(html) == target.replace("barks.", "<b>barks.</b>")
 
 
 def test_a_memory_in_the_other_direction_is_warned_about(translator: Translator, corpus: Path) -> None:

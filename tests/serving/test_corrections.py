@@ -55,5 +55,6 @@ def test_suggestions_are_limited_and_checked(start_server: StartServer) -> None:
     assert suggest(server, "").status_code == suggest(server, "A", source="fr").status_code == 400
     assert suggest(server, "A" * 101).status_code == 400
     assert suggest(server, "A dog.").status_code == 200
+    assert suggest(server, "A dog.").status_code == 200, "equal ones are stored once"
     full = suggest(server, "Another dog.")
     assert (full.status_code, "Retry-After" in full.headers) == (503, True)

@@ -111,3 +111,22 @@ def test_named_tags_are_copied_or_end_sentences(server: Running) -> None:
     assert "<x>Hund</x>" in translated(ignore_tags=["x"])
     refused = httpx.post(f"{server.url}/v2/translate", json=body | {"non_splitting_tags": "p"})
     assert refused.status_code == 400
+
+
+def test_the_time_of_a_request_does_not_grow_with_its_languages(start_server: StartServer) -> None:
+    pairs = ["de-en", "fr-en", "es-en", "it-en"]
+    running = start_server(pairs, seconds=0.6)
+    languages = iter(pair[:2] for pair in pairs)
+
+    async def detect(texts: Any, text_format: str = "text") -> tuple[str, float]:
+        return next(languages), 1.0
+
+    running.service.detect = detect  # type: ignore[method-assign]
+    for fake in running.fakes.values():
+        fake.seconds = 0.4
+    begin = time.perf_counter()
+    body = {"text": ["Ein Hund.", "Un chien.", "Un perro.", "Un cane."], "target_lang": "EN"}
+    reply = httpx.post(f"{running.url}/v2/translate", json=body, timeout=30)
+    assert reply.status_code == 503
+    assert "longer than 0.6 seconds" in reply.text
+    assert time.perf_counter() - begin < 1.2

@@ -226,3 +226,27 @@ def test_files_of_a_server_that_was_killed_are_deleted(tmp_path: Path, monkeypat
     assert running.get(token).path.exists()
     running.close()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_whose_request_is_cancelled_while_it_is_written_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, gate, write_bytes = threading.Event(), threading.Event(), Path.write_bytes
+
+    def write_slowly(path: Path, data: bytes) -> int:
+        begun.set()
+        gate.wait(30)
+        return write_bytes(path, data)
+
+    async def cancel(downloads: Downloads) -> None:
+        adding = asyncio.create_task(downloads.add(b"x", "a.txt", "client"))
+        await asyncio.to_thread(begun.wait, 30)
+        adding.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await adding
+        gate.set()  # asyncio.run waits for its threads
+
+    monkeypatch.setattr(Path, "write_bytes", write_slowly)
+    downloads = Downloads(10**6)
+    asyncio.run(cancel(downloads))
+    assert downloads.files() == []
+    downloads.require_room("client", 10**6)
+    downloads.close()

@@ -64,6 +64,18 @@ def test_csv_and_errors(client: deepl.DeepLClient) -> None:
         client.translate_text("Ein Hund.", source_lang="DE", target_lang="ES", glossary=made.glossary_id)
 
 
+@pytest.mark.parametrize("entries_format", ["tsv", "csv"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_only_line_ends_separate_terms(server: Running, entries_format: str, line_end: str) -> None:
+    headers = {"Authorization": "DeepL-Auth-Key k"}
+    separator = {"tsv": "\t", "csv": ","}[entries_format]
+    terms = [("Hund\u2028dog", "hound"), ("Katze\x85", "cat"), ("Maus", "a\x0cb"), ("Kuh", "cow")]
+    entries = line_end.join(separator.join(term) for term in terms)
+    body = {"name": "n", "source_lang": "de", "target_lang": "en", "entries_format": entries_format, "entries": entries}
+    made = httpx.post(f"{server.url}/v2/glossaries", json=body, headers=headers)
+    assert (made.status_code, made.json().get("entry_count")) == (201, len(terms)), made.text
+
+
 def test_the_reply_names_the_used_terms(server: Running) -> None:
     headers = {"Authorization": "DeepL-Auth-Key k"}
     body = {"name": "n", "source_lang": "de", "target_lang": "en", "entries_format": "tsv", "entries": "Hund\thound"}

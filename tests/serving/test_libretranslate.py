@@ -243,3 +243,12 @@ def test_a_list_that_is_nested_too_deeply_is_a_text(server: Running) -> None:
     text = "%5B%22a%22," + "%5B" * 5000
     parts = re.findall(r"en\[(.*?)\]", server.translate(text).json()["translatedText"])
     assert "".join(parts) == text  # a long text is divided
+
+
+@pytest.mark.parametrize("q", ["%5B%22%5Cud800%22%5D", "%5B%22Ein Hund.%22, %22%5Cudc00%22%5D"])
+def test_lone_surrogates_of_an_encoded_list_are_refused(start_server: StartServer, q: str) -> None:
+    server = start_server(corrections=1)
+    httpx.post(f"{server.url}/suggest", data=TEXT | {"s": "A dog runs."})
+    for path in ("translate", "detect"):
+        reply = httpx.post(f"{server.url}/{path}", data=TEXT | {"q": q})
+        assert (reply.status_code, "q must be" in reply.text) == (400, True)

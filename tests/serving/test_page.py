@@ -15,11 +15,12 @@ from detectors import german_or_english
 from running_server import Running, StartServer
 
 from dragoman.bundle import Bundle
+from dragoman.documents.segment import Segment
 from dragoman.documents.translate import TextTranslator
 from dragoman.evaluation.confidence import Confidence
 from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.models import ModelOptions, ModelTable, ServedModel, load_models
-from dragoman.serving.page.words import WordTranslator
+from dragoman.serving.page.words import SegmentInWords, WordTranslator
 from dragoman.translator import Translator
 
 TEXT = "Ein kleiner Junge spielt im Park.\n\n– Zwei Hunde laufen 😀 am Strand. Eine Frau liest."
@@ -188,6 +189,21 @@ def test_long_sentences_are_divided_into_segments(start_server: StartServer, fin
     for path in ("alternatives", "inspect"):
         request = {"q": text, "source": "de", "target": "en"}
         assert httpx.post(f"{running.url}/page/{path}", json=request).status_code == 400
+
+
+def test_long_sentences_have_the_links_of_their_parts_and_no_wrong_probabilities(finished_run: Path) -> None:
+    texts = TextTranslator(Translator(Bundle.load(finished_run / "bundle"), device="cpu"))
+    words = WordTranslator(texts)
+    long = " ".join(["ein mann mit einem hut läuft zum strand,"] * 30)
+    assert len(texts.divide(long)) > 1
+    found, short = words.translate([Segment(long), Segment("Ein Hund läuft.")])
+    (expected,) = texts.translate_segments([Segment(long, aligned=True)])
+    assert (found.text, found.links) == (expected.text, expected.links)
+    assert max(link.source_end for link in found.links) > len(long) - 10
+    assert isinstance(found, SegmentInWords)
+    assert isinstance(short, SegmentInWords)
+    assert not found.words, "the model cannot read it at once"
+    assert short.words
 
 
 def test_chosen_beginnings_have_problems_and_say_if_they_are_ignored(real_server: Running) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import regex
 
@@ -21,7 +22,7 @@ def join_translations(text: str, spans: Sequence[tuple[int, int]], translations:
     from Chinese to English. If a translation lacks the final point of its sentence, and another sentence follows on the
     line, the point is added, because the sentences would run together.
     """
-    return _join(text, spans, translations)[0]
+    return join_with_places(text, spans, translations)[0]
 
 
 def join_segments(
@@ -48,7 +49,7 @@ def join_links(
     text: str, spans: Sequence[tuple[int, int]], translations: Sequence[str], links: Sequence[Sequence[Link]]
 ) -> tuple[Link, ...]:
     """The links of a text whose parts were translated separately, given those of each part."""
-    places = _join(text, spans, translations)[1]
+    places = join_with_places(text, spans, translations)[1]
     return tuple(
         Link(start + link.source_start, start + link.source_end, place + link.target_start, place + link.target_end)
         for (start, _), place, each in zip(spans, places, links, strict=True)
@@ -65,15 +66,15 @@ def with_invisible(text: str, links: Sequence[Link]) -> tuple[Link, ...]:
     )
 
 
-def _join(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[str]) -> tuple[str, list[int]]:
-    """The joined text, and where each translation begins in it."""
+def join_with_places(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[str]) -> tuple[str, list[int]]:
+    """The joined text as `join_translations` returns it, and where each translation begins in it."""
     assert len(spans) == len(translations), "one translation for each span"
     parts: list[str] = []
     places: list[int] = []
     last = length = 0
     for index, ((start, end), translation) in enumerate(zip(spans, translations, strict=True)):
-        separator = " " * (index > 0 and start == last and _lost_separator(text[last - 1], parts[-1]))
-        if index + 1 < len(spans) and "\n" not in text[end : spans[index + 1][0]]:
+        separator = " " * (index > 0 and start == last and lost_separator(text[last - 1], parts[-1]))
+        if _is_followed(text, spans, index):
             translation += _lost_stop(text[end - 1], translation)
         parts += [separator, text[last:start], translation]
         places.append(length + len(separator) + start - last)
@@ -81,7 +82,31 @@ def _join(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[st
     return "".join([*parts, text[last:]]), places
 
 
-def _lost_separator(source_end: str, translation: str) -> bool:
+def add_stops(
+    text: str, spans: Sequence[tuple[int, int]], translations: Sequence[TranslatedSegment]
+) -> list[TranslatedSegment]:
+    """The translations of the spans of a text, with the final points that `join_translations` would add."""
+    return [
+        add_stop(text[slice(*spans[index])], each) if _is_followed(text, spans, index) else each
+        for index, each in enumerate(translations)
+    ]
+
+
+def add_stop(source: str, translated: TranslatedSegment) -> TranslatedSegment:
+    """The translation of a sentence before another one, with the final point that it lost, and its link."""
+    if not (stop := _lost_stop(source[-1:], translated.text)):
+        return translated
+    end = len(translated.text)
+    links = (*translated.links, Link(len(source) - 1, len(source), end, end + 1)) if translated.links else ()
+    return replace(translated, text=translated.text + stop, links=links)
+
+
+def _is_followed(text: str, spans: Sequence[tuple[int, int]], index: int) -> bool:
+    """Whether another span follows a span on the same line."""
+    return index + 1 < len(spans) and "\n" not in text[spans[index][1] : spans[index + 1][0]]
+
+
+def lost_separator(source_end: str, translation: str) -> bool:
     """Whether the source needs no space after its last character, but the translation does."""
     return bool(_NEEDS_NO_SPACE.match(source_end)) and not _NEEDS_NO_SPACE.match(translation[-1:])
 

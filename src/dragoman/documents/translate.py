@@ -179,7 +179,7 @@ class TextTranslator:
         return Translation(target, terms=terms, problems=missing_terms(terms), match=EXACT_MATCH)
 
     def _align(self, texts: Iterable[_DividedText]) -> dict[tuple[str, str], tuple[Link, ...]]:
-        """The links of the parts of texts. Parts fit into the model, so that all of each part is aligned."""
+        """The links of the parts of texts; none for a long segment of the memory, which is not divided."""
         pairs = list(dict.fromkeys(pair for text in texts for pair in text.pairs))
         found = align(self.translator.bundle, [source for source, _ in pairs], [target for _, target in pairs])
         return dict(zip(pairs, found, strict=True))

@@ -63,8 +63,8 @@ def align(
 ) -> list[tuple[Link, ...]]:
     """The words of each source that the words of its translation translate, by one pass of the model.
 
-    The translations may come from any engine. Every source word has a link, unless its text is longer than the model's
-    limit; words of a translation that translate no word may have none.
+    The translations may come from any engine. Every source word has a link; words of a translation that translate no
+    word may have none. There are no links if the source or the translation is too long for one pass of the model.
 
     Args:
         bundle: The model and its tokenizers.
@@ -79,11 +79,12 @@ def align(
         return []
     rows = rows or stored_rows(bundle)
     pairs = read_words(bundle, sources, targets)
-    attention = attention_between_words(bundle, pairs)
-    return [
-        tuple(_find_links(*pair, weights[rows.layer, int(rows.shifted)]))
-        for pair, weights in zip(pairs, attention, strict=True)
-    ]
+    whole = [index for index, (source, target) in enumerate(pairs) if not (source.is_cut or target.is_cut)]
+    links: list[tuple[Link, ...]] = [()] * len(pairs)
+    attention = attention_between_words(bundle, [pairs[index] for index in whole])
+    for index, weights in zip(whole, attention, strict=True):
+        links[index] = tuple(_find_links(*pairs[index], weights[rows.layer, int(rows.shifted)]))
+    return links
 
 
 def stored_rows(bundle: Bundle) -> AttentionRows:

@@ -40,12 +40,14 @@ class WordTokens:
         words: The characters of each word in the text.
         spellings: Each word as the text spells it; masked spans as reserved characters.
         shares: The share of the characters of each token that belong to each word, (words, tokens).
+        is_cut: Whether the text has more tokens than were kept.
     """
 
     ids: list[int]
     words: list[Span]
     spellings: list[str]
     shares: Shares
+    is_cut: bool
 
 
 def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
@@ -57,7 +59,7 @@ def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
     begin, tokenizer = language_ids(tokenizer), without_language(tokenizer)
     chunks = [match.span() for match in _CHUNK.finditer(mask.text)]
     encoded = encode_masked(tokenizer, [mask.text[start:end] for start, end in chunks])
-    ids = [*begin, *(index for each in encoded for index in each)][:limit]
+    ids = [*begin, *(index for each in encoded for index in each)]
     spans = [
         (start + first, start + last)
         for (start, end), each in zip(chunks, encoded, strict=True)
@@ -67,10 +69,11 @@ def word_tokens(tokenizer: Tokenizer, mask: Mask, limit: int) -> WordTokens:
     words = [match.span() for match in _WORD.finditer(mask.text)]
     starts = mask.starts()
     return WordTokens(
-        ids=ids,
+        ids=ids[:limit],
         words=[(starts[start], starts[end]) for start, end in words],
         spellings=[mask.text[start:end] for start, end in words],
         shares=_shares(words, tokens),
+        is_cut=len(ids) > limit,
     )
 
 

@@ -62,7 +62,10 @@ class CorrectionStore:
         Raises:
             RequestError: There are too many, or the file cannot be written.
         """
+        equal = "SELECT 1 FROM corrections WHERE source = ? AND target = ? AND text = ? AND translation = ?"
         with self._database.open() as database:
+            if database.execute(equal, (*languages, text, translation)).fetchone():
+                return
             (count,) = database.execute("SELECT count(*) FROM corrections WHERE NOT approved").fetchone()
             if count >= self._most:
                 raise RequestError(503, "Too many suggestions wait for approval; try again later.", 3600)

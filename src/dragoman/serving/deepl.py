@@ -19,7 +19,7 @@ from dragoman.serving.languages import language_name
 from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import Service, service_of, stated_key
-from dragoman.serving.texts import Client, OpenText, open_plain_text
+from dragoman.serving.texts import Client, OpenText, TranslatedText, open_plain_text
 from dragoman.text.glossary import Glossary
 
 _NO_LIMIT = 10**12  # characters; clients stop if they have used as many as are allowed
@@ -41,26 +41,41 @@ async def translate_deepl(request: Request) -> JSONResponse:
     ]
     routes = [deepl_route(service, language, parameters) for language in detected]
     glossary = await find_glossary(request, parameters, routes)
-    replies: dict[int, dict[str, Any]] = {}
-    for route in dict.fromkeys(routes):
-        places = [place for place, each in enumerate(routes) if each == route]
-        chosen = [texts[place] for place in places]
-        translated = await service.translate(request, route, chosen, open_text, client, glossary)
-        for place, result in zip(places, translated, strict=True):
-            replies[place] = {
-                "detected_source_language": detected[place].upper(),
-                "text": result.text,
-                "billed_characters": len(texts[place]),
-            }
-            if result.problems:
-                replies[place]["problems"] = list(result.problems)
-            if result.confidence is not None:
-                replies[place]["confidence"] = result.confidence
-            if result.terms:
-                replies[place]["terms"] = [asdict(term) for term in result.terms]
-            if len(route) > 1:
-                replies[place]["pivot"] = route[0].target
-    return JSONResponse({"translations": [replies[place] for place in range(len(texts))]})
+
+    async def translate_all() -> dict[int, TranslatedText]:
+        """The translation of each text by its place; those with the same route are translated together."""
+        translated: dict[int, TranslatedText] = {}
+        for route in dict.fromkeys(routes):
+            places = [place for place, each in enumerate(routes) if each == route]
+            chosen = [texts[place] for place in places]
+            found = await service.find_translations(route, chosen, open_text, client, glossary)
+            translated.update(zip(places, found, strict=True))
+        return translated
+
+    translated = await service.finish_in_time(request, translate_all())
+    replies = [
+        {
+            "detected_source_language": detected[place].upper(),
+            "billed_characters": len(text),
+            **_describe(translated[place], routes[place]),
+        }
+        for place, text in enumerate(texts)
+    ]
+    return JSONResponse({"translations": replies})
+
+
+def _describe(result: TranslatedText, route: Route) -> dict[str, Any]:
+    """The translation of a text, and what is known of it."""
+    reply: dict[str, Any] = {"text": result.text}
+    if result.problems:
+        reply["problems"] = list(result.problems)
+    if result.confidence is not None:
+        reply["confidence"] = result.confidence
+    if result.terms:
+        reply["terms"] = [asdict(term) for term in result.terms]
+    if len(route) > 1:
+        reply["pivot"] = route[0].target
+    return reply
 
 
 def _open_markup(parameters: Parameters) -> OpenText:

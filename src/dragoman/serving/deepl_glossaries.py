@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import csv
-from collections.abc import Iterable
 from typing import Any
 
 from starlette.requests import Request
@@ -13,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from dragoman.errors import UserError
 from dragoman.serving.deepl import admit_deepl, glossary_owner
 from dragoman.serving.errors import RequestError
-from dragoman.serving.glossaries import StoredGlossary
+from dragoman.serving.glossaries import StoredGlossary, split_lines
 from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import Service, service_of
 from dragoman.text.glossary import Glossary
@@ -84,7 +83,7 @@ def _read_entries(entries: str, entries_format: str) -> Glossary:
     Raises:
         RequestError: They are damaged.
     """
-    lines: Iterable[str] = entries.splitlines()
+    lines = split_lines(entries)
     if entries_format not in ("tsv", "csv"):
         raise RequestError(400, "Parameter 'entries_format' must be 'tsv' or 'csv'.")
     if entries_format == "csv":

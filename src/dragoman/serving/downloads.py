@@ -84,8 +84,9 @@ class Downloads:
         token = secrets.token_urlsafe(24) + PurePath(name).suffix.lower()
         path = Path(self._directory.name) / token
         self._files[token] = Download(path, name, client, size)
+        writing = asyncio.get_running_loop().run_in_executor(None, path.write_bytes, data)
         try:
-            await asyncio.to_thread(path.write_bytes, data)
+            await asyncio.shield(writing)
         except OSError as error:
             self.remove(token)
             _LOG.exception("a translated file could not be written")
@@ -93,7 +94,7 @@ class Downloads:
                 raise RequestError(507, "The translated file could not be written: the disk is full.") from None
             raise RequestError(500, "The translated file could not be written.") from None
         except asyncio.CancelledError:
-            self.remove(token)
+            writing.add_done_callback(lambda _: self.remove(token))  # a thread cannot be cancelled
             raise
         asyncio.get_running_loop().call_later(LIFETIME, self.remove, token)
         return token

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ GLOSSARIES_FILE = "glossaries.sqlite3"
 _TABLE = """CREATE TABLE IF NOT EXISTS glossaries (
     number TEXT PRIMARY KEY, owner TEXT, name TEXT, source TEXT, target TEXT, created TEXT, terms INTEGER, lines TEXT
 )"""
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _READ = "SELECT number, name, source, target, created, terms, lines FROM glossaries WHERE owner = ?"
 
 
@@ -111,5 +113,10 @@ class GlossaryStore:
 
 
 @lru_cache(maxsize=32)
+def split_lines(text: str) -> list[str]:
+    """The lines of a text; terms may contain other separators, such as U+2028."""
+    return _LINE_END.split(text)
+
+
 def _parse(lines: str) -> Glossary:
     return Glossary.parse(lines.split("\n"))

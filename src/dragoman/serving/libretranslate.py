@@ -15,7 +15,7 @@ from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.languages import language_name
 from dragoman.serving.models import Route
-from dragoman.serving.parameters import Parameters, read_parameters
+from dragoman.serving.parameters import Parameters, is_text, read_parameters
 from dragoman.serving.service import Service, service_of
 from dragoman.serving.texts import TEXT_FORMATS, TranslatedText, read_words
 from dragoman.text.match import NO_MATCH
@@ -116,6 +116,8 @@ def _read_texts(q: Any) -> tuple[list[str], _ReplyShape]:
     texts = q if isinstance(q, list) else [q]
     if not all(isinstance(text, str) for text in texts):
         raise RequestError(400, "Invalid request: q must be a string or a list of strings")
+    if not is_text(texts):
+        raise RequestError(400, "Invalid request: q must be text, without lone surrogates")
     return texts, _ReplyShape(isinstance(q, list), encoded)
 
 

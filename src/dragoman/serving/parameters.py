@@ -116,9 +116,18 @@ def _parse_json(body: bytes) -> Iterable[tuple[str, Any]]:
         return ()
     try:
         document = json.loads(body)
-        json.dumps(document, ensure_ascii=False).encode()  # lone surrogates are not text
+        has_text = is_text(document)
     except (ValueError, RecursionError):
         raise RequestError(400, _INVALID_JSON) from None
-    if not isinstance(document, dict):
+    if not (isinstance(document, dict) and has_text):
         raise RequestError(400, _INVALID_JSON)
     return document.items()
+
+
+def is_text(document: Any) -> bool:
+    """Whether the strings in a JSON document are text: lone surrogates are not."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
@@ -31,6 +32,7 @@ from dragoman.serving.texts import (
 from dragoman.settings.serving import Serving
 from dragoman.text.glossary import Glossary
 
+Result = TypeVar("Result")
 KEY_PARAMETERS = ("api_key", "auth_key", "key")
 """What the protocols call the API key."""
 
@@ -183,18 +185,38 @@ class Service:
     ) -> list[TranslatedText]:
         """The translations of texts: those that the operator approved, or of the models.
 
-        With a glossary, one model must translate all texts.
-
         Raises:
             RequestError: The queue is full, the time is over, or the client has disconnected.
+        """
+        return await self.finish_in_time(request, self.find_translations(route, texts, open_text, client, glossary))
+
+    async def finish_in_time(self, request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+        """The result of all the work of a request.
+
+        Raises:
+            RequestError: The time is over, or the client has disconnected.
+        """
+        return await while_connected(request, work, self.settings.seconds)
+
+    async def find_translations(
+        self,
+        route: Route,
+        texts: Sequence[str],
+        open_text: OpenText,
+        client: Client,
+        glossary: Glossary | None = None,
+    ) -> list[TranslatedText]:
+        """What `translate` returns, without a limit of time. With a glossary, one model must translate all texts.
+
+        Raises:
+            RequestError: The queue is full.
         """
         corrected: dict[str, str] = {}
         if route and glossary is None and open_text is open_plain_text and self.corrections.exist:
             languages = route[0].source, route[-1].target
             corrected = await asyncio.to_thread(self.corrections.find, languages, texts)
         others = [text for text in texts if text not in corrected]
-        work = translate_texts(self.scheduler, route, others, open_text, client, glossary)
-        found = iter(await while_connected(request, work, self.settings.seconds))
+        found = iter(await translate_texts(self.scheduler, route, others, open_text, client, glossary))
         return [TranslatedText(corrected[text]) if text in corrected else next(found) for text in texts]
 
 

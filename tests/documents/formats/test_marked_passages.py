@@ -109,3 +109,12 @@ def test_group_of_two_sentences_does_not_swallow_or_repeat_a_word_that_moves_int
     assert re.sub("[()«»]", "", after) == "RUNS. DOG. IT BARKS LOUDLY."
     assert "«DOG»" in after
     assert after.count("(") == after.count(")") == 1
+
+
+def test_added_point_is_inside_the_group_of_its_sentence() -> None:
+    """The translation of the first sentence lost its point, which is added because another sentence follows."""
+    dog, cat = (TextItem(text, text) for text in ("Der Hund bellt.", "Die Katze schläft."))
+    for links in ((), (Link(4, 8, 4, 7), Link(9, 14, 8, 13))):
+        opened = document([Group("(", ")", (dog,)), TextItem(" ", " "), cat])
+        after = opened.assemble([TranslatedSegment("The dog barks", links), TranslatedSegment("The cat sleeps")])
+        assert after.decode() == "(The dog barks.) The cat sleeps"

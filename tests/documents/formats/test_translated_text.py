@@ -144,6 +144,32 @@ def test_tsv_keeps_quotation_marks_in_the_text() -> None:
     assert [line.split("\t")[1] for line in after[1:]] == ["EIN HUND LÄUFT", '5 "ZOLL" LANG']
 
 
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ('"Hi," she said.\tfoo bar', '"HI," SHE SAID.\tFOO BAR'),
+        ('He said\t"Hi," she said', 'HE SAID\t"HI," SHE SAID'),
+        ('"Stop it now!"\tbar foo', '"STOP IT NOW!"\tBAR FOO'),
+        ('"a ""quoted"" word"\tbar foo', '"A ""QUOTED"" WORD"\tBAR FOO'),
+        ('"Yes" or "no"\tbar foo', '"YES" OR "NO"\tBAR FOO'),
+        ('5" pipe\tbar "foo', '5" PIPE\tBAR "FOO'),
+        ('"\tbar foo', '"\tBAR FOO'),
+    ],
+)
+def test_only_whole_cells_of_tsv_are_quoted(row: str, expected: str) -> None:
+    others = ['"Stop it now!"\tbar foo', '"Hi," he said.\tfoo', 'x y\t"No.', 'Yes."\tz']
+    for above, below in ((others, []), ([], others), ([], [])):
+        text = "".join(f"{line}\n" for line in (*above, row, *below))
+        document = open_document(text.encode(), "a.tsv", LANGUAGES)
+        assert assemble(document).decode() == text
+        assert assemble(document, translate_upper).decode().splitlines()[len(above)] == expected
+
+
+def test_quoted_cells_of_tsv_may_have_several_lines() -> None:
+    text = '"two\nlines"\t"foo ""bar"""\n5 "inch"\tfoo\n'
+    assert translated(text, "a.tsv") == text.upper()
+
+
 def test_html_is_translated() -> None:
     after = translated(HTML, "a.html")
     assert re.findall(r"</?\w+", HTML) == re.findall(r"</?\w+", after)

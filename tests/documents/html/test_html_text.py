@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.text.link import Link
 
@@ -51,7 +52,7 @@ def test_words_in_the_same_order_keep_all_tags_in_place(html: str) -> None:
 @given(well_formed, SEEDS)
 def test_text_is_that_of_the_translations(html: str, seed: int) -> None:
     def words(text: str) -> Counter[str]:
-        return Counter("".join(text.split()).upper())
+        return Counter(re.sub(r"[\s.!?]", "", text).upper())  # stops between sentences are added if they were moved
 
     assert words(StrictParser(translate(html, shuffled(seed))).text) == words(StrictParser(html).text)
 
@@ -75,7 +76,7 @@ def reversed_words(segment: Segment) -> TranslatedSegment:
         ("Ein <a href='?x=1&y' title=Rot>Ast</a>", "<a href='?x=1&y' title=\"ROT\">AST</a> EIN"),
         ("Rufe <code>f(&lt;T&gt;)</code> auf", "AUF <code>f(&lt;T&gt;)</code> RUFE"),
         ("Der &lt;b&gt; Hund", "HUND B DER"),
-        ("<p>Hallo <b>Welt</b>. Das hier</p>", "<p><b>WELT</b> HALLO HIER DAS</p>"),
+        ("<p>Hallo <b>Welt</b>. Das hier</p>", "<p><b>WELT</b> HALLO. HIER DAS</p>"),
         ("<li>eins<li>zwei", "<li>EINS<li>ZWEI"),
         ("Das Bild <img src=x> hier", "<img src=x> HIER BILD DAS"),
         ("<meta name=description content='Ein Hund'>", "<meta name=description content='HUND EIN'>"),
@@ -193,3 +194,34 @@ def test_text_never_becomes_an_attribute(brace: str, quote: str) -> None:
         assert len(parsed.tags) == 6
         assert not any("onmouseover" in tag for tag in parsed.tags)
         assert parsed.text.count(attack) == 1
+
+
+PARAGRAPHS = [
+    ("zh", "你好。再见。谢谢。", ["Hello.", "Goodbye.", "Thanks."]),
+    ("zh", "你好。再见。谢谢。", ["Hello.", "再见。", "Thanks."]),
+    ("ja", "こんにちは。さようなら!", ["Hello", "Goodbye!"]),
+    ("de", "Der Hund bellt. Die Katze schläft. Ende.", ["The dog barks", "The cat sleeps.", "End"]),
+]
+TAGGED = [
+    "<p>{0}{1}{2}</p>",
+    "<p><i>{0}</i>{1}<b>{2}</b></p>",
+    "<p>{0}<!-- --><b>{1}</b>{2}</p>",
+    "<i>{0}<u>{1}</u></i><b>{2}</b>",
+    "<img alt='{0}{1}{2}'>",
+]
+
+
+@pytest.mark.parametrize("html", TAGGED)
+@pytest.mark.parametrize(("language", "text", "translations"), PARAGRAPHS)
+def test_sentences_are_joined_as_in_plain_text(html: str, language: str, text: str, translations: list[str]) -> None:
+    translated = [TranslatedSegment(each) for each in translations]
+    expected = PlainText(text, language).assemble(translated)
+    sentences = [*re.findall(r".+?[.!。]\s*", text), ""]
+    result = HtmlText(html.format(*sentences), language).assemble(translated)
+    assert re.sub(r"<img alt='(.*)'>|<[^>]*>", r"\1", result) == expected
+    assert " " in text or not re.search(r"<\w> | </", result), "spaces between sentences are outside of their tags"
+
+
+def test_an_added_point_is_inside_the_tags_of_its_sentence() -> None:
+    translated = [TranslatedSegment("It <barks", (Link(0, 2, 0, 2), Link(3, 8, 3, 9))), TranslatedSegment("End")]
+    assert HtmlText("Er <b>bellt.</b> Ende.", "de").assemble(translated) == "It <b>&lt;barks.</b> End"

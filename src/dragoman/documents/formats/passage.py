@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dragoman.documents.formats.items import Item, Part, original, plain_text, raw_parts
 from dragoman.documents.formats.mark_tree import MarkTree
 from dragoman.documents.formats.named_items import name_words
-from dragoman.documents.joining import join_translations
+from dragoman.documents.joining import add_stops, join_with_places
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.placeholder_names import find_names, outside_names
 from dragoman.documents.plain_text import find_text_spans
@@ -71,37 +71,35 @@ class Passage:
         """What the file contains for the translation of each segment; `nested` writes the parts of fixed items."""
         if all(new.text == segment.text for new, segment in zip(translations, self.segments, strict=True)):
             return nested(list(raw_parts(self._items)))
-        text = join_translations(self._text, self._spans, [each.text for each in translations])
+        translations = add_stops(self._text, self._spans, translations)
+        text, places = join_with_places(self._text, self._spans, [each.text for each in translations])
         names = {node.name: node.mark.number for node in self._tree.nodes if node.name}
         found = find_names(text, names)
         kept, spans = {names[name] for name in found}, list(found.values())
         marks = {
             number: outside_names(mark, spans)
-            for number, mark in self._place(text, translations).items()
+            for number, mark in self._place(translations, places).items()
             if number not in kept
         }
         return self._writing.finish(self._tree.write(text, marks, self._writing.encode, nested), self.original)
 
-    def _place(self, text: str, translations: Sequence[TranslatedSegment]) -> dict[int, Mark]:
-        """Where the marks are in the translation."""
+    def _place(self, translations: Sequence[TranslatedSegment], places: Sequence[int]) -> dict[int, Mark]:
+        """Where the marks are in the translation, given where the translation of each sentence begins in it."""
         placed: dict[int, Mark] = {}
-        for mark in self._regions(text, translations):
+        for mark in self._regions(translations, places):
             known = placed.get(mark.number, mark)
             placed[mark.number] = mark._replace(start=min(known.start, mark.start), end=max(known.end, mark.end))
         return placed
 
-    def _regions(self, text: str, translations: Sequence[TranslatedSegment]) -> Iterator[Mark]:
+    def _regions(self, translations: Sequence[TranslatedSegment], places: Sequence[int]) -> Iterator[Mark]:
         """The marks in each sentence, and between sentences, where nothing changes."""
         reader = _MarkReader(self._tree.marks)
         source = target = 0
-        for (start, end), translated in zip(self._spans, translations, strict=True):
+        for (start, end), translated, place in zip(self._spans, translations, places, strict=True):
             yield from _moved(reader.read(source, start), target)
-            target += start - source
-            if not text.startswith(translated.text, target):
-                target += 1  # a space that the source language does not need
             inside = place_marks(reader.read(start, end), self._text[start:end], translated)
-            yield from _moved(inside, target)
-            source, target = end, target + len(translated.text)
+            yield from _moved(inside, place)
+            source, target = end, place + len(translated.text)
         yield from _moved(reader.read(source, len(self._text)), target)
 
 

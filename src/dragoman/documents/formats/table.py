@@ -17,10 +17,15 @@ from dragoman.errors import UserError, nearest
 Cell = tuple[str, str]
 """What the file contains for a cell, and what follows it: a delimiter, or the end of the row."""
 
+WriteCell = Callable[[str, str], str]
+"""What the file contains for a cell, given what it contained before, and the new text."""
+
 _DELIMITERS = ",;\t|"
 _SAMPLE = 50  # rows from which the delimiter is detected
 _IDENTIFIER = re.compile(r"\S*\d\S*")
 """A single word with a digit, such as A-12."""
+_QUOTED = r'"[^"]*+(?:""[^"]*+)*"'
+_QUOTED_WITHOUT_TABS = _QUOTED.replace('[^"]', r'[^"\t]')
 _HEADER_CELL = re.compile(r"[^\W\d][\w.:-]*")
 
 
@@ -29,28 +34,34 @@ def open_csv(file: DocumentFile) -> PassageDocument:
     characters = read_characters(file)
     widths = {each: _common_width(characters.text, each, file.name) for each in _DELIMITERS}
     delimiter = max(widths, key=lambda each: widths[each])
-    rows = list(_read_rows(characters.text, delimiter, '"', file.name))
-    return PassageDocument(_find_parts(rows, file, partial(_quoted, delimiter=delimiter)), characters.encode)
+    rows = list(_read_rows(characters.text, delimiter, _QUOTED, file.name))
+    return PassageDocument(_find_parts(rows, file, partial(_csv_cell, delimiter)), characters.encode)
 
 
 def open_tsv(file: DocumentFile) -> PassageDocument:
-    """A table whose columns are separated by tabs; quotation marks are part of the text, except around a cell."""
+    """A table whose columns are separated by tabs; quotation marks are part of the text, except around a whole cell.
+
+    A quoted cell may contain line breaks, as Excel writes them, unless the file has cells of which only the beginning
+    is in quotation marks, as in dialogues.
+    """
     characters = read_characters(file)
-    quote = '"' if re.search(r'(?:^|\t)"[^\t]*"(?:\t|\r?$)', characters.text, re.MULTILINE) else ""
-    rows = list(_read_rows(characters.text, "\t", quote, file.name))
-    write = partial(_quoted, delimiter="\t") if quote else lambda text: " ".join(text.split())
-    return PassageDocument(_find_parts(rows, file, write), characters.encode)
+    try:
+        rows = list(_read_rows(characters.text, "\t", _QUOTED_WITHOUT_TABS, file.name))
+    except UserError:
+        rows = list(_read_rows(characters.text, "\t", "", file.name))
+    return PassageDocument(_find_parts(rows, file, _tsv_cell), characters.encode)
 
 
-def _read_rows(text: str, delimiter: str, quote: str, name: str) -> Iterator[list[Cell]]:
-    quoted = rf'"[^"]*+(?:""[^"]*+)*"(?=[{delimiter}\r\n]|$)|' if quote else ""
-    cell = re.compile(rf"({quoted}[^{delimiter}\r\n]*+)([{delimiter}]|\r?\n|\r|$)")
+def _read_rows(text: str, delimiter: str, quoted: str, name: str) -> Iterator[list[Cell]]:
+    """The rows of a table, given the pattern of quoted cells, or an empty one if quotation marks have no meaning."""
+    alternative = rf"{quoted}(?=[{delimiter}\r\n]|$)|" if quoted else ""
+    cell = re.compile(rf"({alternative}[^{delimiter}\r\n]*+)([{delimiter}]|\r?\n|\r|$)")
     row: list[Cell] = []
     position = 0
     while position < len(text) or row:
         match = cell.match(text, position)
         assert match, "every text starts with a cell, perhaps an empty one"
-        if quote and match[1].startswith('"') and (len(match[1]) < 2 or not match[1].endswith('"')):
+        if quoted and match[1].startswith('"') and (len(match[1]) < 2 or not match[1].endswith('"')):
             line = text.count("\n", 0, position) + 1
             raise UserError(f"{name} line {line}: a quotation mark is opened and not closed; correct this line")
         row.append((match[1], match[2]))
@@ -64,15 +75,15 @@ def _common_width(text: str, delimiter: str, name: str) -> int:
     """The number of columns of the first rows if all have the same number, or 0."""
     lines = text.splitlines(keepends=True)
     try:
-        rows = list(_read_rows("".join(lines[:_SAMPLE]), delimiter, '"', name))
+        rows = list(_read_rows("".join(lines[:_SAMPLE]), delimiter, _QUOTED, name))
     except UserError:  # the sample may end inside quotation marks
-        return 0 if len(lines) <= _SAMPLE else len(next(_read_rows(text, delimiter, '"', name)))
+        return 0 if len(lines) <= _SAMPLE else len(next(_read_rows(text, delimiter, _QUOTED, name)))
     widths = {len(row) for row in rows if (row != [("", "")] and len(row) > 1) or row[0][0]}
     return widths.pop() if len(widths) == 1 else 0
 
 
-def _find_parts(rows: Sequence[list[Cell]], file: DocumentFile, write: Callable[[str], str]) -> list[Part]:
-    """The parts of a table; `write` writes the text of a changed cell."""
+def _find_parts(rows: Sequence[list[Cell]], file: DocumentFile, write: WriteCell) -> list[Part]:
+    """The parts of a table; `write` writes changed cells."""
     names = [_unquoted(cell) for cell, _ in rows[0]] if rows else []
     columns = _choose_columns(names, file)
     header = not all(column.isdecimal() for column in file.columns) if file.columns else bool(rows) and _is_header(rows)
@@ -88,9 +99,9 @@ def _find_parts(rows: Sequence[list[Cell]], file: DocumentFile, write: Callable[
     return parts
 
 
-def _cell_part(cell: str, writing: Writing, write: Callable[[str], str]) -> Part:
+def _cell_part(cell: str, writing: Writing, write: WriteCell) -> Part:
     text = _unquoted(cell)
-    return cell if _IDENTIFIER.fullmatch(text) else FileString(cell, string_parts(text, writing), write)
+    return cell if _IDENTIFIER.fullmatch(text) else FileString(cell, string_parts(text, writing), partial(write, cell))
 
 
 def _choose_columns(names: Sequence[str], file: DocumentFile) -> set[int]:
@@ -115,12 +126,23 @@ def _is_header(rows: Sequence[list[Cell]]) -> bool:
     return has_sentences and len(set(names)) == len(names) and all(map(_HEADER_CELL.fullmatch, names))
 
 
+def _is_quoted(cell: str) -> bool:
+    return re.fullmatch(_QUOTED, cell) is not None
+
+
 def _unquoted(cell: str) -> str:
-    return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
+    return cell[1:-1].replace('""', '"') if _is_quoted(cell) else cell
 
 
-def _quoted(text: str, delimiter: str) -> str:
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _csv_cell(delimiter: str, before: str, text: str) -> str:
     """The cell for a text, in quotation marks if it needs them."""
-    if any(character in text for character in f'{delimiter}"\r\n'):
-        return '"' + text.replace('"', '""') + '"'
-    return text
+    return _quoted(text) if any(character in text for character in f'{delimiter}"\r\n') else text
+
+
+def _tsv_cell(before: str, text: str) -> str:
+    """The cell for a text, in quotation marks if the cell had them before."""
+    return _quoted(text.replace("\t", " ")) if _is_quoted(before) else " ".join(text.split())

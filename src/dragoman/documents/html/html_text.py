@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from typing import TypeVar
 
 from dragoman.documents.html.runs import read_runs
 from dragoman.documents.html.segments import AttributeSegment, SentenceSegment, read_attribute, read_sentences
 from dragoman.documents.html.tokens import Attribute, HtmlToken, read_tokens
+from dragoman.documents.joining import add_stop, lost_separator
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.sentences import split_paragraph
 
+AnySegment = TypeVar("AnySegment", SentenceSegment, AttributeSegment)
 TRANSLATED_ATTRIBUTES = frozenset(("alt", "title", "placeholder", "aria-label"))
 
 
@@ -65,9 +68,10 @@ class HtmlText:
         """The document with the translation of each segment."""
         pairs = list(zip(self._parts, translations, strict=True))
         attributes = [
-            (part.start, part.end, part.render(translated, self._slice))
-            for part, translated in pairs
-            if isinstance(part, AttributeSegment)
+            (part.start, part.end, space + part.render(translated, self._slice))
+            for part, translated, space in _join(
+                (part, each) for part, each in pairs if isinstance(part, AttributeSegment)
+            )
         ]
         starts = [start for start, _, _ in attributes]
 
@@ -80,14 +84,25 @@ class HtmlText:
             return "".join([*parts, self._html[position:end]])
 
         parts, position = [], 0
-        for part, translated in pairs:
-            if isinstance(part, SentenceSegment):
-                parts += [raw(position, part.start), part.render(translated, raw)]
-                position = part.end
+        for part, translated, space in _join((part, each) for part, each in pairs if isinstance(part, SentenceSegment)):
+            joint = part.start if part.joint is None else part.joint
+            parts += [raw(position, joint), space, raw(joint, part.start), part.render(translated, raw)]
+            position = part.end
         return "".join([*parts, raw(position, len(self._html))])
 
     def _slice(self, start: int, end: int) -> str:
         return self._html[start:end]
+
+
+def _join(pairs: Iterable[tuple[AnySegment, TranslatedSegment]]) -> Iterator[tuple[AnySegment, TranslatedSegment, str]]:
+    """Each part with its translation and the space before it, as `join_translations` joins them."""
+    last = ("", "")
+    for part, translated in pairs:
+        space = " " * (part.joint is not None and lost_separator(*last))
+        if part.is_followed:
+            translated = add_stop(part.text, translated)
+        yield part, translated, space
+        last = part.text[-1], translated.text
 
 
 def _is_translated(html: str, token: HtmlToken, attribute: Attribute) -> bool:

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from re import Match
 
@@ -37,6 +37,8 @@ class SentenceSegment:
         marks: The place of each opening or single token; its number is the index in `tokens`.
         placeholders: The untouched part of each placeholder in the text, as its index in `tokens`.
         spaced: The indices of tokens such as pictures that are followed by a space which the text does not contain.
+        joint: Where a space before the sentence belongs in the document if the text has none; None after other text.
+        is_followed: Whether another sentence of the same run follows.
     """
 
     start: int
@@ -49,6 +51,8 @@ class SentenceSegment:
     marks: Sequence[Mark] = ()
     placeholders: dict[str, int] = field(default_factory=dict)
     spaced: frozenset[int] = frozenset()
+    joint: int | None = None
+    is_followed: bool = False
 
     @property
     def segment(self) -> Segment:
@@ -88,13 +92,16 @@ class SentenceSegment:
 class AttributeSegment:
     """A sentence in the value of an attribute, between two places of the document.
 
-    `quote` is the quotation mark around the value; empty if there is none, so that the translation needs one.
+    `quote` is the quotation mark around the value; empty if there is none, so that the translation needs one. `joint`
+    and `is_followed` are as in `SentenceSegment`.
     """
 
     start: int
     end: int
     text: str
     quote: str
+    joint: int | None = None
+    is_followed: bool = False
 
     @property
     def segment(self) -> Segment:
@@ -118,8 +125,11 @@ def read_attribute(html: str, attribute: Attribute, split: Split) -> Iterator[At
     if not quote and is_translatable(run.text):
         yield AttributeSegment(attribute.start, attribute.end, run.text, quote)
     elif quote:
-        for start, end in split(run.text):
-            yield AttributeSegment(run.starts[start], run.ends[end - 1], run.text[start:end], quote)
+        spans = split(run.text)
+        for index, (start, end) in enumerate(spans):
+            first, last = run.starts[start], run.ends[end - 1]
+            joint = first if index and spans[index - 1][1] == start else None
+            yield AttributeSegment(first, last, run.text[start:end], quote, joint, index + 1 < len(spans))
 
 
 def read_sentences(run: Run, split: Split) -> Iterator[SentenceSegment]:
@@ -130,8 +140,18 @@ def read_sentences(run: Run, split: Split) -> Iterator[SentenceSegment]:
     for index, (start, end) in enumerate(spans):
         after = run.starts[spans[index + 1][0]] if index + 1 < len(spans) else math.inf
         sentence = _read_sentence(run, pairs, (start, end), (before, after))
+        joint = _after_closings(run, before) if index and spans[index - 1][1] == start else None
         before = sentence.end
-        yield sentence
+        yield replace(sentence, joint=joint, is_followed=index + 1 < len(spans))
+
+
+def _after_closings(run: Run, place: int) -> int:
+    """The end of the closing tags that begin at a place of the document."""
+    index = bisect_left(run.tokens, place, key=lambda token: token.start)
+    while index < len(run.tokens) and run.tokens[index].start == place and run.tokens[index].kind == "closing":
+        place = run.tokens[index].end
+        index += 1
+    return place
 
 
 def _find_pairs(tokens: Sequence[HtmlToken]) -> dict[int, int]:

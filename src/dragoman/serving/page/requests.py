@@ -18,8 +18,8 @@ from dragoman.errors import UserError
 from dragoman.serving.by_size import run_by_size
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
+from dragoman.serving.glossaries import split_lines
 from dragoman.serving.libretranslate import AUTO, require_parameter
-from dragoman.serving.limits import while_connected
 from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.page.words import PrefixedSegment, SegmentInWords, WordTranslator
 from dragoman.serving.parameters import Parameters, read_parameters
@@ -70,7 +70,7 @@ class _PageRequest:
         """Let the scheduler call a function of a model's words."""
         scheduler, client = self._service.scheduler, self._client
         work = scheduler.translate(translate, model.count_tokens, segments, client.name, client.priority)
-        return await while_connected(self._request, work, self._service.settings.seconds)
+        return await self._service.finish_in_time(self._request, work)
 
     async def translate_plainly(self, route: Route, glossary: Glossary) -> str:
         """The translation without words; a pivot language has other terms."""
@@ -133,7 +133,7 @@ async def inspect_sentence(request: Request) -> HTMLResponse:
 
 
 def _read_glossary(text: str) -> Glossary:
-    lines = text.splitlines()
+    lines = split_lines(text)
     spaced = all(" = " in line for line in lines if line.strip())  # as a URL may contain =
     try:
         return Glossary.parse(lines, separator="\t" if "\t" in text else " = " if spaced else "=")

@@ -62,33 +62,38 @@ class WordTranslator:
         self._search = self._translator.text_search
 
     def translate(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
-        """The translations of segments with their words and links."""
-        found = list(
-            self._texts.translate_segments([Segment(segment.text, glossary=segment.glossary) for segment in segments])
-        )
+        """The translations of segments with their links, and with their words unless they are too long for one pass."""
+        plain = [Segment(segment.text, aligned=True, glossary=segment.glossary) for segment in segments]
+        found = self._texts.translate_segments(plain)
         for index, (segment, prefix) in enumerate(_with_prefixes(segments)):
             if prefix and self._is_undivided(segment.text):
                 (translation,) = self._translator.stream([segment.text], [prefix])
                 judged = self._texts.judge(segment, translation)
+                (links,) = align(self._bundle, [segment.text], [judged.text])
                 found[index] = TranslatedSegment(
-                    judged.text, (), tuple(judged.problems), judged.confidence, terms=tuple(judged.terms)
+                    judged.text, links, tuple(judged.problems), judged.confidence, terms=tuple(judged.terms)
                 )
             elif prefix:
                 found[index] = replace(found[index], problems=(*found[index].problems, _TOO_LONG))
-        sources, targets = [segment.text for segment in segments], [each.text for each in found]
-        links, words = align(self._bundle, sources, targets), self._words(sources, targets)
+        words = self._words([segment.text for segment in segments], [each.text for each in found])
         return [
-            SegmentInWords(each.text, own_links, each.problems, each.confidence, terms=each.terms, words=own_words)
-            for each, own_links, own_words in zip(found, links, words, strict=True)
+            SegmentInWords(each.text, each.links, each.problems, each.confidence, terms=each.terms, words=own_words)
+            for each, own_words in zip(found, words, strict=True)
         ]
 
     def _words(self, sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[TargetWord, ...]]:
-        """The words of each translation."""
+        """The words of each translation; none if one pass of the model cannot read all of it and of its source."""
         pairs = read_words(self._bundle, sources, targets)
-        ids = [source.ids for source, _ in pairs], [target.ids for _, target in pairs]
-        for (_, target), scores in zip(pairs, score_targets(self._model, self._bundle, *ids), strict=True):
-            values = target.shares @ scores.log_probabilities[:-1]  # a token of two words counts for both in part
-            yield tuple(TargetWord(*span, math.exp(value)) for span, value in zip(target.words, values, strict=True))
+        whole = [(source, target) for source, target in pairs if not (source.is_cut or target.is_cut)]
+        ids = [source.ids for source, _ in whole], [target.ids for _, target in whole]
+        scored = iter(score_targets(self._model, self._bundle, *ids))
+        for source, target in pairs:
+            if source.is_cut or target.is_cut:
+                yield ()
+                continue
+            values = target.shares @ next(scored).log_probabilities[:-1]  # a token of two words counts for both in part
+            places = zip(target.words, values, strict=True)
+            yield tuple(TargetWord(*span, math.exp(value)) for span, value in places)
 
     def replace_word(self, segments: Sequence[Segment]) -> list[TranslatedSegment]:
         """Translations that begin with the prefix of a segment, each with another word after it, the likeliest first.
