@@ -30,6 +30,8 @@ def test_only_approved_corrections_are_used(start_server: StartServer, command: 
         assert suggest(server, translation).json() == {"success": True}
     assert translated(server) == "en[Ein Hund läuft.]"
     rows = command("data", "list-corrections", "--config", config).out.splitlines()
+    directory = f"serving.state_directory={tmp_path / 'state'}"
+    assert command("data", "list-corrections", "--set", directory).out.splitlines() == rows
     assert rows == ["1\tnew\tde-en\tEin Hund läuft.\tA dog runs.", "2\tnew\tde-en\tEin Hund läuft.\tA dog is running."]
 
     assert command("data", "approve-corrections", "2", "--config", config).code == 0

@@ -50,8 +50,7 @@ def write_synthetic(
     It does not appear if no pair is left.
 
     A process that is killed at any moment loses at most one block. The next one continues after the last stored block,
-    with the same result. The blocks stay in `unfinished_directory(output)`; the caller calls `delete_unfinished` once it
-    no longer needs them.
+    with the same result. The blocks stay, until the caller no longer needs them and calls `delete_unfinished`.
 
     Args:
         pairs: What the synthetic pairs are made of.
