@@ -229,16 +229,16 @@ def test_files_of_a_server_that_was_killed_are_deleted(tmp_path: Path, monkeypat
 
 
 def test_a_file_whose_request_is_cancelled_while_it_is_written_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, gate, write_bytes = threading.Event(), threading.Event(), Path.write_bytes
+    started, gate, write_bytes = threading.Event(), threading.Event(), Path.write_bytes
 
     def write_slowly(path: Path, data: bytes) -> int:
-        begun.set()
+        started.set()
         gate.wait(30)
         return write_bytes(path, data)
 
     async def cancel(downloads: Downloads) -> None:
         adding = asyncio.create_task(downloads.add(b"x", "a.txt", "client"))
-        await asyncio.to_thread(begun.wait, 30)
+        await asyncio.to_thread(started.wait, 30)
         adding.cancel()
         with pytest.raises(asyncio.CancelledError):
             await adding
