@@ -43,11 +43,11 @@ def read_characters(file: DocumentFile) -> Characters:
         line = file.data[: error.start + len(mark)].count(b"\n") + 1
         damaged = file.data[max(0, error.start - 100) : error.start + 100]
         cause = explain_damage(f"{file.name} line {line}: not valid {encoding.upper()}", file.data[:4096], damaged)
-        raise UserError(f"{cause}; save it as UTF-8, or send another file") from None
+        raise UserError(f"{cause}; or save it as UTF-8") from None
     if control := _CONTROL.search(text):
         line = text.count("\n", 0, control.start()) + 1
         problem = f"{file.name} line {line}: contains a control character, so it is probably not text"
-        raise UserError(f"{explain_damage(problem, file.data[:4096], file.data[:200])}; send a text file in UTF-8")
+        raise UserError(f"{explain_damage(problem, file.data[:4096], file.data[:200])}; it must be a text file in UTF-8")
     return Characters(text, encoding, mark)
 
 
