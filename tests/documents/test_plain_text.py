@@ -91,3 +91,15 @@ def test_a_space_replaces_what_separates_sentences_in_other_scripts() -> None:
     document = PlainText("你好。我很好！\n你呢？", "zh")
     translations = [TranslatedSegment(text) for text in ("Hello.", "I am fine!", "And you?")]
     assert document.assemble(translations) == "Hello. I am fine!\nAnd you?"
+
+
+def test_texts_of_a_memory_are_not_split() -> None:
+    kept = {"Ein Hund. Er bellt.", "2. Eine Katze.", "Zwei Zeilen.\nEin Text."}
+    text = "- Ein Hund. Er bellt.\n1. Eine Katze.\n2. Eine Katze.\nEin Hund. Er bellt. Er läuft.\n"
+    assert [segment.text for segment in PlainText(text, "de", kept).segments] == [
+        *("Ein Hund. Er bellt.", "Eine Katze.", "2. Eine Katze."),
+        *("Ein Hund.", "Er bellt.", "Er läuft."),
+    ]
+    assert [segment.text for segment in PlainText("Zwei Zeilen.\nEin Text.", "de", kept).segments] == [
+        "Zwei Zeilen.\nEin Text."
+    ]

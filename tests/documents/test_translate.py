@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import warnings
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ import pytest
 import dragoman
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Pair
+from dragoman.documents.formats import open_document
 from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.joining import join_segments
 from dragoman.documents.plain_text import PlainText
@@ -23,6 +25,7 @@ from dragoman.documents.translate import OTHER_LANGUAGE, TextTranslator
 from dragoman.engines.text_search import SourceText, TextSearch
 from dragoman.errors import UserError
 from dragoman.text.glossary import Glossary, Term
+from dragoman.text.match import EXACT_MATCH
 from dragoman.text.term_matcher import CheckedTerm
 
 if TYPE_CHECKING:
@@ -141,6 +144,55 @@ def test_terms_and_segments_of_a_memory_are_found_despite_invisible_characters(t
     assert texts("Ein Hun\u00add rennt.") == texts("Ein Hund rennt.") != texts.translator("Ein Hund rennt.").text
     texts = TextTranslator(translator, memory=TranslationMemory([Pair("Anmelde\u00adname", "Login")]))
     assert {texts(each) for each in ("Anmelde\u00adname", "Anmeldename", "\u200eAnmeldename")} == {"Login"}
+
+
+UNIT = Pair("Ein Hund läuft. Er bellt.", "It barks, and so the dog runs")
+TU = "<tu><tuv xml:lang='de'><seg>{}</seg></tuv></tu>"
+LINES = Pair("1. Ein Hund läuft.\nEr bellt. Er spielt.", "1) The dog:\nit barks")
+
+
+def test_units_of_several_sentences_are_taken_from_the_memory(translator: Translator) -> None:
+    texts = TextTranslator(translator, memory=TranslationMemory([UNIT, LINES]))
+    other = texts("Eine Katze schläft.")
+    assert texts(f" - {UNIT.source}\t\nEine Katze schläft.\n") == f" - {UNIT.target}\t\n{other}\n"
+    assert texts(f"{LINES.source}\n") == f"{LINES.target}\n"
+    assert texts(f"{UNIT.source} Eine Katze schläft.") == TextTranslator(translator)(
+        f"{UNIT.source} Eine Katze schläft."
+    ), "another text with the same sentences"
+    found, several = texts.stream([f"  {UNIT.source}\n", LINES.source])
+    assert (found.text, found.match) == (f"  {UNIT.target}\n", EXACT_MATCH)
+    assert (several.text, several.match) == (LINES.target, EXACT_MATCH)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "{}\n\n{}\n"),
+        ("a.md", "# Titel\n\n{}\n\n* {}\n"),
+        ("a.html", "<p>\n{}\n</p><img alt='{}'>"),
+        ("a.po", 'msgid "{}"\nmsgstr ""\n\nmsgctxt "b"\nmsgid "{}"\nmsgstr ""\n'),
+        ("a.json", '{{"a": "{}", "b": "{}"}}'),
+        ("a.csv", "x,y\n{},1\n{},2\n"),
+        ("a.tmx", f"<tmx version='1.4'><header srclang='de'/><body>{TU}{TU}</body></tmx>"),
+    ],
+)
+def test_units_of_documents_are_taken_from_the_memory(translator: Translator, name: str, text: str) -> None:
+    texts = TextTranslator(translator, memory=TranslationMemory([UNIT]))
+    data = text.format(UNIT.source, UNIT.source).encode()
+    document = open_document(data, name, ("de", "en"), whole_lines=texts.whole_lines)
+    written = texts.translate(document).decode()
+    assert written.count(UNIT.target) == 2, written
+
+
+def test_tags_of_units_in_a_memory_stay(translator: Translator) -> None:
+    texts = TextTranslator(translator, memory=TranslationMemory([UNIT]))
+    html = HtmlText(
+        f"<p><i>{UNIT.source}</i></p><p>{UNIT.source.replace('Hund', '<b>Hund</b>')}</p>", "de", texts.whole_lines
+    )
+    whole, marked = texts.translate(html).removesuffix("</p>").split("</p>")
+    assert whole == f"<p><i>{UNIT.target}</i>"
+    assert re.sub("</?b>", "", marked) == f"<p>{UNIT.target}"
+    assert marked.count("<b>") == marked.count("</b>") == 1
 
 
 def test_tags_of_a_long_segment_of_a_memory_keep_their_places(translator: Translator) -> None:

@@ -20,7 +20,8 @@ from dragoman.serving.models import ModelOptions, load_models
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = str(tmp_path_factory.mktemp("memory") / "memory.tmx")
-    write_corpus([Pair("Ein Hund.", "This  is a dog!")], path, ("de", "en"))
+    pairs = [Pair("Ein Hund.", "This  is a dog!"), Pair("Ein Mann liest. Er steht.", "A standing man, reading")]
+    write_corpus(pairs, path, ("de", "en"))
     return path
 
 
@@ -40,6 +41,14 @@ def test_exact_matches_are_returned_unchanged(finished_run: Path, memory: str, s
     html = translate(q="<p>Ein <b>Hund</b>.</p>", format="html")["translatedText"]
     assert html.replace("<b>", "").replace("</b>", "") == "<p>This  is a dog!</p>"
     assert "match" not in translate(q="Eine Frau.")
+    several = translate(q=["Ein Mann liest. Er steht.", "Ein Mann liest."])
+    assert several["translatedText"][0] == "A standing man, reading"
+    assert [each["kind"] for each in several["match"]] == ["exact", "none"]
+    html = translate(q="<p>Ein Mann liest.\nEr steht.</p>", format="html")["translatedText"]
+    assert html == "<p>A standing man, reading</p>"
+    file = {"file": ("a.txt", b"Ein Mann liest. Er steht.\n")}
+    sent = httpx.post(f"{running.url}/translate_file", data={"source": "de", "target": "en"}, files=file, timeout=30)
+    assert httpx.get(sent.json()["translatedFileUrl"]).text == "A standing man, reading\n"
 
 
 def test_a_memory_for_no_bundle_or_without_text_is_refused(finished_run: Path, memory: str, tmp_path: Path) -> None:

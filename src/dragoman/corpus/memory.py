@@ -57,6 +57,10 @@ class TranslationMemory:
     def __len__(self) -> int:
         return len(self._targets)
 
+    def __contains__(self, text: object) -> bool:
+        """Whether the memory has a translation of a segment."""
+        return isinstance(text, str) and _key(text) in self._targets
+
     @property
     def sources(self) -> list[str]:
         """The different segments."""

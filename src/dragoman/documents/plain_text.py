@@ -10,7 +10,7 @@ import regex
 
 from dragoman.documents.joining import join_translations
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import ORDINAL_POINTS, has_words, split_paragraph
+from dragoman.documents.sentences import ORDINAL_POINTS, WholeLines, has_words, is_kept_whole, split_paragraph, trimmed
 from dragoman.text.world_languages import primary_language
 
 _BULLETS = regex.compile(r"\s*(?:(?:[-*+•‣◦▪–—·>]|\#{1,6})\s+(?=\S))*")
@@ -30,10 +30,10 @@ class PlainText:
     Args:
         text: Any text.
         language: Its language, such as "de".
-        whole_lines: Do not split lines, for translators that were trained with several sentences per line.
+        whole_lines: Whether lines are not split, or which texts are not, see `TextTranslator.whole_lines`.
     """
 
-    def __init__(self, text: str, language: str, whole_lines: bool = False) -> None:
+    def __init__(self, text: str, language: str, whole_lines: WholeLines = False) -> None:
         self._text = text
         self._spans = list(find_text_spans(text, language, whole_lines))
         self.segments: Sequence[Segment] = [Segment(text[start:end]) for start, end in self._spans]
@@ -43,8 +43,11 @@ class PlainText:
         return join_translations(self._text, self._spans, [translation.text for translation in translations])
 
 
-def find_text_spans(text: str, language: str, whole_lines: bool) -> Iterator[tuple[int, int]]:
+def find_text_spans(text: str, language: str, whole_lines: WholeLines) -> Iterator[tuple[int, int]]:
     """The start and the end of each segment of a text; see `PlainText`."""
+    if is_kept_whole(text, whole_lines):
+        yield from trimmed(text)
+        return
     lines, line_start = text.splitlines(keepends=True), 0
     for line, spans in zip(lines, find_spans_of_lines(lines, language, whole_lines), strict=True):
         for start, end in spans:
@@ -52,15 +55,15 @@ def find_text_spans(text: str, language: str, whole_lines: bool) -> Iterator[tup
         line_start += len(line)
 
 
-def find_spans_of_lines(lines: Sequence[str], language: str, whole_lines: bool) -> list[list[tuple[int, int]]]:
+def find_spans_of_lines(lines: Sequence[str], language: str, whole_lines: WholeLines) -> list[list[tuple[int, int]]]:
     """The start and the end of each segment in each of the lines of a text.
 
     Line breaks within a line, as an entry of a translation memory may have, are spaces.
     """
     found: list[list[tuple[int, int]]] = []
     for line, content in zip(lines, _content_starts(lines, language), strict=True):
-        if not has_words(line[content:]):  # such as "1. 😀": the number is all that the line contains
-            content = 0
+        if is_kept_whole(line, whole_lines) or not has_words(line[content:]):
+            content = 0  # a segment of a memory with its number, or "1. 😀": the number is all that the line contains
         found.append([(content + a, content + b) for a, b in split_paragraph(line[content:], language, whole_lines)])
     return found
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from typing import TypeAlias
 
 import regex
 
@@ -22,10 +23,24 @@ ORDINAL_POINTS = {"bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lv", "n
 """Languages that write a point after an ordinal number: no sentence ends in "der 2. Weltkrieg"."""
 
 
-def split_paragraph(text: str, language: str, whole: bool) -> list[tuple[int, int]]:
+WholeLines: TypeAlias = bool | Container[str]
+"""Whether lines are not split into sentences, or which ones, such as those that a translation memory contains."""
+
+
+def split_paragraph(text: str, language: str, whole_lines: WholeLines) -> list[tuple[int, int]]:
     """The start and the end of each text in a paragraph that is translated at once: each sentence, or all of it."""
-    if not whole:
-        return split_sentences(text, language)
+    if whole_lines is True or is_kept_whole(text, whole_lines):
+        return trimmed(text)
+    return split_sentences(text, language)
+
+
+def is_kept_whole(text: str, whole_lines: WholeLines) -> bool:
+    """Whether a text is one of those that are not split, even if it has several lines."""
+    return not isinstance(whole_lines, bool) and text.strip() in whole_lines
+
+
+def trimmed(text: str) -> list[tuple[int, int]]:
+    """The start and the end of a text without the spaces around it; none if it has no letter and no number."""
     return [(len(text) - len(text.lstrip()), len(text.rstrip()))] if has_words(text) else []
 
 

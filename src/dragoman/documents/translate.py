@@ -18,6 +18,7 @@ from dragoman.documents.division import divide
 from dragoman.documents.joining import join_links, join_translations, with_invisible
 from dragoman.documents.plain_text import PlainText, find_spans_of_lines
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.sentences import WholeLines
 from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
 from dragoman.errors import UserError
 from dragoman.evaluation.confidence import Confidence
@@ -80,8 +81,12 @@ class TextTranslator:
             self._check_direction(memory)
         self._masks = masking_of(translator.bundle.source) is not None
         self._longest = MUCH_LONGER * trained.longest if trained else math.inf
-        self.whole_lines = trained is not None and trained.several_sentences >= PARAGRAPHS
-        """Whether the translator was trained with several sentences per line, so that lines are not split."""
+        has_paragraphs = trained is not None and trained.several_sentences >= PARAGRAPHS
+        self.whole_lines: WholeLines = has_paragraphs or memory or False
+        """True if the translator was trained with several sentences per line, so that lines are not split.
+
+        Otherwise, only texts that the memory contains are not split.
+        """
 
     def __call__(self, text: str) -> str:
         """Translate a plain text; spaces, line breaks, and the bullets and numbers of lists are kept.

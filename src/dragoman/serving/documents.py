@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from dragoman.corpus.pair import Languages
 from dragoman.documents.formats import open_document
 from dragoman.documents.segment import SegmentedDocument
+from dragoman.documents.sentences import WholeLines
 from dragoman.documents.terms import with_glossary
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
@@ -90,7 +91,7 @@ class DocumentSlot:
 
 
 async def open_upload(
-    slot: DocumentSlot, file: Upload, languages: Languages, whole_lines: bool = False
+    slot: DocumentSlot, file: Upload, languages: Languages, whole_lines: WholeLines = False
 ) -> SegmentedDocument[bytes]:
     """Open a file, and find its segments.
 

@@ -12,6 +12,7 @@ from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.documents.divided_segments import CountTokens
 from dragoman.documents.segment import TranslateSegments
+from dragoman.documents.sentences import WholeLines
 from dragoman.documents.translate import TextTranslator
 from dragoman.engines import EngineRequest, open_engine
 from dragoman.engines.direction import choose_direction, languages_of
@@ -34,7 +35,7 @@ class ServedModel:
         translate: Translates segments; several threads may call it at once.
         count_tokens: The number of source tokens of a text; several threads may call it at once.
         bundle: The bundle, if there is one.
-        whole_lines: Whether lines are not split into sentences.
+        whole_lines: Whether lines are not split into sentences, or which are not.
         words: What the page shows of each word, if there is a bundle.
     """
 
@@ -43,7 +44,7 @@ class ServedModel:
     translate: TranslateSegments
     count_tokens: CountTokens
     bundle: Bundle | None = None
-    whole_lines: bool = False
+    whole_lines: WholeLines = False
     words: WordTranslator | None = None
 
 

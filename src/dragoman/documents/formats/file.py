@@ -10,6 +10,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.items import Part
 from dragoman.documents.formats.passage import Writing
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
+from dragoman.documents.sentences import WholeLines
 
 
 @dataclass(frozen=True)
@@ -21,18 +22,18 @@ class DocumentFile:
         name: What error messages call it; the suffix is that of its format.
         languages: Codes of the source and the target.
         columns: The columns of a table to translate, by name or number; all if empty.
-        whole_lines: Do not split texts into sentences, for translators that were trained with several per line.
+        whole_lines: Whether texts are not split into sentences, or which are not, see `TextTranslator.whole_lines`.
     """
 
     data: bytes
     name: str
     languages: Languages
     columns: Sequence[str] = ()
-    whole_lines: bool = False
+    whole_lines: WholeLines = False
 
     def writing(self, encode: Callable[[str], str], finish: Callable[[str, str], str] | None = None) -> Writing:
         """How translations are written, given what the file contains for a text; see `Writing`."""
-        writing = Writing(self.languages[0], encode, whole=self.whole_lines)
+        writing = Writing(self.languages[0], encode, whole_lines=self.whole_lines)
         return replace(writing, finish=finish) if finish else writing
 
 

@@ -23,6 +23,7 @@ from dragoman.documents.formats.tmx_variants import open_tmx
 from dragoman.documents.formats.txt import open_txt
 from dragoman.documents.formats.xliff_targets import open_xliff
 from dragoman.documents.segment import SegmentedDocument
+from dragoman.documents.sentences import WholeLines
 from dragoman.errors import UserError, nearest
 
 DOCUMENT_FORMATS: dict[str, OpenDocument] = {
@@ -66,7 +67,7 @@ _REMEDIES = {
 
 
 def open_document(
-    data: bytes, name: str, languages: Languages, columns: Sequence[str] = (), whole_lines: bool = False
+    data: bytes, name: str, languages: Languages, columns: Sequence[str] = (), whole_lines: WholeLines = False
 ) -> SegmentedDocument[bytes]:
     """The segments of a document, which becomes the document with their translations.
 
@@ -75,7 +76,7 @@ def open_document(
         name: Its name, whose suffix is that of the format.
         languages: Codes of the source and the target.
         columns: The columns of a table to translate, by name or number; all if empty.
-        whole_lines: Do not split texts into sentences, for translators that were trained with several per line.
+        whole_lines: Whether texts are not split into sentences, or which are not, see `TextTranslator.whole_lines`.
 
     Raises:
         UserError: Its format is not supported, or it is damaged, encrypted, not what its name says, or too large.

@@ -14,7 +14,7 @@ from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.placeholder_names import find_names, outside_names
 from dragoman.documents.plain_text import find_text_spans
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import is_translatable
+from dragoman.documents.sentences import WholeLines, is_translatable
 
 
 def _keep(new: str, old: str) -> str:
@@ -29,17 +29,17 @@ class Writing:
         language: A code, such as "de".
         encode: What the file contains for a text, for example `&amp;` for `&`.
         finish: What a changed passage becomes, given its translation with tags and what the file contained.
-        whole: Do not split texts into sentences.
+        whole_lines: Whether texts are not split into sentences, or which are not.
     """
 
     language: str
     encode: Callable[[str], str]
     finish: Callable[[str, str], str] = _keep
-    whole: bool = False
+    whole_lines: WholeLines = False
 
     def split(self, text: str) -> list[tuple[int, int]]:
         """The start and the end of each segment of a text."""
-        return list(find_text_spans(text, self.language, self.whole))
+        return list(find_text_spans(text, self.language, self.whole_lines))
 
 
 class Passage:

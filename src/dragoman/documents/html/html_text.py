@@ -12,7 +12,7 @@ from dragoman.documents.html.segments import AttributeSegment, SentenceSegment, 
 from dragoman.documents.html.tokens import Attribute, HtmlToken, read_tokens
 from dragoman.documents.joining import add_stop, lost_separator
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.sentences import split_paragraph
+from dragoman.documents.sentences import WholeLines, split_paragraph
 
 AnySegment = TypeVar("AnySegment", SentenceSegment, AttributeSegment)
 TRANSLATED_ATTRIBUTES = frozenset(("alt", "title", "placeholder", "aria-label"))
@@ -28,7 +28,7 @@ class HtmlText:
     Args:
         html: A document or a fragment.
         language: The language of the text.
-        whole_lines: Do not split paragraphs, for translators that were trained with several sentences per line.
+        whole_lines: Whether paragraphs are not split, or which are not, see `TextTranslator.whole_lines`.
         untouched: Names of elements that are also copied with all of their content.
         blocks: Names of elements that also end a sentence.
         keeps_others: Do not translate elements whose attribute `lang` states another language.
@@ -38,7 +38,7 @@ class HtmlText:
         self,
         html: str,
         language: str,
-        whole_lines: bool = False,
+        whole_lines: WholeLines = False,
         untouched: frozenset[str] = frozenset(),
         blocks: frozenset[str] = frozenset(),
         keeps_others: bool = False,
@@ -46,7 +46,7 @@ class HtmlText:
         self._html = html
         names = frozenset(map(str.lower, untouched)), frozenset(map(str.lower, blocks))
         tokens = read_tokens(html, *names, language if keeps_others else "")
-        split = partial(split_paragraph, language=language, whole=whole_lines)
+        split = partial(split_paragraph, language=language, whole_lines=whole_lines)
         sentences = [each for run in read_runs(html, tokens) for each in read_sentences(run, split)]
         attributes = [
             each
