@@ -47,7 +47,7 @@ def read_characters(file: DocumentFile) -> Characters:
     if control := _CONTROL.search(text):
         line = text.count("\n", 0, control.start()) + 1
         problem = f"{file.name} line {line}: contains a control character, so it is probably not text"
-        raise UserError(f"{explain_damage(problem, file.data[:4096], file.data[:200])}; it must be a text file in UTF-8")
+        raise UserError(f"{explain_damage(problem, file.data[:4096], file.data[:200])}; expected text in UTF-8")
     return Characters(text, encoding, mark)
 
 
