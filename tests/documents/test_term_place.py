@@ -157,6 +157,9 @@ def test_another_article_must_be_clearly_better(gain: float, expected: str) -> N
         ("the data ", "data field", "and", " field is", "the data field is"),
         ("the big ", "hound", "dog", " hound", "the big hound hound"),
         ("the ", "drag and drop", "drag", " and drop.", "the drag and drop."),
+        ("the data base ", "data base system", "X", " system works", "the data base system works"),
+        ("the data ", "data base system", "X", " base system works", "the data base system works"),
+        ("the ", "hound hound hound", "dog", " hound hound.", "the hound hound hound."),
     ],
 )
 def test_words_around_the_place_that_are_a_part_of_the_term_are_replaced_too(
@@ -168,6 +171,7 @@ def test_words_around_the_place_that_are_a_part_of_the_term_are_replaced_too(
     assert (without.before + without.replaced + without.rest) == before + replaced + rest
     fixed = place.without_repetition(len(before))
     assert fixed.before == before
+    assert fixed.before + fixed.replaced + fixed.rest == before + replaced + rest
 
 
 @pytest.mark.parametrize(

@@ -84,15 +84,14 @@ class TermPlace:
             fixed: Number of characters at the beginning that must not change.
         """
         words, before, after = _folded_words(self.form), _folded_words(self.before), _folded_words(self.rest)
-        place = self
+        start, begin, end = self.start, len(self.before), 0
         for count in range(1, len(words)):
-            if before[-count:] == words[:count] and (start := term_words(self.before)[-count][0]) >= fixed:
-                replaced = self.before[start:] + self.replaced
-                place = replace(place, start=start, before=self.before[:start], replaced=replaced)
+            if before[-count:] == words[:count] and (first := term_words(self.before)[-count][0]) >= fixed:
+                start = begin = first
             if after[:count] == words[-count:]:
                 end = term_words(self.rest)[count - 1][1]
-                place = replace(place, replaced=place.replaced + self.rest[:end], rest=self.rest[end:])
-        return place
+        replaced = self.before[begin:] + self.replaced + self.rest[:end]
+        return replace(self, start=start, before=self.before[:begin], replaced=replaced, rest=self.rest[end:])
 
     def variants(self, find_forms: FindForms, fixed: int) -> Iterator[TermPlace]:
         """The place with all forms of its term and of the word before it, such as an article; first the place itself.
