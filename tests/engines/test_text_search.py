@@ -8,17 +8,19 @@ import pytest
 
 from dragoman.engines import text_search
 from dragoman.evaluation.teacher_forcing import score_references
+from dragoman.kernels import accelerated
+from dragoman.model.transformer import Transformer
 from dragoman.translator import Translator
 
 
 def test_scores_are_those_of_the_model_which_is_copied_once(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copied, accelerated = list[object](), text_search.accelerated
+    copied: list[Transformer] = []
 
-    def count(model: object) -> object:
+    def count(model: Transformer) -> Transformer:
         copied.append(model)
-        return accelerated(translator.bundle.model)
+        return accelerated(model)
 
     monkeypatch.setattr(text_search, "accelerated", count)
     search, texts = replace(translator.text_search), ["A dog runs.", "Two dogs run.", "A woman"]
