@@ -27,6 +27,9 @@ SHORTEST_HEAD = 4
 ENDING = 2
 """The most letters that an ending adds to a word."""
 
+COMPARED = 2**15
+"""Pairs of words that are remembered; a sentence of 80 terms has 10,000."""
+
 
 @lru_cache(maxsize=8)
 def form_finder(language: str) -> FindForms:
@@ -80,14 +83,23 @@ def is_form(word: str, wanted: str, lemmatize: Lemmatize) -> bool:
 
     Of compounds that the dictionary lacks, the last part decides: "Seitenvorlagen" is a form of "Seitenvorlage".
     """
+    compare = _remembered if max(len(word), len(wanted)) <= LONGEST else _compare_lemmas
+    return compare(word, wanted, lemmatize)
+
+
+def _compare_lemmas(word: str, wanted: str, lemmatize: Lemmatize) -> bool:
     lemma = fold(lemmatize(word))
     if lemma == fold(find_lemma(wanted, lemmatize)):
         return True
-    starts = range(1, min(len(word), len(wanted) - SHORTEST_HEAD + 1)) if lemma == fold(word) else ()
+    is_possible = word[:1] == wanted[:1] and lemma == fold(word)
+    starts = range(1, min(len(word), len(wanted) - SHORTEST_HEAD + 1)) if is_possible else ()
     return any(
         word[:start] == wanted[:start] and fold(lemmatize(word[start:].capitalize())) == fold(wanted[start:])
         for start in starts
     )
+
+
+_remembered = lru_cache(maxsize=COMPARED)(_compare_lemmas)
 
 
 def is_compound(word: str, parts: Iterable[str]) -> bool:
