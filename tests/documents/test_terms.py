@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import astuple, replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dragoman
-from dragoman.documents.segment import Segment
-from dragoman.documents.term_draft import TermDraft
-from dragoman.documents.term_place import TermPlace
-from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
+from dragoman.documents import terms as terms_module
+from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.documents.term_draft import Spot, TermDraft
+from dragoman.documents.terms import MOST_SEARCHES, TermSearch, missing_terms, with_glossary
 from dragoman.documents.translate import TextTranslator
-from dragoman.engines.text_search import SourceText
-from dragoman.text.glossary import FoundTerm, Glossary, Term
+from dragoman.engines.text_search import SourceText, TextSearch
+from dragoman.text.glossary import Glossary, Term
 from dragoman.text.lemmas import lemmatizer
 from dragoman.text.link import Link
 from dragoman.text.masking import Mask
@@ -86,56 +89,110 @@ def test_terms_that_a_translation_contains_change_nothing(texts: TextTranslator,
     assert again == [replace(each, terms=used(term)) for each, term in zip(plain, terms, strict=True)]
 
 
-@pytest.mark.parametrize("limit", [None, 0.0, 3.0, 1e6])
-def test_known_terms_that_cost_too_much_are_left_out(
-    translator: Translator, sentences: list[str], limit: float | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(TermSearch, "_compute_cost_alone", lambda search, term: 1e9)
+def with_limit(translator: Translator, limit: float | None) -> TextTranslator:
     decoding = translator.decoding.model_copy(update={"max_term_cost": limit})
-    texts = TextTranslator(Translator(translator.bundle, decoding))
-    plain = texts.translate_segments(list(map(Segment, sentences)))
-    left_out = 0
-    for target in ("man", "eats", "Zorbax"):
-        glossary = Glossary([Term("Hund", target), Term("Frau", target)])
-        segments = with_glossary(map(Segment, sentences), glossary)
-        for before, found in zip(plain, texts.translate_segments(segments), strict=True):
-            missing = [term for term in found.terms if term.used == "not"]
-            left_out += len(missing)
-            if missing:
-                assert target != "Zorbax", "names are always used"
-                assert f"missing term: {target}" in found.problems
-            if len(missing) == len(found.terms):
-                assert found.text == before.text
-    assert (left_out == 0) == (limit in (None, 1e6))
+    return TextTranslator(Translator(translator.bundle, decoding))
 
 
-def test_a_term_must_be_improbable_in_the_sentence_and_alone(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def known_words(corpus: Path) -> list[str]:
+    """Words that the training text contains, the longest ones first, which are improbable to a small model."""
+    words = {word for word in (corpus / "train.en").read_text().split() if word.isalpha() and word.islower()}
+    return sorted(sorted(words), key=len, reverse=True)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_higher_limit_leaves_out_fewer_terms(
+    translator: Translator, sentences: list[str], known_words: list[str], is_known: bool
 ) -> None:
-    monkeypatch.setattr(TermSearch, "_compute_cost_alone", lambda search, term: float(term.source))
-    decoding = translator.decoding.model_copy(update={"max_term_cost": 3.0})
-    search = TermSearch(Translator(translator.bundle, decoding), MATCHER, form_finder("en"))
-
-    def is_left_out(target: str, cost: float, alone: float) -> bool:
-        place = TermPlace(FoundTerm(0, 3, Term(str(alone), target)), 2, "A ", target, "dog", " runs.")
-        return search._costs_too_much(place, cost)
-
-    assert is_left_out("man", 4, 4)
-    assert not any(is_left_out("man", *costs) for costs in ((4, 2), (2, 4), (2, 2)))
-    assert not is_left_out("Zorbax", 4, 4), "a word that the training text lacks"
-
-
-def test_a_term_alone_costs_what_it_is_less_probable_than_the_translation(translator: Translator) -> None:
-    search = TermSearch(translator, MATCHER, form_finder("en"))
-    own, (source,) = translator("Hund"), translator.text_search.encode(["Hund"])
-    assert search._compute_cost_alone(Term("Hund", own.text)) == pytest.approx(0, abs=0.1)  # in batches of other sizes
-    improbable = "elephants umbrellas elephants umbrellas elephants umbrellas"
-    scores = translator.text_search.score([source] * 2, [improbable, improbable.capitalize()])
-    cost = search._compute_cost_alone(Term("Hund", improbable))
-    assert 0 < cost <= own.log_probability - max(scores) + 0.1
+    target = " ".join(known_words[:4]) if is_known else "Zorbax"
+    segments = with_glossary(map(Segment, [*sentences, "Ein Hund."]), Glossary([Term("Hund", target)]))
+    plain = TextTranslator(translator).translate_segments([Segment(each.text) for each in segments])
+    left_out = list[set[int]]()
+    for limit in (0.0, 3.0, 1e6, None):
+        found = with_limit(translator, limit).translate_segments(segments)
+        left_out.append({number for number, each in enumerate(found) if "not" in [term.used for term in each.terms]})
+        for number in left_out[-1]:
+            assert found[number].text == plain[number].text
+            assert f"missing term: {target}" in found[number].problems
+    assert left_out == sorted(left_out, key=len, reverse=True)
+    assert all(more >= fewer for more, fewer in pairwise(left_out))
+    assert not left_out[-1] | left_out[-2]
+    assert bool(left_out[0]) == is_known, "words that the training text lacks are always used"
 
 
-def test_batches_do_not_matter(texts: TextTranslator, segments: list[Segment]) -> None:
+def test_what_the_model_translates_a_word_with_is_never_left_out(translator: Translator, sentences: list[str]) -> None:
+    texts = with_limit(translator, 0.1)  # more than the difference between batches of several sizes
+    terms = [Term(word, translator(word).text) for word in ("Hund", "Frau", "Mann")]
+    for term in terms:
+        segments = with_glossary(map(Segment, sentences), Glossary([term]))
+        assert all(each.used != "not" for found in texts.translate_segments(segments) for each in found.terms)
+
+
+@pytest.mark.parametrize("most", [0, 1, 8])
+def test_no_term_is_unused_because_of_others_or_of_their_order(
+    most: int, texts: TextTranslator, sentences: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.documents.terms.MOST_SEARCHES", most)
+    terms = [Term("Hund", "water spaniel"), Term("Frau", "tall lady"), Term("Mann", "old sailor"), Term("Ein", "Some")]
+    lines = [*sentences[:12], "Ein Hund, eine Frau und ein Mann. Ein Mann"]
+
+    def translate(given: list[Term]) -> list[TranslatedSegment]:
+        return texts.translate_segments(with_glossary(map(Segment, lines), Glossary(given)))
+
+    together = translate(terms)
+    assert together == translate(terms[::-1])
+    for term in terms:
+        for alone, each in zip(translate([term]), together, strict=True):
+            used_alone = {(one.source, one.target) for one in alone.terms if one.used != "not"}
+            assert used_alone <= {(one.source, one.target) for one in each.terms if one.used != "not"}
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """The number of calls of what takes time, from now on, and of scored texts."""
+    calls = Counter[str]()
+
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            calls[name] += 1
+            if name == "score":
+                calls["scored texts"] += len(arguments[2])
+            return function(*arguments)
+
+        return call
+
+    for owner, name in ((TermMatcher, "count"), (terms_module, "align"), (TextSearch, "score"), (TextSearch, "search")):
+        monkeypatch.setattr(owner, name, counted(name, getattr(owner, name)))
+    return calls
+
+
+@pytest.mark.parametrize("limit", [None, 0.0])
+def test_many_terms_of_a_sentence_take_few_calls_of_the_model(
+    translator: Translator, known_words: list[str], limit: float | None
+) -> None:
+    assert len(known_words) >= 80
+    found = dict[int, Counter[str]]()
+    for number in (20, 80):
+        sources = [f"{one}{other}" for one in "bcdfghjk" for other in "lmnpqrstvw"][:number]
+        glossary = Glossary(map(Term, sources, known_words))
+        decoding = translator.decoding.model_copy(update={"max_term_cost": limit})
+        search = TermSearch(Translator(translator.bundle, decoding), MATCHER, form_finder("en"))
+        with pytest.MonkeyPatch.context() as patch:
+            found[number] = count_calls(patch)
+            (made,) = search.translate([Segment(" ".join(sources), glossary=glossary)])
+        used = [each.used != "not" for each in MATCHER.check(" ".join(sources), glossary, made.text)]
+        assert len(used) == number
+        assert all(used) == (limit is None)
+    few, many = found[20], found[80]
+    assert many["count"] <= 16 * few["count"], "at most the square of the number of terms"
+    assert many["scored texts"] <= 16 * few["scored texts"]
+    for name in ("align", "score", "search"):
+        assert 0 < many[name] <= 3 * (MOST_SEARCHES + 2), name
+
+
+@pytest.mark.parametrize("limit", [None, 3.0])
+def test_batches_do_not_matter(translator: Translator, segments: list[Segment], limit: float | None) -> None:
+    texts = with_limit(translator, limit)
     together = texts.translate_segments(segments)
     assert [each.text for each in together] == [texts.translate_segments([one])[0].text for one in segments]
 
@@ -201,6 +258,30 @@ def test_each_place_of_a_term_gets_it() -> None:
     assert not draft.missing
 
 
+def test_all_missing_terms_are_placed_at_once() -> None:
+    source, target = "Ein Hund sieht eine Frau und einen Hund.", "A dog sees a woman and a dog."
+    words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
+    links = tuple(Link(*one, *other) for one, other in zip(*words, strict=True))
+    segment = Segment(source, glossary=Glossary([Term("Hund", "sea dog"), Term("Frau", "lady")]))
+    draft = draft_of(segment, Translation(target), TermMatcher())
+    for place in draft.places(draft.find_spots(links)):
+        draft.use(place, None)
+    assert draft.translation.text == "A sea dog sees a lady and a sea dog."
+    assert not draft.missing
+
+
+def test_words_that_translate_a_term_twice_get_it_once() -> None:
+    source, target = "Wir haben Hunde. Hunde bellen.", "We have dogs."
+    words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
+    links = tuple(Link(*words[0][one], *words[1][other]) for one, other in ((0, 0), (1, 1), (2, 2), (3, 2)))
+    segment = Segment(source, glossary=Glossary([Term("Hunde", "hounds")]))
+    draft = draft_of(segment, Translation(target), TermMatcher())
+    for place in draft.places(draft.find_spots(links)):
+        draft.use(place, None)
+    assert draft.translation.text == "We have hounds."
+    assert not draft.missing
+
+
 def test_words_that_translate_other_words_too_are_not_replaced_by_a_second_term() -> None:
     source, target = "Wir haben Hunde. Hunde bellen.", "We have dogs."
     words = [[match.span() for match in re.finditer(r"\w+", text)] for text in (source, target)]
@@ -219,14 +300,14 @@ def test_a_term_at_the_beginning_of_any_sentence_is_capitalized() -> None:
         Segment(source, glossary=glossary), Translation("My dog runs. Dog is dog."), TermMatcher()
     ).missing
     draft = draft_of(Segment(source, glossary=glossary), Translation("My dog runs. Hound is dog."), TermMatcher())
-    place = draft._place(draft.missing[1], 13, 18)
+    place = draft.place_at(Spot(draft.missing[1], 13, 18, is_own=True))
     assert place.prefix == "My dog runs. Dog"
 
 
 def test_a_term_in_a_translation_in_capitals_has_capitals() -> None:
     segment = Segment("MEIN HUND {name} LÄUFT.", glossary=Glossary([Term("Hund", "hound")]))
     draft = draft_of(segment, Translation("MY DOG {name} RUNS."), MATCHER)
-    draft.use(draft._place(draft.missing[0], 3, 6), None)
+    draft.use(draft.place_at(Spot(draft.missing[0], 3, 6, is_own=True)), None)
     assert draft.translation.text == "MY HOUND {name} RUNS."
     assert not draft.missing
 
@@ -235,11 +316,11 @@ def test_a_term_in_a_translation_in_capitals_has_capitals() -> None:
 def test_placeholders_and_links_in_a_term_keep_their_case(target: str) -> None:
     segment = Segment("MEIN HUND LÄUFT.", glossary=Glossary([Term("Hund", target)]))
     draft = draft_of(segment, Translation("MY DOG RUNS."), MATCHER)
-    draft.use(draft._place(draft.missing[0], 3, 6), None)
+    draft.use(draft.place_at(Spot(draft.missing[0], 3, 6, is_own=True)), None)
     assert draft.translation.text == f"MY {target.replace(' hound', ' HOUND')} RUNS."
     assert not draft.missing
     draft = draft_of(replace(segment, text="Hund läuft."), Translation("Dog runs."), MATCHER)
-    draft.use(draft._place(draft.missing[0], 0, 3), None)
+    draft.use(draft.place_at(Spot(draft.missing[0], 0, 3, is_own=True)), None)
     assert draft.translation.text == f"{target} runs."
 
 
@@ -289,17 +370,12 @@ def test_a_sentence_is_searched_a_few_times_and_has_all_terms(
 ) -> None:
     monkeypatch.setattr("dragoman.documents.terms.MOST_SEARCHES", most)
     terms = [Term("Hund", "water spaniel"), Term("Frau", "tall lady"), Term("Mann", "old sailor")]
-    search, searched = TermSearch(translator, MATCHER, form_finder("en")), list[int]()
-    translate = search._translate
-
-    def count(sources: Sequence[SourceText], prefixes: Sequence[str] | None = None) -> list[Translation]:
-        searched.append(len(prefixes or ()))
-        return translate(sources, prefixes)
-
-    monkeypatch.setattr(search, "_translate", count)
+    calls = count_calls(monkeypatch)
+    search = TermSearch(translator, MATCHER, form_finder("en"))
     (found,) = search.translate([Segment("Ein Hund, eine Frau und ein Mann.", glossary=Glossary(terms))])
     assert all(MATCHER.count(found.text, term.target) for term in terms)
-    assert sum(searched) <= most
+    assert calls["search"] <= 1 + most
+    assert calls["align"] <= 2 + most
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -314,7 +390,7 @@ def test_a_compound_that_translates_only_the_term_gets_it(count: int) -> None:
 
 def test_an_abbreviation_is_no_text_in_capitals() -> None:
     draft = draft_of(Segment("USB", glossary=Glossary([Term("USB", "universal bus")])), Translation("USB"), MATCHER)
-    draft.use(draft._place(draft.missing[0], 0, 3), None)
+    draft.use(draft.place_at(Spot(draft.missing[0], 0, 3, is_own=True)), None)
     assert draft.translation.text == "Universal bus"
 
 
@@ -330,9 +406,13 @@ def test_terms_that_are_placeholders_or_links_are_reported_only(texts: TextTrans
 def test_a_form_of_another_term_is_not_replaced() -> None:
     terms = [Term("Hund", "hound"), Term("Frau", "lady")]
     draft = draft_of(Segment("Hunde Frau", glossary=Glossary(terms)), Translation("Two hounds see."), MATCHER, fixed=10)
-    place = draft.place_term((Link(6, 10, 4, 10),))  # a wrong alignment
+    links = (Link(6, 10, 4, 10),)  # a wrong alignment
+    place = draft.place_term(links)
     assert place
     assert place.prefix + place.rest == "Two hounds lady see."
+    for each in draft.places(draft.find_spots(links)):
+        draft.use(each, None)
+    assert draft.translation.text == "Two hounds lady see."
 
 
 @pytest.mark.parametrize(
@@ -348,7 +428,7 @@ def test_a_form_of_another_term_is_not_replaced() -> None:
 def test_a_term_that_replaces_nothing_is_a_word_of_its_own(translation: str, start: int, expected: str) -> None:
     segment = Segment("Der Hund läuft.", glossary=Glossary([Term("Hund", "beagle")]))
     draft = draft_of(segment, Translation(translation), TermMatcher())
-    draft.use(draft._place(draft.missing[0], start, start), None)
+    draft.use(draft.place_at(Spot(draft.missing[0], start, start, is_own=True)), None)
     assert draft.translation.text == expected
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import NamedTuple
 
 import regex
 
@@ -32,6 +35,18 @@ def find_terms(matcher: TermMatcher, segment: Segment) -> list[FoundTerm]:
     return [each for each in matcher.find(segment.text, segment.glossary) if not is_copied(each.term.source)]
 
 
+class Spot(NamedTuple):
+    """The words of a translation, from `start` up to but not including `end`, that translate a term of the source.
+
+    `is_own` states whether they translate nothing else, and do not contain the translation of the term.
+    """
+
+    found: FoundTerm
+    start: int
+    end: int
+    is_own: bool
+
+
 @dataclass
 class TermDraft:
     """A translation that may lack terms."""
@@ -43,22 +58,39 @@ class TermDraft:
     forms: FindForms
     fixed: int = 0  # number of characters at the beginning that must not change, because they contain terms
     tried: set[FoundTerm] = field(default_factory=set)
-    searches: int = 0  # number of searches that continued a beginning with a term
+    rounds: int = 0  # number of times that a place for one term was looked for
 
-    @property
-    def missing(self) -> list[FoundTerm]:
-        """The places in the source of terms that the translation contains less often, which were not tried.
+    @cached_property
+    def _found(self) -> list[FoundTerm]:
+        return find_terms(self.matcher, self.segment)
+
+    @cached_property
+    def _targets(self) -> list[str]:
+        """The translations of all terms, also of those that a search cannot use."""
+        found = self.matcher.find(self.segment.text, self.segment.glossary)
+        return list(dict.fromkeys(each.term.target for each in found))
+
+    @cached_property
+    def _wanted(self) -> dict[Term, int]:
+        """How often the translation should contain each term.
 
         A word of the translation counts once, also if it is a form of the translations of several terms.
         """
-        found = find_terms(self.matcher, self.segment)
-        needed = Counter(each.term for each in found)
-        missing = {term for term in needed if self._has_too_few(term, needed)}
-        return [each for each in found if each.term in missing and each not in self.tried]
+        needed = Counter(each.term for each in self._found)
+        return {term: sum(needed[each] * self._count(each.target, term.target) for each in needed) for term in needed}
 
-    def _has_too_few(self, term: Term, needed: Counter[Term]) -> bool:
-        wanted = sum(needed[other] * self.matcher.count(other.target, term.target) for other in needed)
-        return self.matcher.count(self.translation.text, term.target) < wanted
+    @cached_property
+    def _count(self) -> Callable[[str, str], int]:
+        return cache(self.matcher.count)
+
+    @property
+    def missing(self) -> list[FoundTerm]:
+        """The places in the source of terms that the translation contains less often, which were not tried."""
+        missing = {term for term in self._wanted if self._has_too_few(term)}
+        return [each for each in self._found if each.term in missing and each not in self.tried]
+
+    def _has_too_few(self, term: Term) -> bool:
+        return self._count(self.translation.text, term.target) < self._wanted[term]
 
     def place_term(self, links: tuple[Link, ...]) -> TermPlace | None:
         """The first place in the translation that gets a term: that of the words that translate it.
@@ -66,19 +98,41 @@ class TermDraft:
         None if there is none, because the translation expresses several places of the term in one. These are not tried
         again.
         """
-        kept = [each for each in self.missing if self._is_in_compound(each, links)]
-        self.tried.update(kept)
+        self.rounds += 1
+        spots = self._find_spots(links)
+        spot = next(filter(self._gets_term, spots), None)
+        if spot is None:
+            self.tried.update(each.found for each in spots)
+            return None
+        return self.place_at(self._keep_terms(spot))
+
+    def find_spots(self, links: tuple[Link, ...]) -> list[Spot]:
+        """Where all missing terms belong, in order; none of them is tried again."""
+        spots = list(map(self._keep_terms, self._find_spots(links)))
+        self.tried.update(each.found for each in spots)
+        return sorted(spots, key=lambda each: (each.start, each.start == each.end))
+
+    def places(self, spots: Iterable[Spot]) -> Iterator[TermPlace]:
+        """The places that get a term, in order; each must be used before the next one is requested."""
+        before, begin = len(self.translation.text), 0
+        for spot in spots:
+            if self._has_too_few(spot.found.term) and self._gets_term(spot):
+                change = len(self.translation.text) - before
+                start = max(begin, spot.start + change)
+                place = self.place_at(spot._replace(start=start, end=max(start, spot.end + change)))
+                yield place
+                begin = len(self.translation.text) - len(place.rest)
+
+    def _find_spots(self, links: tuple[Link, ...]) -> list[Spot]:
+        """Where the missing terms belong, without those that are a part of a compound, which are not tried again."""
+        self.tried.update([each for each in self.missing if self._is_in_compound(each, links)])
         text, missing = self.translation.text, self.missing
         marks = [Mark(each.start, each.end, number) for number, each in enumerate(missing)]
         placed = place_marks(marks, self.segment.text, TranslatedSegment(text, links))
-        mark = next((each for each in placed if self._gets_term(missing[each.number], each, links)), None)
-        if mark is None:
-            self.tried.update(missing)
-            return None
-        place = self._place(missing[mark.number], mark.start, mark.end)
-        if mark.start < self.fixed and self._loses_term(place):
-            return self._place(place.found, self.fixed, self.fixed)
-        return place
+        return [
+            Spot(missing[number], start, end, self._is_own(missing[number], start, end, links))
+            for start, end, number, _ in placed
+        ]
 
     def _is_in_compound(self, found: FoundTerm, links: tuple[Link, ...]) -> bool:
         """Whether a compound contains a term and translates other words, too: "Dateiname" for "file name".
@@ -91,7 +145,7 @@ class TermDraft:
             by_place[link.target_start, link.target_end].append(is_own)
         neighbors = [
             each.term.target
-            for each in find_terms(self.matcher, self.segment)
+            for each in self._found
             if 1 in (each.start - found.end, found.start - each.end) and each.term.target != found.term.target
         ]
         for (start, end), own in by_place.items():
@@ -102,16 +156,24 @@ class TermDraft:
                 return True
         return False
 
-    def _gets_term(self, found: FoundTerm, mark: Mark, links: tuple[Link, ...]) -> bool:
-        """Whether a term replaces words: if the translation has it already, only those that translate nothing else."""
-        text, target = self.translation.text, found.term.target
-        if not self.matcher.count(text, target):
-            return True
-        linked = [each for each in links if each.target_start < mark.end and mark.start < each.target_end]
+    def _is_own(self, found: FoundTerm, start: int, end: int, links: tuple[Link, ...]) -> bool:
+        linked = [each for each in links if each.target_start < end and start < each.target_end]
         own = all(found.start <= each.source_start and each.source_end <= found.end for each in linked)
-        return bool(linked) and own and not self.matcher.count(text[mark.start : mark.end], target)
+        return bool(linked) and own and not self._count(self.translation.text[start:end], found.term.target)
 
-    def _place(self, found: FoundTerm, start: int, end: int) -> TermPlace:
+    def _gets_term(self, spot: Spot) -> bool:
+        """Whether a term replaces words: if the translation has it already, only those that translate nothing else."""
+        return spot.is_own or not self._count(self.translation.text, spot.found.term.target)
+
+    def _keep_terms(self, spot: Spot) -> Spot:
+        """The spot, or that after the words that must not change, if the term would replace another one in them."""
+        if spot.start < self.fixed and self._loses_term(self.place_at(spot)):
+            return spot._replace(start=self.fixed, end=self.fixed)
+        return spot
+
+    def place_at(self, spot: Spot) -> TermPlace:
+        """The place of a term that replaces the words of a spot, or is between words."""
+        found, start, end, _ = spot
         text = self.translation.text
         begins = text[start : start + 1].isupper() and starts_sentence(text, start)
         before, rest = text[:start], text[end:]
@@ -135,13 +197,11 @@ class TermDraft:
         return any(len(word) >= LONG_WORD and word.isalpha() for word in (before if ends else after))
 
     def _loses_term(self, place: TermPlace) -> bool:
-        terms = self.matcher.check(self.segment.text, self.segment.glossary, self.translation.text)
-        used = [term.target for term in terms if term.used != "not"]
-        return not all(self.matcher.count(place.prefix + place.rest, target) for target in used)
+        before, after = self.translation.text, place.prefix + place.rest
+        return any(self._count(before, each) and not self._count(after, each) for each in self._targets)
 
     def use(self, place: TermPlace, searched: Translation | None) -> None:
         """Use the translation that a search found, or only replace the words if that is not acceptable."""
-        self.searches += searched is not None
         if searched and place.accepts(searched.text):
             self.translation, self.fixed = searched, len(place.prefix)
             return

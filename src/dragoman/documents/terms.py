@@ -13,19 +13,21 @@ translation already, and gives a low probability to terms that do not fit the se
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain, compress, islice
 
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.documents.segment import Segment
-from dragoman.documents.term_draft import TermDraft, find_terms
+from dragoman.documents.term_draft import Spot, TermDraft, find_terms
 from dragoman.documents.term_place import TermPlace, most_probable
 from dragoman.engines.text_search import SourceText
 from dragoman.explanation.alignment import align
 from dragoman.settings.decoding import MAX_COST_OF_MARKED_TERMS
 from dragoman.text.glossary import Glossary, Term, fold, term_words
+from dragoman.text.link import Link
 from dragoman.text.masked_text import encode_masked
 from dragoman.text.term_matcher import CheckedTerm, TermMatcher, capitalize
 from dragoman.text.translation import Translation
@@ -47,10 +49,11 @@ The alignment may miss a part of a compound. With a model of LibreOffice's texts
 """
 
 MOST_SEARCHES = 8
-"""Of a sentence; further terms only replace words, so that a sentence of many terms does not take minutes."""
+"""Of a sentence, and the number of its terms that are placed one by one. Further ones only replace words, all at once,
+so that a sentence of many terms takes seconds."""
 
 KEPT_COSTS = 10_000
-"""Terms whose cost without a sentence is kept."""
+"""Maximum number of terms whose cost without a sentence is kept."""
 
 
 def with_glossary(segments: Iterable[Segment], glossary: Glossary | None) -> list[Segment]:
@@ -78,11 +81,10 @@ class TermSearch:
         self._source_limit = translator.source_limit
         self._matcher, self._forms, self._marks = matcher, forms, marks
         self._trained = translator.bundle.table("training_text", TrainingText)
-        self._max_cost = translator.decoding.max_term_cost
-        if self._max_cost is None and marks:
-            self._max_cost = MAX_COST_OF_MARKED_TERMS
+        given, usual = translator.decoding.max_term_cost, MAX_COST_OF_MARKED_TERMS if marks else math.inf
+        self._max_cost = usual if given is None else given
         self._is_english = primary_language(translator.bundle.recipe.data.target_language) == "en"
-        self._cost_alone = lru_cache(KEPT_COSTS)(self._compute_cost_alone)
+        self._known_costs: dict[Term, float] = {}
 
     def translate(self, segments: Sequence[Segment]) -> list[Translation]:
         """The translation of each segment; only those that lack a term are searched again."""
@@ -91,7 +93,10 @@ class TermSearch:
         make_draft = partial(TermDraft, matcher=self._matcher, forms=self._forms)
         drafts = list(map(make_draft, segments, sources, translations))
         while waiting := [draft for draft in drafts if draft.missing]:
-            self._improve(waiting)
+            if searched := [draft for draft in waiting if draft.rounds < MOST_SEARCHES]:
+                self._improve(searched)
+            else:
+                self._replace_words(waiting)
         return [draft.translation for draft in drafts]
 
     def _encode(self, segments: Sequence[Segment]) -> list[SourceText]:
@@ -106,9 +111,7 @@ class TermSearch:
 
     def _improve(self, drafts: Sequence[TermDraft]) -> None:
         """Put one more term into each translation."""
-        texts = [draft.segment.text for draft in drafts]
-        links = align(self._bundle, texts, [draft.translation.text for draft in drafts])
-        found = [(draft, draft.place_term(own_links)) for draft, own_links in zip(drafts, links, strict=True)]
+        found = [(draft, draft.place_term(links)) for draft, links in self._align(drafts)]
         placed = self._choose_places(
             [(draft, place) for draft, place in found if place and self._replaces(draft, place)]
         )
@@ -118,10 +121,27 @@ class TermSearch:
         for (draft, place), can_search in zip(placed, is_free, strict=True):
             draft.use(place, next(searched) if can_search else None)
 
+    def _replace_words(self, drafts: Sequence[TermDraft]) -> None:
+        """Put all terms that are still missing into each translation, as the glossary spells them."""
+        spots = [(draft, spot) for draft, links in self._align(drafts) for spot in draft.find_spots(links)]
+        placed = [(draft, draft.place_at(spot)) for draft, spot in spots]
+        is_affordable = self._are_affordable(placed, self._compute_costs(placed))
+        kept = defaultdict[int, list[Spot]](list)
+        for (draft, spot), (_, place), is_kept in zip(spots, placed, is_affordable, strict=True):
+            if is_kept and self._replaces(draft, place):
+                kept[id(draft)].append(spot)
+        for draft in drafts:
+            for place in draft.places(kept[id(draft)]):
+                draft.use(self._with_article(draft, place), None)
+
+    def _align(self, drafts: Sequence[TermDraft]) -> Iterator[tuple[TermDraft, tuple[Link, ...]]]:
+        texts = [draft.segment.text for draft in drafts]
+        return zip(drafts, align(self._bundle, texts, [draft.translation.text for draft in drafts]), strict=True)
+
     def _choose_places(self, placed: Sequence[tuple[TermDraft, TermPlace]]) -> list[tuple[TermDraft, TermPlace]]:
         """The places with the most probable form of each term; the given one unless another is clearly better.
 
-        Terms that cost more than `max_term_cost` are left out, see `_costs_too_much`.
+        Terms that cost more than `max_term_cost` are left out, see `_are_affordable`.
         """
         variants = [list(place.variants(self._forms, draft.fixed)) for draft, place in placed]
         texts = [
@@ -130,16 +150,19 @@ class TermSearch:
         ]
         sources = [draft.source for (draft, _), own in zip(placed, texts, strict=True) for _ in own]
         scores = iter(self._search.score(sources, list(chain.from_iterable(texts))))
-        chosen = []
+        chosen, costs = [], []
         for (draft, place), own in zip(placed, variants, strict=True):
             without_term = next(scores)
             scored = dict(zip(own, islice(scores, len(own)), strict=True))
             best = most_probable(place, list(scored.items()), self._matcher.target)
             draft.tried.add(place.found)
-            cost = without_term - scored[best]
-            if not self._keeps_compound(draft, best, cost) and not self._costs_too_much(best, cost):
-                chosen.append((draft, best.with_a_or_an(draft.fixed) if self._is_english else best))
-        return chosen
+            chosen.append((draft, best))
+            costs.append(without_term - scored[best])
+        affordable = compress(chosen, self._are_affordable(chosen, costs))
+        return [(draft, self._with_article(draft, best)) for draft, best in affordable]
+
+    def _with_article(self, draft: TermDraft, place: TermPlace) -> TermPlace:
+        return place.with_a_or_an(draft.fixed) if self._is_english else place
 
     def _replaces(self, draft: TermDraft, place: TermPlace) -> bool:
         """Whether a term replaces the words in its place; not if a model that knows the term has inflected it."""
@@ -154,28 +177,66 @@ class TermSearch:
         contains = is_compound(place.replaced, self._forms(place.found.term.target))
         return cost > COST_IN_COMPOUND and contains and draft.has_modifier(place)
 
-    def _costs_too_much(self, place: TermPlace, cost: float) -> bool:
-        """Whether a term reduces the log-probability of a translation too much, by `cost` in nats.
+    def _are_affordable(self, placed: Sequence[tuple[TermDraft, TermPlace]], costs: Sequence[float]) -> list[bool]:
+        """Whether terms are used, each of which reduces the log-probability of its translation by a cost in nats.
 
-        Names and other words that the model has never seen are always improbable, so they are never too expensive.
-        Terms that it accepts as a translation of their source without context are kept, too: in a sentence, it often
-        does not expect a right term. A model that reads marked terms judges by the sentence.
+        Not if they reduce it too much. Names and other words that the model has never seen are always improbable, so
+        they are never too expensive. Terms that it accepts as a translation of their source without context are kept,
+        too: in a sentence, it often does not expect a right term. A model that reads marked terms judges by the
+        sentence.
         """
         limit, trained = self._max_cost, self._trained
-        if limit is None or cost <= limit or trained is None or not trained.knows(place.form):
-            return False
-        return self._marks or self._cost_alone(place.found.term) > limit
+        terms = [place.found.term for _, place in placed]
+        expensive = [
+            cost > limit and trained is not None and trained.knows(place.form)
+            for (_, place), cost in zip(placed, costs, strict=True)
+        ]
+        alone = {} if self._marks else self._costs_alone(compress(terms, expensive))
+        return [
+            not (is_expensive and alone.get(term, math.inf) > limit) and not self._keeps_compound(*each, cost)
+            for each, term, cost, is_expensive in zip(placed, terms, costs, expensive, strict=True)
+        ]
 
-    def _compute_cost_alone(self, term: Term) -> float:
-        """How much less probable a term is than the model's translation of its source without a sentence, in nats."""
-        sources, spelled = self._search.encode([term.source]), self._forms(term.target)
-        forms = [*spelled, *map(capitalize, spelled)]  # a model may write a single word like a sentence
-        (best,) = self._translate(sources)
-        return max(0.0, best.log_probability - max(self._search.score(sources * len(forms), forms)))
+    def _compute_costs(self, placed: Sequence[tuple[TermDraft, TermPlace]]) -> list[float]:
+        """What terms cost in their sentences; 0 for those that are used at any cost."""
+        affordable = self._are_affordable(placed, [math.inf] * len(placed))
+        others = [each for each, is_affordable in zip(placed, affordable, strict=True) if not is_affordable]
+        drafts = {id(draft): draft for draft, _ in others}
+        before = self._search.score(
+            [each.source for each in drafts.values()], [each.translation.text for each in drafts.values()]
+        )
+        without_term = dict(zip(drafts, before, strict=True))
+        after = self._search.score(
+            [draft.source for draft, _ in others], [place.prefix + place.rest for _, place in others]
+        )
+        costs = (without_term[id(draft)] - score for (draft, _), score in zip(others, after, strict=True))
+        return [0.0 if is_affordable else next(costs) for is_affordable in affordable]
+
+    def _costs_alone(self, terms: Iterable[Term]) -> dict[Term, float]:
+        """How much less probable each term is than the model's translation of its source alone, in nats."""
+        known = {term: self._known_costs.get(term) for term in terms}
+        found = {term: cost for term, cost in known.items() if cost is not None}
+        if not (new := [term for term in known if term not in found]):
+            return found
+        computed = dict(zip(new, self._compute_costs_alone(new), strict=True))
+        if len(self._known_costs) + len(new) > KEPT_COSTS:
+            self._known_costs.clear()
+        self._known_costs.update(computed)
+        return found | computed
+
+    def _compute_costs_alone(self, terms: Sequence[Term]) -> list[float]:
+        sources, spelled = self._search.encode([term.source for term in terms]), [self._forms(t.target) for t in terms]
+        forms = [[*each, *map(capitalize, each)] for each in spelled]  # a model may write a word like a sentence
+        given = [source for source, own in zip(sources, forms, strict=True) for _ in own]
+        scores = iter(self._search.score(given, list(chain.from_iterable(forms))))
+        return [
+            max(0.0, best.log_probability - max(islice(scores, len(own))))
+            for best, own in zip(self._translate(sources), forms, strict=True)
+        ]
 
     def _can_search(self, draft: TermDraft, place: TermPlace) -> bool:
         (ids,) = encode_masked(self._bundle.target, [place.prefix])
-        return draft.searches < MOST_SEARCHES and place.start >= draft.fixed and len(ids) < self._source_limit
+        return place.start >= draft.fixed and len(ids) < self._source_limit
 
 
 def _is_probable_form(word: str, term: str) -> bool:
