@@ -82,6 +82,11 @@ def test_lines_of_another_text_or_other_settings_are_not_used(
     assert (tmp_path / "out").read_text("utf-8").count("\n") == 1
     changed.write_bytes(source.read_bytes())
     interrupt(arguments, tmp_path, signal.SIGKILL)
+    (kept,) = tmp_path.glob("*.partial/*.jsonl")
+    few = tmp_path / "few"
+    few.write_text("A\n", "utf-8")
+    outcome = command("translate", *arguments[:-1], "--prefixes", few)
+    assert (outcome.code, kept.is_file()) == (2, True), "an error does not delete what other settings have finished"
     outcome = command("translate", *arguments[:-1], "--set", "decoding.beam_size=1")
     assert outcome.code == 0
     assert "continues" not in outcome.error

@@ -198,3 +198,23 @@ def test_a_search_must_keep_the_term_without_the_words_that_it_replaces(found: s
 )
 def test_a_term_that_ends_in_a_sign_gets_no_ending(found: str, accepted: bool) -> None:
     assert place_of("The ", "ACME Park™", "park", " is open.").accepts(found) == accepted
+
+
+@pytest.mark.parametrize("form", ["beagle", "C++", "a/b/c", "Датотека", "狗", "Hund & Co."])
+@pytest.mark.parametrize(
+    ("rest", "accepted"),
+    [
+        (" runs, and the woman sleeps.", True),
+        (" is running while a woman is asleep.", True),
+        (".", False),
+        (" runs.", False),
+        ("s run, and the woman sleeps.", False),
+        (" dog runs, and the woman sleeps.", False),
+        (" {form} runs, and the woman sleeps.", False),
+        ("s run, the woman has a {form}.", False),
+    ],
+)
+def test_a_search_does_not_end_early_or_continue_the_term(form: str, rest: str, accepted: bool) -> None:
+    place = place_of("The ", form, "dog", " runs, and the woman sleeps.")
+    glued = form == "狗" and rest.startswith("s ")  # a script without spaces between words
+    assert place.accepts(f"The {form}{rest.format(form=form)}") == (accepted or glued)

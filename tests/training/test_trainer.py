@@ -272,10 +272,12 @@ def test_early_stopping_can_wait_for_the_warm_up_and_for_the_loss(by: str, stopp
     assert progress.best_step == 1
 
 
-def test_validations_take_at_most_their_share_of_the_time(
-    make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("budget", ["minutes=2.5", "steps=100"])
+def test_validations_take_at_most_their_share_of_a_budget_in_minutes(
+    budget: str, make_trainer: TrainerMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trainer = make_trainer("training.steps=100", "training.validations=50", "training.validation_share=0.2")
+    """Other budgets do not depend on the clock, so that the same recipe gives the same weights again."""
+    trainer = make_trainer(f"training.{budget}", "training.validations=50", "training.validation_share=0.2")
     clock = [0.0]
     monkeypatch.setattr("dragoman.training.budget.time", SimpleNamespace(monotonic=lambda: clock[0]))
     evaluate, take_step = trainer.validator.evaluate, trainer.take_step
@@ -292,11 +294,14 @@ def test_validations_take_at_most_their_share_of_the_time(
     monkeypatch.setattr(trainer, "take_step", slow_step)
     assert trainer.train()
     steps = [line["step"] for line in lines(trainer, "validation")]
-    assert [steps[0], steps[-1]] == [2, 100]
+    if budget == "steps=100":
+        assert steps == list(range(2, 101, 2))
+        return
+    assert [steps[0], steps[-1]] == [3, 125]
     for number, step in enumerate(steps[1:-1], start=2):
-        spent = [steps_done + 5 * (number - 1) for steps_done in (step - 3, step)]  # two steps earlier, and now
+        spent = [steps_done + 5 * (number - 1) for steps_done in (step - 4, step)]  # before the last one, and now
         assert 0.2 * spent[0] < 5 * number <= 0.2 * spent[1], "as soon as there is time for it"
-    assert len(steps) == 5
+    assert len(steps) == 6
 
 
 def test_stop_ends_after_the_step_with_a_checkpoint(make_trainer: TrainerMaker) -> None:

@@ -80,7 +80,8 @@ def finished_lines(output: Path, identity: Any, group: int) -> Iterator[Finished
         OSError: There is no space, or no permission.
     """
     with only_writer(output) as directory:
-        finished = FinishedLines(directory / f"{digest(identity)}.jsonl", group)
+        file = directory / f"{digest(identity)}.jsonl"
+        finished = FinishedLines(file, group)
         if finished.number:
             print(f"dragoman: continues after {counted(finished.number, 'line')} in {directory}", file=sys.stderr)
         try:
@@ -90,9 +91,16 @@ def finished_lines(output: Path, identity: Any, group: int) -> Iterator[Finished
                 shown = counted(finished.number, "translated line")
                 print(f"dragoman: {directory} contains {shown}; to continue, run the same command", file=sys.stderr)
             else:
-                shutil.rmtree(directory)
+                _discard(file)
             raise
         except UserError:
-            shutil.rmtree(directory)  # the input or the settings must be changed
+            _discard(file)  # the input or the settings must be changed
             raise
         shutil.rmtree(directory)
+
+
+def _discard(file: Path) -> None:
+    """Delete finished lines, and their directory unless it has those of other settings, which may still be wanted."""
+    file.unlink()
+    if not any(file.parent.glob("*.jsonl")):
+        shutil.rmtree(file.parent)

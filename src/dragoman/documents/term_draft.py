@@ -8,15 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import NamedTuple
 
-import regex
-
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.term_place import TermPlace
+from dragoman.documents.term_place import SPACED, TermPlace
 from dragoman.engines.text_search import SourceText
 from dragoman.text.glossary import FoundTerm, Term
 from dragoman.text.link import Link
-from dragoman.text.normalization import WITHOUT_SPACES
 from dragoman.text.placeholders import find_spans, text_between
 from dragoman.text.term_matcher import TermMatcher, is_copied
 from dragoman.text.translation import Translation
@@ -25,9 +22,6 @@ from dragoman.text.word_forms import FindForms, is_compound
 
 LONG_WORD = 5
 """Letters of a word that is probably no article or preposition."""
-
-_SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
-"""A letter or a number of a script with spaces between words."""
 
 
 def find_terms(matcher: TermMatcher, segment: Segment) -> list[FoundTerm]:
@@ -178,8 +172,8 @@ class TermDraft:
         begins = text[start : start + 1].isupper() and starts_sentence(text, start)
         before, rest = text[:start], text[end:]
         if start == end:  # the term is between words
-            before += " " * bool(_SPACED.match(before[-1:]))
-            rest = " " * bool(_SPACED.match(rest)) + rest
+            before += " " * bool(SPACED.match(before[-1:]))
+            rest = " " * bool(SPACED.match(rest)) + rest
         source = self.segment.text[found.start : found.end]
         words = "".join(text_between(text, find_spans(text)))  # a placeholder keeps its case
         is_upper = words.isupper() and source.isupper() and source != found.term.source  # not USB

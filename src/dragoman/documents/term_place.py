@@ -10,6 +10,7 @@ import regex
 
 from dragoman.text.glossary import FoundTerm, decapitalize, fold, is_copied_word, replace_words, term_words
 from dragoman.text.lemmas import Lemmatize
+from dragoman.text.normalization import WITHOUT_SPACES
 from dragoman.text.term_matcher import capitalize, contains_term, count_term
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms, is_dictionary_form
@@ -30,6 +31,14 @@ OTHER_FORM = 2.0
 
 OTHER_ARTICLE = 1.0
 """The same for another form of the word before a term."""
+
+MOST_LOST = 0.5
+"""The share of the words after a term of which a search must find at least as many."""
+
+SPACED = regex.compile(rf"[\w--[{WITHOUT_SPACES}]]", regex.VERSION1)
+"""A letter or a number of a script with spaces between words."""
+
+_WORD_CHARACTERS = regex.compile(r"\A\w+")
 
 SAME_KIND = 3.0
 """What a form gains, in nats, if it is a dictionary form as the replaced word is, or is none as that is none.
@@ -129,17 +138,23 @@ class TermPlace:
         return replace(self, before=f"{self.before[: match.end(1)]}{n} ")
 
     def accepts(self, translation: str) -> bool:
-        """Whether a search has kept the term without an ending, and brought back neither it nor what it replaces."""
+        """Whether a search has kept the term without an ending, and brought back neither it nor what it replaces.
+
+        After a beginning that the model has never seen, a search may end at once, which would lose what follows.
+        """
         rest = translation[len(self.prefix) :]
         longest = max(_words(self.replaced), key=len, default="").lower()
         others = (self.prefix + self.rest).lower()
         returns = bool(longest) and count_term(translation.lower(), longest) > count_term(others, longest)
-        ending = not self.prefix[-1].isalpha() and rest[:1].islower()  # as in ™s
-        return not returns and not ending and not self._repeats(rest) and contains_term(translation, self.written)
+        ending = not self.prefix[-1].isalnum() and bool(SPACED.match(rest))  # as in ™s
+        here = self.written + "".join(_WORD_CHARACTERS.findall(rest))
+        lost = len(_words(rest)) < MOST_LOST * len(_words(self.rest))
+        return not (returns or ending or lost or self._repeats(rest, longest)) and contains_term(here, self.written)
 
-    def _repeats(self, rest: str) -> bool:
-        """Whether what follows the term begins with its last word again."""
-        return _folded_words(rest)[:1] == _folded_words(self.form)[-1:]
+    def _repeats(self, rest: str, longest: str) -> bool:
+        """Whether what follows the term begins with its last word, all of it, or the longest word that it replaces."""
+        words, following = _folded_words(self.form), _folded_words(rest)
+        return following[:1] in (words[-1:], _folded_words(longest)[:1] or None) or following[: len(words)] == words
 
 
 def most_probable(

@@ -213,10 +213,9 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     yield ChosenSetting("training", "validations", 10, "Number of validations, evenly spaced …")
     often = budget.reads_often(facts)
     sentences = 1000 if often else 200
-    yield ChosenSetting(
-        "training", "validation_sentences", sentences, "… of which each translates this many sentences …"
-    )
-    yield ChosenSetting("training", "validation_share", 0.1, "… and which take at most this share of the time.")
+    yield ChosenSetting("training", "validation_sentences", sentences, "… of which each translates this many sentences")
+    if budget.minutes is not None:
+        yield ChosenSetting("training", "validation_share", 0.1, "… and which take at most this share of the time.")
     yield ChosenSetting("training", "early_stopping", 4, "Stop after this many validations without an improvement …")
     yield ChosenSetting(
         "training", "early_stopping_by", "score_and_loss", "… of the score or the loss, after the warm-up."

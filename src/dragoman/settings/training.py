@@ -191,8 +191,8 @@ class Training(Settings):
         None,
         gt=0,
         le=1,
-        description="Maximum share of the time for validations: one that would exceed it is postponed, except the "
-        "first and the last one.",
+        description="Maximum share of training.minutes for validations: one that would exceed it is postponed, except "
+        "the first and the last one. Has no effect on a budget in steps or epochs.",
     )
     validation_beam_size: int = advanced(
         1, ge=1, le=1000, description="Beam size of the translations in a validation; 1 is greedy."

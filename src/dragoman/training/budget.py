@@ -41,12 +41,15 @@ class Budget:
         return math.floor(self.spent(progress) * self.settings.validations + 1e-9)
 
     def validation_is_due(self, progress: Progress) -> bool:
-        """Whether to validate now. The validation at the end is never left out to save time."""
+        """Whether to validate now. The validation at the end is never left out to save time.
+
+        Only a budget in minutes depends on the clock: others end with the same weights on a slower machine.
+        """
         due = self.validations_due(progress)
         if due <= progress.validations:
             return False
         share, done = self.settings.validation_share, len(progress.validated)
-        if share is None or not done or due == self.settings.validations:
+        if self.settings.minutes is None or share is None or not done or due == self.settings.validations:
             return True
         expected = progress.validation_seconds * (done + 1) / done  # if this one takes as long as the others
         return expected <= share * progress.seconds
