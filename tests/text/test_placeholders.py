@@ -28,7 +28,8 @@ def found(text: str) -> list[str]:
         (
             "link",
             "https://a.b/c_(d) http://x www.a.de mailto:a@b.c a.b+c@d-e.co.uk https://x.de/{id}?a=%20&b#c ftp://x/y "
-            "HTTPS://A.DE/X WWW.A.DE Mailto:A@B.DE",
+            "HTTPS://A.DE/X WWW.A.DE Mailto:A@B.DE "
+            r"README.md Bericht_05.03.2024.pdf a-1.2.tar.gz ../a/b.csv C:\d\e.TXT ~/Übung.docx",
         ),
         ("number", "10 2019 1,000.50 12:30 192.168.0.1 2024-01-05 5 १२,३४५ ٣٫١٤ 1/2"),
         ("emoji", "😀 👍🏽 👩‍👩‍👧 🇩🇪 ❤️ 1️⃣ #⃣ 😀😀 \ufdd0\ufdef"),
@@ -59,6 +60,8 @@ def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
         ("请访问https://a.com/b。共有5000个文件", ["https://a.com/b", "5000"]),
         ("www. mailto: http:// a@b", []),
         ("user@example.com.", ["user@example.com"]),
+        ("Ende.Text, a.pdfs, .txt, 5 .md, a.md.b, z.B. 文.txt", ["5"]),
+        ("请打开report.pdf文件。", ["report.pdf"]),
         ("♥ © ™ ✓ * # 1", ["1"]),
     ],
 )
@@ -75,7 +78,7 @@ def test_spans_are_in_order_and_not_empty(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{" * 20_000, "<a b=" * 5_000, "1." * 20_000, "a." * 20_000, "%" * 20_000, "😀" * 20_000]
+    "text", ["{" * 20_000, "<a b=" * 5_000, "1." * 20_000, "a." * 20_000, "a.txt/" * 8_000, "%" * 20_000, "😀" * 20_000]
 )
 def test_long_texts_take_linear_time(text: str) -> None:
     start = time.process_time()
@@ -114,3 +117,11 @@ def test_forms_that_the_target_writes_differently_are_counted() -> None:
     rare.add("2,5", "2.5")
     assert not rare.as_text()
     assert not rare.with_exchange()
+
+
+@pytest.mark.parametrize("thousands", ["1,500", "1.500"])
+def test_rare_numbers_with_both_separators_are_exchanged_if_thousands_and_decimals_are(thousands: str) -> None:
+    counts = NumberCounts()
+    for _ in range(MIN_COUNT):
+        counts.add("2,5 und 1.500", f"2.5 and {thousands}")
+    assert ("0.,0" in counts.with_exchange()) == (thousands == "1,500")

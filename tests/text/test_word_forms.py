@@ -45,7 +45,8 @@ def test_forms_have_the_lemmas_and_the_capitals_of_the_term(term: str) -> None:
         ("en", "painting", {"paintings"}),
         ("en", "water spaniel", {"water spaniels"}),
         ("hi", "किताब", {"किताबें", "किताबों"}),
-        ("en", "open file", {"open files", "opened file"}),
+        ("en", "open file", {"open files"}),
+        ("en", "log in", {"logs in", "logged in"}),
         ("hi", "किताब", {"किताबें"}),
     ],
 )
@@ -97,6 +98,15 @@ def test_plurals_are_forms_even_if_the_dictionary_lacks_them(language: str, term
     matcher = TermMatcher(None, lemmatizer(language))
     assert matcher.count(f"So {form}.", term) == 1
     assert matcher.count(f"So {other}.", term) == 0
+
+
+def test_only_the_last_word_of_an_english_term_and_the_word_before_it_have_forms() -> None:
+    find = form_finder("en")
+    assert "spread sheets" in find("spread sheet")
+    assert all(form.startswith("spread ") for form in find("spread sheet"))
+    with_article = find("this spread sheet", with_article=True)
+    assert {"this spread sheets", "these spread sheets"} <= set(with_article)
+    assert all(form.split()[1] == "spread" for form in with_article)
 
 
 def test_placeholders_and_links_in_a_term_have_no_other_forms() -> None:

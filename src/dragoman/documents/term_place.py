@@ -115,7 +115,7 @@ class TermPlace:
             return
         begins = match[1][0].isupper() and starts_sentence(self.before, match.start())
         word = decapitalize(match[1]) if begins else match[1]
-        for phrase in find_forms(f"{word} {self.form}"):
+        for phrase in find_forms(f"{word} {self.form}", with_article=True):
             other, form = phrase.split(" ", 1)
             before = self.before[: match.start()] + (capitalize(other) if begins else other) + " "
             yield replace(self, before=before, form=form)

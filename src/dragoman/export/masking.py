@@ -13,10 +13,10 @@ _SECTION = """
 ## Placeholders
 
 This model was trained with `text.placeholders = true`: in its training text, reserved characters stand for placeholders
-such as `%s` and `{{name}}`, tags, URLs, e-mail addresses, emoji and numbers. `dragoman translate` replaces them in the
-source, and restores them in the translation. A program that does not do this passes them on as text, which the model
-has hardly seen. To copy them exactly, replace each one by a character before encoding, different ones by different
-characters, and replace the characters in the translation:
+such as `%s` and `{{name}}`, tags, URLs, e-mail addresses, file names, emoji and numbers. `dragoman translate` replaces
+them in the source, and restores them in the translation. A program that does not do this passes them on as text, which
+the model has hardly seen. To copy them exactly, replace each one by a character before encoding, different ones by
+different characters, and replace the characters in the translation:
 
 | what | characters |
 | --- | --- |

@@ -141,7 +141,7 @@ def choose_text(facts: TextFacts) -> Iterator[ChosenSetting]:
         if facts.same_script
         else f"A vocabulary for each language: {facts.source.script} and {facts.target.script} share few subwords.",
     )
-    reason = "Placeholders, tags, URLs, e-mail addresses, emoji and numbers are copied exactly."
+    reason = "Placeholders, tags, URLs, e-mail addresses, file names, emoji and numbers are copied exactly."
     yield ChosenSetting("text", "placeholders", True, reason)
 
 

@@ -63,9 +63,9 @@ class Text(Settings):
     )
     placeholders: bool = Field(
         False,
-        description="Copy placeholders, tags, URLs, e-mail addresses, emoji and numbers exactly: training replaces "
-        "them by reserved tokens that the model learns to copy. Sentences in capital letters are translated as they "
-        "are usually written (bpe, unigram).",
+        description="Copy placeholders, tags, URLs, e-mail addresses, file names, emoji and numbers exactly: training "
+        "replaces them by reserved tokens that the model learns to copy. Sentences in capital letters are translated "
+        "as they are usually written (bpe, unigram).",
     )
     terms: bool = Field(
         False,

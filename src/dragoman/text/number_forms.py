@@ -67,8 +67,13 @@ class NumberCounts:
         return self._not_copied() - self.with_exchange()
 
     def with_exchange(self) -> frozenset[str]:
-        """The forms that targets repeat with point and comma exchanged."""
-        return frozenset(form for form in self._not_copied() if self._is_usual(self.exchanged, form))
+        """The forms that targets repeat with point and comma exchanged.
+
+        A rare form with both (1.500,25) is one of them if thousands (1.500) and decimals (0,25) are.
+        """
+        usual = frozenset(form for form in self._not_copied() if self._is_usual(self.exchanged, form))
+        with_both = (f"0{one}{other}0" for one, other in (".,", ",.") if {f"0{one}000", f"0{other}0"} <= usual)
+        return usual | {form for form in with_both if self.found[form] < MIN_COUNT}
 
     def _not_copied(self) -> frozenset[str]:
         return frozenset(

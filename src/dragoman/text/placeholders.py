@@ -1,4 +1,4 @@
-"""Finding the parts of a sentence that translators copy: placeholders, tags, URLs, e-mail addresses, numbers, emoji."""
+"""Finding the parts of a sentence that translators copy: placeholders, tags, URLs, file names, numbers, emoji."""
 
 from __future__ import annotations
 
@@ -37,14 +37,27 @@ _PLACEHOLDER = rf"""
 _ATTRIBUTE = r"""\s++[\w:.-]++\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=/]++)"""
 _TAG = rf"</?+[A-Za-z][\w:.-]*+(?:{_ATTRIBUTE})*+\s*+/?+>"
 _URL_CHARACTERS = rf"[[\w\-._~:/?\#\[\]@!$&'()*+,;=%{{}}|]--[{WITHOUT_SPACES}]]"
-_LINK = rf"""
-    (?<![A-Za-z0-9_])(?i:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++
-  | (?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
-"""
-_SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
 LETTER = rf"[\w--[{WITHOUT_SPACES}]]"
 """A letter or digit of a script with spaces between words, in VERSION1 of the `regex` library."""
 
+_EXTENSION = (
+    "pdf|docx?|xls[xm]?|pptx?|od[tspg]|ot[tspg]|txt|rtf|csv|tsv|jsonl?|xml|html?|css|js|ts|py|java|cpp|zip|gz|bz2|xz|7z"
+    "|rar|jpe?g|png|gif|svg|bmp|tiff?|webp|mp[34]|wav|avi|exe|dll|deb|rpm|iso|ini|conf|cfg|ya?ml|toml|md|tex|log|sh|sql"
+    "|db|tmx|xliff|xlf|po"
+)
+_FILE_CHARACTERS = rf"[[\w.+~/\\-]--[{WITHOUT_SPACES}]]"
+_FILE = (
+    rf"(?<!{_FILE_CHARACTERS})(?:[A-Za-z]:(?=[/\\]))?{_FILE_CHARACTERS}*{LETTER}\."
+    rf"(?:{_EXTENSION}|{_EXTENSION.upper()})(?!\.?{LETTER})"
+)
+"""A name with a usual extension, perhaps with a path."""
+
+_LINK = rf"""
+    (?<![A-Za-z0-9_])(?i:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++
+  | (?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
+  | {_FILE}
+"""
+_SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
 _NUMBER = rf"(?<!{LETTER})(?<!{LETTER}[.,:/'’_-])\d++(?:{_SEPARATOR}\d++)*+(?!{LETTER}|[\ufe0f\u20e3]|[.,:/'’]{LETTER})"
 _PICTURE = r"""(?:\p{Emoji_Presentation}\ufe0f? | \p{Extended_Pictographic}\ufe0f | \p{Emoji}(?=\p{Emoji_Modifier}))
     \p{Emoji_Modifier}?"""
@@ -58,7 +71,7 @@ _SPANS = regex.compile(
     regex.VERSION1 | regex.VERBOSE,
 )
 _HINT = re.compile(
-    r"[\d{$%@<\[\u20e3\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|(?i:www\.|mailto:)"
+    r"[\d{$%@<\[\u20e3\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|(?i:www\.|mailto:|\.[a-z])"
 )
 """Occurs in every text with a span, and is much faster to search."""
 
@@ -69,8 +82,8 @@ _BRACKETS = {")": "(", "]": "[", "}": "{"}
 def find_spans(text: str) -> Iterator[Span]:
     """The spans of a text, in order; they do not overlap.
 
-    A span of the kind "link" is a URL or an e-mail address. Not found are numbers in words (B2B, MP3, 42nd), the
-    percent sign after a number, prices as variables ($5), and punctuation after a URL.
+    A span of the kind "link" is a URL, an e-mail address or a file name. Not found are numbers in words (B2B, MP3,
+    42nd), the percent sign after a number, prices as variables ($5), and punctuation after a URL.
     """
     if not _HINT.search(text):
         return

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
+from typing import Protocol
 
 import regex
 
 from dragoman.text.glossary import fold, replace_words, term_words
 from dragoman.text.lemmas import LONGEST, Lemmatize, dictionary_language, find_lemma, lemmatizer
+from dragoman.text.world_languages import primary_language
 
-FindForms = Callable[[str], Sequence[str]]
-"""All forms of a term, first the term itself."""
+
+class FindForms(Protocol):
+    """Finds all forms of a term, first the term itself."""
+
+    def __call__(self, term: str, /, *, with_article: bool = False) -> Sequence[str]:
+        """The forms; `with_article` states that the first word is not of the term, and has forms, too."""
+        ...
+
 
 LETTERS = regex.compile(r"[\p{L}\p{M}]+")
 """A word of letters and their marks, such as the vowels of Indic scripts."""
@@ -27,6 +35,9 @@ SHORTEST_HEAD = 4
 ENDING = 2
 """The most letters that an ending adds to a word."""
 
+PARTICLES = frozenset(["away", "back", "down", "in", "into", "off", "on", "out", "over", "through", "to", "up", "with"])
+"""English words at the end of a verb, such as "log in", whose first word has the forms."""
+
 COMPARED = 2**15
 """Pairs of words that are remembered; a sentence of 80 terms has 10,000."""
 
@@ -34,6 +45,9 @@ COMPARED = 2**15
 @lru_cache(maxsize=8)
 def form_finder(language: str) -> FindForms:
     """Finds the forms of terms; only the term itself if the language is not supported, or if it is no dictionary form.
+
+    In English, only the last word has other forms: "open files", not "opening files". In languages whose adjectives
+    agree with nouns, all words have.
 
     The first call for a language reads its dictionary, which takes a few seconds and up to 150 MB in addition to
     that of `lemmatizer`.
@@ -44,7 +58,7 @@ def form_finder(language: str) -> FindForms:
     Args:
         language: The code of the language, perhaps with a region.
     """
-    lemmatize = lemmatizer(language)
+    lemmatize, is_english = lemmatizer(language), primary_language(language) == "en"
 
     def forms_of(word: str) -> list[str]:
         if word.isupper() or len(word) > LONGEST or not LETTERS.fullmatch(word):
@@ -55,10 +69,15 @@ def form_finder(language: str) -> FindForms:
         return list(dict.fromkeys([word, *found]))[:MOST_FORMS]
 
     @lru_cache(maxsize=2**12)
-    def find(term: str) -> list[str]:
+    def find(term: str, /, *, with_article: bool = False) -> list[str]:
         if not is_dictionary_form(term, lemmatize):
             return [term]
-        choices = [forms_of(term[start:end]) for start, end in term_words(term)]
+        words = [term[start:end] for start, end in term_words(term)]
+        head = with_article if words[-1:] and words[-1] in PARTICLES else len(words) - 1
+        choices = [
+            [word] if is_english and place not in (head, with_article - 1) else forms_of(word)
+            for place, word in enumerate(words)
+        ]
         count = 1
         for place in reversed(range(len(choices))):
             count *= len(choices[place])
