@@ -112,7 +112,7 @@ def test_diversification(make_staged: Any, tmp_path: Path) -> None:
     assert [(each.weight, each.tagged) for each in final.data.weighted] == [(1, False), (0.5, False), (0.5, False)]
 
 
-def test_an_interrupted_run_has_the_same_weights(
+def test_an_interrupted_run_has_the_same_weights_also_if_it_was_moved(
     make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = make_staged(backtranslation={"mono": [str(mono)], "minimum_chrf": 0.1}, diversification={"weight": 1.0})
@@ -125,6 +125,7 @@ def test_an_interrupted_run_has_the_same_weights(
                 assert train(recipe, run, resume="auto")
             except Killed:
                 resumed += 1
+                run = run.rename(tmp_path / f"run-{resumed}")
     assert resumed > 2
     for name in ("bundle/model.safetensors", "teachers/forward/bundle/model.safetensors", "text/train-0.source"):
         assert sha256(run / name) == sha256(tmp_path / "whole" / name), name

@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, save_recipe
-from dragoman.settings import Recipe
+from dragoman.settings import Data, Recipe
 from dragoman.system.files import follow_links, is_leftover, read_json, remove_leftovers, write_json
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
@@ -123,6 +123,16 @@ def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -
     refuse_other_tokenizers(output, tokenizers_digest(data.source, data.target))
     _refuse_other_pairs(output / PAIRS_FILE, data)
     save_tokenizers(output, data.source, data.target)
+
+
+def follow_moved_text(run: Path, data: Data) -> None:
+    """Name the text of a teacher, if it was started, where it is now: a run with several stages may have been moved.
+
+    `start_directory` still refuses a text with another content.
+    """
+    path = run / "recipe.toml"
+    if path.is_file() and (old := load_recipe(path)).data != data:
+        save_recipe(old.model_copy(update={"data": data}), path)
 
 
 def _refuse_other_pairs(path: Path, data: Dataset) -> None:

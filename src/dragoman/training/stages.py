@@ -25,7 +25,7 @@ from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.synthesis.candidate_maker import open_candidate_maker
 from dragoman.synthesis.pair_maker import METHODS, NOISED, PairMaker, RoundTrip
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
-from dragoman.training.directory import resume_command
+from dragoman.training.directory import follow_moved_text, resume_command
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import current_lines, read_metrics
 from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
@@ -84,6 +84,9 @@ class Stages:
             recipe, directory = teacher_recipe(self.recipe, data, direction), self._teacher(direction)
             name = f"{direction} teacher, {_languages(recipe)}"
             self._announce(number, f"the {name}")
+            with self.ranks.first_before_others():
+                if self.ranks.first:
+                    follow_moved_text(directory, recipe.data)
             if not self.train_teacher(recipe, directory):
                 return None
             facts.append((name.capitalize(), _describe_teacher(directory)))
