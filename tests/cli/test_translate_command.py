@@ -153,6 +153,7 @@ def test_decoding_settings_can_be_changed(
         (["--input", "{source}", "--output", "{source}"], "is also the input"),
         (["Hund", "--output", "{source}", "--glossary", "{source}"], "is also the glossary"),
         (["Hund", "--output", "{source}", "--memory", "{source}"], "is also a memory"),
+        (["Hund", "--output", "{source}", "--memory", "{pattern}"], "is also a memory"),
         (["--output", "{source}", "--prefixes", "{source}"], "is also the prefixes"),
         (["--input", "{source}x"], "test.dex: No such file"),
         (["Hund", "--output", "{source}/x"], "could not be saved: Not a directory"),
@@ -163,7 +164,8 @@ def test_translate_rejects_invalid_requests(
     arguments: list[str], message: str, finished_run: Path, command: Command, source: Path
 ) -> None:
     before = source.read_bytes()
-    outcome = command("translate", finished_run, *(argument.format(source=source) for argument in arguments))
+    paths = {"source": source, "pattern": f"{source.with_suffix('')}.{{lang}}"}
+    outcome = command("translate", finished_run, *(argument.format(**paths) for argument in arguments))
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.error
     assert source.read_bytes() == before

@@ -87,8 +87,7 @@ def test_a_forbidden_token_can_still_be_forced(task: Task, beam_size: int) -> No
 @torch.inference_mode()
 def test_a_given_token_has_no_probability(task: Task, options: dict[str, int]) -> None:
     """Its log-probability would favor long hypotheses, because it is divided by their length."""
-    limited = Constraints(BOS, EOS, [BOS], torch.tensor([5]), torch.tensor([[3]]))
-    limited.given = [2, 3]
+    limited = Constraints(BOS, EOS, [BOS], torch.tensor([5]), torch.tensor([[3]]), given=[2, 3])
     settings = Decoding.model_validate(options)
     if settings.beam_size == 1:
         found = decode_single(task, task.start(torch.tensor([0])), settings, limited)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,8 +41,8 @@ def task(request: pytest.FixtureRequest) -> Task:
 
 
 def search(task: Task, settings: Decoding, indices: list[int], limit: int = LIMIT) -> list[list[Hypothesis]]:
-    limits = constraints([limit] * len(indices))
-    limits.required = RequiredTokens.of(RESERVED, [COUNTS[index] for index in indices], torch.device("cpu"))
+    required = RequiredTokens.of(RESERVED, [COUNTS[index] for index in indices], torch.device("cpu"))
+    limits = replace(constraints([limit] * len(indices)), required=required)
     return decode(task, torch.tensor(indices), settings, limits, keys=indices)
 
 

@@ -15,7 +15,7 @@ from span_texts import TEXTS
 from dragoman.errors import UserError
 from dragoman.settings import Text
 from dragoman.text.bpe_dropout import BPEDropout
-from dragoman.text.masked_text import LabelledTokenizer, decode_masked, encode_masked, masking_of
+from dragoman.text.masked_text import LabelledTokenizer, decode_with_spans, encode_masked, masking_of
 from dragoman.text.masking import ALL_RESERVED, KINDS, RESERVED, SLOTS, Mask, Masking
 from dragoman.text.registry import load_tokenizer, train_tokenizers
 from dragoman.text.subword import SubwordTokenizer
@@ -59,7 +59,7 @@ def test_spans_survive_the_tokenizer_and_no_text_is_a_reserved_token(name: str, 
     assert Counter(filter(KINDS.__contains__, tokens)) == Counter(reserved(mask.text))
     assert not reserved("".join(token for token in tokens if token not in KINDS))
     assert mask.problems(tokens, tokens) == []
-    restored = decode_masked(tokenizer, ids, mask)
+    restored = decode_with_spans(tokenizer, ids, mask)
     assert all(restored.count(span) >= mask.text.count(character) for character, span in mask.spans.items())
     (plain,) = tokenizer.encode([text])
     assert not any(tokenizer.vocabulary.tokens[index] in KINDS for index in plain)
@@ -194,7 +194,7 @@ def test_bpe_dropout_keeps_reserved_tokens() -> None:
     generator = np.random.default_rng(1)
     changed = [list(dropout(ids, generator)) for _ in range(20)]
     assert any(each != ids for each in changed)
-    assert {decode_masked(tokenizer, each, mask) for each in changed} == {decode_masked(tokenizer, ids, mask)}
+    assert {decode_with_spans(tokenizer, each, mask) for each in changed} == {decode_with_spans(tokenizer, ids, mask)}
 
 
 def test_people_see_spans_instead_of_reserved_tokens() -> None:

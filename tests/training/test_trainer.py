@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from dragoman.errors import UserError
 from dragoman.settings import Training
+from dragoman.system import cpu
 from dragoman.system.progress import ProgressLine
 from dragoman.training.averaging import average_weights
 from dragoman.training.checkpoint import checkpoint_steps
@@ -545,3 +546,21 @@ def test_a_group_that_does_not_fit_into_memory_is_reported(
     monkeypatch.setattr(trainer.state.loss, "forward", large)
     with pytest.raises(UserError, match=r"out of memory in step 1: CUDA out of memory\.; lower training.batch_tokens"):
         trainer.train()
+
+
+@pytest.mark.parametrize(("waited", "warnings"), [(0.2, 0), (2.0, 1)])
+def test_a_busy_machine_is_reported_once(
+    waited: float,
+    warnings: int,
+    make_trainer: TrainerMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Each time they are read, the counters show another second of computing, and some of waiting."""
+    seconds = count()
+    monkeypatch.setattr(cpu, "MEASURED_SECONDS", 0.0)
+    monkeypatch.setattr(cpu, "_scheduled_seconds", lambda: ((second := next(seconds)), second * waited))
+    trainer = make_trainer("training.steps=4", "training.validations=1")
+    assert trainer.train()
+    assert capsys.readouterr().err.count("other programs use the processors") == warnings
+    assert sum("other programs" in line["message"] for line in lines(trainer, "event")) == warnings

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -190,7 +192,10 @@ def _refuse_combinations(given: Sequence[str]) -> None:
 
 
 def _refuse_to_overwrite(output: Path | None, *read: tuple[str, str | Path | None]) -> None:
-    """Check that the output is no file that is read, also with a loop of links."""
+    """Check that the output is no file that is read, also with a loop of links, or one of a corpus train.{lang}."""
+    if output is None or output == DASH:
+        return
+    written = os.path.realpath(output)
     for name, file in read:
-        if output and output != DASH and file and os.path.realpath(output) == os.path.realpath(file):
+        if file and fnmatchcase(written, escape(os.path.realpath(file)).replace("{lang}", "*")):
             raise UserError(f"{output}: is also {name}")

@@ -71,7 +71,7 @@ def select_sentences(sentences: Sequence[tuple[Words, Words]]) -> list[tuple[Wor
 
 def learn_word_pairs(source: Side, target: Side) -> WordPairs:
     """The probabilities of all pairs of words that occur together."""
-    source_places, target_places = _places(source.counts, target.counts)
+    source_places, target_places = word_pair_places(source.counts, target.counts)
     all_keys = source.ids[source_places] * len(target.words) + target.ids[target_places]
     keys, entries, together = np.unique(all_keys, return_inverse=True, return_counts=True)
     size = max(1, len(target.words))
@@ -103,10 +103,15 @@ def _translation_probabilities(
     return counts / occurrences
 
 
-def _places(source_counts: Integers, target_counts: Integers) -> tuple[Integers, Integers]:
-    """Places of the source word and of the target word of all pairs of words in the same sentence pair."""
-    targets = np.repeat(np.arange(int(target_counts.sum())), np.repeat(source_counts, target_counts))
+def word_pair_places(source_counts: Integers, target_counts: Integers) -> tuple[Integers, Integers]:
+    """Places of the source word and of the target word of all pairs of words in the same sentence pair, (word pairs,).
+
+    Args:
+        source_counts: Words of each source, (sentences,).
+        target_counts: Those of its target.
+    """
     repeats = np.repeat(source_counts, target_counts)  # source words for each target word
+    targets = np.repeat(np.arange(len(repeats)), repeats)
     first_sources = np.repeat(np.cumsum(source_counts) - source_counts, target_counts)
     sources = np.arange(len(targets)) + np.repeat(first_sources - (np.cumsum(repeats) - repeats), repeats)
     return sources, targets

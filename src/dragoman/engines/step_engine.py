@@ -55,12 +55,8 @@ class StepEngine:
 
         def search(batch: list[int]) -> list[list[Hypothesis]]:
             batch_prefixes = [prefixes[index] for index in batch] if prefixes else []
-            source, constraints = self._inputs([sources[index] for index in batch], batch_prefixes)
-            if copies is not None:
-                required = [copies[index] for index in batch]
-                constraints.required = RequiredTokens.of(
-                    reserved_ids(self.request.bundle.target), required, source.device
-                )
+            batch_copies = None if copies is None else [copies[index] for index in batch]
+            source, constraints = self._inputs([sources[index] for index in batch], batch_prefixes, batch_copies)
             keys = [zlib.crc32(np.array(sources[index], dtype=np.int64).tobytes()) for index in batch]
             return decode(self.decoder, source, self.request.decoding, constraints, trace, keys)
 
@@ -77,7 +73,9 @@ class StepEngine:
         use_one_thread_after_fork(self._process)
         return self._score(sources, targets)
 
-    def _inputs(self, sources: Sequence[Ids], prefixes: Sequence[Ids]) -> tuple[Tensor, Constraints]:
+    def _inputs(
+        self, sources: Sequence[Ids], prefixes: Sequence[Ids], copies: Sequence[Copies] | None
+    ) -> tuple[Tensor, Constraints]:
         """Source ids, (sentences, source), and the constraints on their translations."""
         bundle, device = self.request.bundle, self.request.device
         source, target = bundle.source.vocabulary, bundle.target.vocabulary
@@ -88,6 +86,13 @@ class StepEngine:
             forced = to_device(pad(prefixes, first=None, last=None, pad=ANY), device)  # (sentences, longest)
         ids = to_device(pad(sources, first=None, last=source.eos, pad=source.pad), device)  # (sentences, source)
         lengths = to_device(torch.tensor(limits, dtype=torch.int64), device)
-        constraints = Constraints(target.bos, target.eos, target.forbidden_ids, lengths, forced)
-        constraints.given = all_language_ids(bundle.target)
+        constraints = Constraints(
+            target.bos,
+            target.eos,
+            target.forbidden_ids,
+            lengths,
+            prefixes=forced,
+            required=None if copies is None else RequiredTokens.of(reserved_ids(bundle.target), copies, device),
+            given=all_language_ids(bundle.target),
+        )
         return ids, constraints

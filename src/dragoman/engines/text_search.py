@@ -19,7 +19,7 @@ from dragoman.search.minimum_bayes_risk import by_expected_chrf
 from dragoman.search.trace import BeamTrace
 from dragoman.settings import Decoding
 from dragoman.text.glossary import FoundTerm
-from dragoman.text.masked_text import decode_masked, encode_masked, mask_texts, masking_of, reserved_ids, text_ids
+from dragoman.text.masked_text import decode_with_spans, encode_masked, mask_texts, masking_of, reserved_ids, text_ids
 from dragoman.text.masking import Mask
 from dragoman.text.match import NO_MATCH, Match
 from dragoman.text.multilingual import language_ids
@@ -179,7 +179,7 @@ class TextSearch:
         tokens = [self.bundle.target.vocabulary.tokens[token] for token in hypothesis.tokens]
         masked = masking_of(self.bundle.target) is not None
         return Translation(
-            text=decode_masked(self.bundle.target, hypothesis.tokens, source.mask),
+            text=decode_with_spans(self.bundle.target, hypothesis.tokens, source.mask),
             tokens=[source.mask.label(token) for token in tokens] if masked else tokens,
             log_probabilities=hypothesis.log_probabilities,
             log_probability=hypothesis.score * length_penalty(len(tokens) + 1, self.decoding.length_penalty),
@@ -209,7 +209,7 @@ class TextSearch:
         """The hypotheses to return, those without problems first; by their risk, for minimum Bayes risk decoding."""
         if self.decoding.mbr_samples:
             faultless = [each for each in hypotheses if not self._problems(source, each)] or hypotheses
-            texts = [decode_masked(self.bundle.target, each.tokens, source.mask) for each in faultless]
+            texts = [decode_with_spans(self.bundle.target, each.tokens, source.mask) for each in faultless]
             ranked = [faultless[index] for index, _ in by_expected_chrf(texts)]
         else:
             ranked = sorted(hypotheses, key=lambda each: bool(self._problems(source, each)))

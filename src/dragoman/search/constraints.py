@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -17,35 +19,51 @@ ANY = -1
 """In place of a token: no token is forced."""
 
 
+@dataclass(frozen=True)
 class Constraints:
     """Constraints on the hypotheses of each sentence of a batch.
 
-    Args:
+    Attributes:
         bos: Id that starts every hypothesis.
         eos: Id that ends a hypothesis, and that is forced at the maximum length.
         forbidden: Ids that are never chosen.
         max_lengths: Maximum length of each sentence's hypotheses, eos included, (sentences,), int64.
         prefixes: Tokens that each sentence's hypotheses begin with, followed by ANY, (sentences, longest); or None.
+        required: Tokens that each hypothesis must contain, if there are any.
+        given: Ids whose log-probability is 0 where they are forced.
     """
 
-    def __init__(
-        self, bos: int, eos: int, forbidden: Sequence[int], max_lengths: Tensor, prefixes: Tensor | None = None
-    ) -> None:
-        self.bos, self.eos, self.forbidden = bos, eos, forbidden
-        self.max_lengths, self.prefixes = max_lengths, prefixes
-        self.required: RequiredTokens | None = None  # tokens that each hypothesis must contain
-        self.given: Sequence[int] = ()  # ids whose log-probability is 0 where they are forced
-        self.limits: list[int] = max_lengths.tolist()
-        self._shortest, self.longest = min(self.limits, default=0), max(self.limits, default=0)
+    bos: int
+    eos: int
+    forbidden: Sequence[int]
+    max_lengths: Tensor
+    prefixes: Tensor | None = None
+    required: RequiredTokens | None = None
+    given: Sequence[int] = ()
+
+    @cached_property
+    def limits(self) -> list[int]:
+        """The maximum length of each sentence's hypotheses."""
+        lengths: list[int] = self.max_lengths.tolist()
+        return lengths
+
+    @cached_property
+    def longest(self) -> int:
+        """The largest of these; 0 if there is no sentence."""
+        return max(self.limits, default=0)
+
+    @cached_property
+    def _shortest(self) -> int:
+        return min(self.limits, default=0)
 
     def repeat(self, copies: int) -> Constraints:
         """The constraints of a batch in which every sentence occurs this many times in a row."""
-        prefixes = None if self.prefixes is None else self.prefixes.repeat_interleave(copies, dim=0)
-        lengths = self.max_lengths.repeat_interleave(copies)
-        repeated = Constraints(self.bos, self.eos, self.forbidden, lengths, prefixes)
-        repeated.required = self.required.repeat(copies) if self.required else None
-        repeated.given = self.given
-        return repeated
+        return replace(
+            self,
+            max_lengths=self.max_lengths.repeat_interleave(copies),
+            prefixes=None if self.prefixes is None else self.prefixes.repeat_interleave(copies, dim=0),
+            required=self.required.repeat(copies) if self.required else None,
+        )
 
     def restrict(self, logits: Tensor, tokens: Tensor, sentences: Sequence[int]) -> Tensor:
         """The logits with -inf for tokens that the required tokens exclude; the same tensor if there are none.

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from pathlib import Path
 
 CGROUPS = Path("/sys/fs/cgroup")
+
+SCHEDULED = Path("/proc/self/schedstat")
+"""Of the main thread, on Linux: nanoseconds that it has computed, and that it has waited for a processor."""
+
+MEASURED_SECONDS = 60.0
+"""Other programs are looked for in periods of this length."""
 
 
 def usable_cores() -> int:
@@ -14,6 +21,30 @@ def usable_cores() -> int:
     cores = (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()) or 1
     limit = _cgroup_limit(CGROUPS)
     return cores if limit is None else max(1, min(cores, math.ceil(limit)))
+
+
+class ProcessorWaits:
+    """Measures how much the main thread waits for a processor that other programs use."""
+
+    def __init__(self) -> None:
+        self._start, self._before = time.monotonic(), _scheduled_seconds()
+
+    def share(self) -> float | None:
+        """The share of its time that it has waited, once a period is over; None before, and where it is not known."""
+        if self._before is None or time.monotonic() - self._start < MEASURED_SECONDS:
+            return None
+        (computed, waited), now = self._before, _scheduled_seconds() or self._before
+        self._start, self._before = time.monotonic(), now
+        return (now[1] - waited) / max(1e-9, now[0] - computed + now[1] - waited)
+
+
+def _scheduled_seconds() -> tuple[float, float] | None:
+    """Seconds that the main thread has computed and waited, or None if the system does not count them."""
+    try:
+        computed, waited = SCHEDULED.read_text().split()[:2]
+        return int(computed) / 1e9, int(waited) / 1e9
+    except (OSError, ValueError):
+        return None
 
 
 def _cgroup_limit(root: Path) -> float | None:

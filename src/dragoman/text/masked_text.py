@@ -72,7 +72,7 @@ def decode_reserved(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     return tokenizer.decode(ids)
 
 
-def decode_masked(tokenizer: Tokenizer, ids: Sequence[int], mask: Mask) -> str:
+def decode_with_spans(tokenizer: Tokenizer, ids: Sequence[int], mask: Mask) -> str:
     """The text of the ids of a translation, with the spans of its source."""
     if isinstance(tokenizer, SubwordTokenizer) and tokenizer.masking:
         return mask.restore(tokenizer.decode_masked(ids))
@@ -93,7 +93,7 @@ class LabelledTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids with the spans of the sentence."""
-        return decode_masked(self._tokenizer, ids, self._mask)
+        return decode_with_spans(self._tokenizer, ids, self._mask)
 
     def starts_word(self, token: str) -> bool:
         """Whether this token begins a word."""

@@ -13,6 +13,11 @@ from dragoman.training.metrics_file import MetricsFile
 LogPosition = dict[str, float]
 """Step, epoch (with a fraction) and seconds, as in every line of metrics.jsonl."""
 
+MOST_WAITING = 0.3
+"""The share of the time that training may wait for a processor without a warning."""
+
+BUSY = "busy"
+
 
 class RunLog:
     """Writes to the progress line and to metrics.jsonl.
@@ -24,7 +29,7 @@ class RunLog:
 
     def __init__(self, line: ProgressLine, metrics: MetricsFile) -> None:
         self.line, self.metrics = line, metrics
-        self._warned: set[str] = set()  # codes of findings
+        self._warned: set[str] = set()  # codes of findings, and BUSY
         self._latest = ""  # numbers of the latest steps
 
     def message(self, text: str) -> None:
@@ -58,6 +63,21 @@ class RunLog:
             f"loss {values['loss']:.3f}  {values['tokens_per_second']:,.0f} tokens/s  {values['padding']:.1%} padding  "
         )
         self.show(position, spent)
+
+    def waiting(self, position: LogPosition, share: float) -> None:
+        """Warn once if other programs use the processors for much of the time.
+
+        Args:
+            position: Position of the latest step.
+            share: Of the time that training waited for a processor.
+        """
+        if share > MOST_WAITING and BUSY not in self._warned:
+            self._warned.add(BUSY)
+            message = f"warning: other programs use the processors: training waits {share:.0%} of the time"
+            self.message(
+                f"{message}\n  fix: stop them, or train for longer; training.threads=1 may be faster while they run"
+            )
+            self.event(position, message)
 
     def validating(self, position: LogPosition, spent: float) -> None:
         """Show that a validation has started."""

@@ -17,6 +17,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import Report
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
+from dragoman.system.cpu import ProcessorWaits
 from dragoman.training.batches import BatchStream
 from dragoman.training.budget import Budget, Stopwatch
 from dragoman.training.checkpoint import checkpoint_steps, prune, save_checkpoint, snapshot
@@ -57,7 +58,7 @@ class Trainer:
         self.stop = StopFlag()
         self.gradients = GradientComputer(state, self.batches.groups_at_once, ranks, log.message, self.stop)
         self.validator = Validator(recipe, data, state.device)
-        self._statistics = StepStatistics()
+        self._statistics, self._waits = StepStatistics(), ProcessorWaits()
 
     def train(self) -> bool:
         """Train until the budget is spent or a stop is requested; returns whether training is finished."""
@@ -190,6 +191,8 @@ class Trainer:
 
     def _log_step(self) -> None:
         position, spent = self.position, self.budget.spent(self.state.progress)
+        if (share := self._waits.share()) is not None:
+            self.log.waiting(position, share)
         if self.state.progress.step % self.settings.log_every:
             self.log.show(position, spent)
         else:

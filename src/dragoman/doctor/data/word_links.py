@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.dataset.word_probabilities import word_pair_places
 from dragoman.doctor.data.length_model import Floats
 from dragoman.doctor.data.words import HASH_BITS, HASHES, Words
 
@@ -91,7 +92,7 @@ class WordLinks:
 
     def _match(self, source: Words, target: Words) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which words of each side have a linked word, or the same word, on the other side."""
-        source_indices, target_indices = _word_pairs(source, target)
+        source_indices, target_indices = word_pair_places(source.counts, target.counts)
         source_hashes, target_hashes = source.hashes[source_indices], target.hashes[target_indices]
         hits = (source_hashes == target_hashes) | self._table.contain(source_hashes, target_hashes)
         matches = np.zeros(len(source.hashes), np.bool_), np.zeros(len(target.hashes), np.bool_)
@@ -133,7 +134,7 @@ def _learn_links(source: Words, target: Words) -> _LinkTable:
     source, target = (
         words.filter(np.bincount(words.hashes, minlength=HASHES)[words.hashes] > 1) for words in (source, target)
     )
-    source_indices, target_indices = _word_pairs(source, target)
+    source_indices, target_indices = word_pair_places(source.counts, target.counts)
     all_keys = _keys(source.hashes[source_indices], target.hashes[target_indices])
     keys, key_indices = np.unique(all_keys, return_inverse=True)
     source_words = (keys >> np.uint64(HASH_BITS)).astype(np.int64)
@@ -169,16 +170,6 @@ def _measure(
     miss = np.clip(np.log((1 - rate) / (1 - chance)), -MAX_MISS, 0.0)
     miss[~linked] = 0.0  # a word without links says nothing if it is not on the other side
     return _Reliability(match.astype(np.float32), miss.astype(np.float32))
-
-
-def _word_pairs(source: Words, target: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All pairs of a source word and a target word of the same pair of texts, as indices of words, (word_pairs,)."""
-    repeats = np.repeat(source.counts, target.counts)  # source words for each target word
-    target_indices = np.repeat(np.arange(len(target.hashes)), repeats)
-    first_word_pairs = np.cumsum(repeats) - repeats
-    first_sources = np.repeat(source.bounds[:-1], target.counts)
-    source_indices = np.arange(len(target_indices)) + np.repeat(first_sources - first_word_pairs, repeats)
-    return source_indices, target_indices
 
 
 def _keys(source_hashes: NDArray[np.int64], target_hashes: NDArray[np.int64]) -> NDArray[np.uint64]:
