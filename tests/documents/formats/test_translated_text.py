@@ -244,16 +244,20 @@ def test_languages_of_xliff_are_checked() -> None:
         open_document(XLIFF_1.encode(), "a.xlf", ("fr", "en"))
 
 
-def test_memory_gets_the_missing_language() -> None:
+@pytest.mark.parametrize(("tag", "label"), [("EN", "EN"), ("en-GB", "en-GB"), ("fr", "en")])
+def test_memory_gets_the_missing_language_with_the_tag_of_its_other_texts(tag: str, label: str) -> None:
     from lxml import etree
 
-    root = etree.fromstring(translated(TMX, "a.tmx").encode())
+    root = etree.fromstring(translated(TMX.replace('"EN"', f'"{tag}"'), "a.tmx").encode())
     first, second = root.iter("tu")
     languages = [each.get("{http://www.w3.org/XML/1998/namespace}lang") for each in first.iter("tuv")]
-    assert languages == ["de-DE", "fr", "en"]
+    assert languages == ["de-DE", "fr", label]
     source, _, target = (each.find("seg") for each in first.iter("tuv"))
     assert [each.tag for each in source] == [each.tag for each in target]
-    assert len(list(second)) == 2
+    assert len(list(second)) == (3 if tag == "fr" else 2)
+
+
+def test_languages_of_a_memory_are_checked() -> None:
     with pytest.raises(UserError, match="has no text in it, only in EN, de, de-DE, fr"):
         open_document(TMX.encode(), "a.tmx", ("it", "en"))
 

@@ -24,18 +24,27 @@ def open_tmx(file: DocumentFile) -> PassageDocument:
     units = list(root.find_all("tu"))
     if not any(element.name == "tmx" for element in root.elements()):
         raise UserError(f"{file.name}: is not a translation memory, because it contains no <tmx>; export it again")
-    found = {language for unit in units for language in _find_variants(unit)}
+    found = dict.fromkeys(language for unit in units for language in _find_variants(unit))
     if units and find_language(file.languages[0], tuple(found)) is None:
         raise UserError(
             f"{file.name}: has no text in {file.languages[0]}, only in {', '.join(sorted(found)) or 'no language'}; "
             "choose another translator"
         )
-    return PassageDocument(list(_Tmx(file).parts(root.children)), characters.encode)
+    return PassageDocument(list(_Tmx(file, tuple(found)).parts(root.children)), characters.encode)
 
 
 class _Tmx:
-    def __init__(self, file: DocumentFile) -> None:
+    """A translation memory.
+
+    Args:
+        file: The file.
+        found: The languages of its texts; a new text in English becomes one in en-GB if the others are.
+    """
+
+    def __init__(self, file: DocumentFile, found: tuple[str, ...]) -> None:
         self._source, self._target = file.languages
+        usual = find_language(self._target, found)
+        self._label = self._target if usual in (None, find_language(self._source, found)) else usual
         self._make_passage = partial(Passage, writing=file.writing(encode_xml))
 
     def parts(self, nodes: Sequence[XmlNode]) -> Iterator[Part]:
@@ -57,7 +66,7 @@ class _Tmx:
         segment = variants[source].elements("seg")[0]
         parts = to_parts(code_items(segment.children), self._make_passage)
         space = unit.children[0].raw if isinstance(unit.children[0], XmlText) else ""
-        start = f'{space}<tuv xml:lang="{self._target}">{segment.start}'
+        start = f'{space}<tuv xml:lang="{self._label}">{segment.start}'
         yield from (unit.start, raw_xml(unit.children[:last]), start, *parts, f"{segment.end}</tuv>")
         yield from (raw_xml(unit.children[last:]), unit.end)
 
