@@ -91,6 +91,14 @@ def test_nothing_is_left_after_an_error(name: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["t.{lang}", "t.jsonl", "t.jsonl.gz"])
+def test_two_sides_of_the_same_name_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="both sides are en"):
+        write_corpus(PAIRS, f"{tmp_path}/{name}", ("en", "en"))
+    assert not list(tmp_path.iterdir())
+    assert write_corpus(PAIRS, f"{tmp_path}/t.tsv", ("en", "en"))[0]
+
+
 def test_unknown_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"expected a name that ends in \.tsv, \.jsonl, \.tmx, or a pattern"):
         write_corpus(PAIRS, f"{tmp_path}/t.docx", ("de", "en"))

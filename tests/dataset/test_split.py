@@ -89,6 +89,12 @@ def test_held_out_pairs_share_no_side_with_training(data: Data) -> None:
     assert len(training) <= split.at_most == len(short) - 5
 
 
+def test_held_out_text_is_recognized_with_other_spaces() -> None:
+    held_out, others = [Pair("Ein Hund.", "A dog.")], [Pair("Eine Katze.", "A cat.")]
+    same = [Pair("Ein  Hund. ", "It."), Pair("Es.", "A\u00a0dog.")]
+    assert list(without(held_out, [*same, *others])) == others
+
+
 def test_the_seed_decides_what_is_held_out(data: Data) -> None:
     first, again, other = (split_pairs(PAIRS, data, seed, no_update) for seed in (1, 1, 2))
     assert first == again

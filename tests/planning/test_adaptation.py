@@ -127,8 +127,10 @@ def test_old_text_is_left_out_where_it_is_new_or_missing(old_files: list[str], t
         return [str(each.corpus) for each in old]
 
     assert choose(old_files, [old_files[1]]) == [old_files[0]]
+    assert [message.split(",")[0] for message in messages] == ["mixed in", "not mixed in"]
+    assert str(tmp_path / "one.de") in messages[0], "another project may have files of the same name"
     assert choose(old_files, old_files) == []
-    assert not messages
+    messages.clear()
     assert choose([*old_files, str(tmp_path / "missing.{lang}")], []) == []
     assert choose(old_files, [], target_language="fr") == []
     assert choose([f"{IMPORTED} opus-mt"], []) == []

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 
+from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.settings import Distillation
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.synthesis.candidate_maker import CandidateMaker, open_candidate_maker
+from dragoman.synthesis.pair_maker import METHODS
 from dragoman.text.translation import Translation
 
 if TYPE_CHECKING:
@@ -96,6 +98,21 @@ def test_identity_contains_what_decides_the_pairs(finished_run: Path) -> None:
     identities = [maker.identity for maker in makers]
     assert all(one not in identities[:index] for index, one in enumerate(identities))
     assert open_candidate_maker(settings[0], ("de", "en"), torch.device("cpu")).identity == identities[0]
+
+
+@pytest.mark.parametrize(
+    "changed", [{"sampling": True, "top_k": 5}, {"mbr_samples": 4, "top_p": 0.9}, {"sampling": True}], ids=str
+)
+def test_teachers_that_sample_by_default_search(changed: dict[str, Any], finished_run: Path, tmp_path: Path) -> None:
+    bundle = Bundle.load(finished_run)
+    decoding = bundle.recipe.decoding.model_copy(update=changed)
+    replace(bundle, recipe=bundle.recipe.model_copy(update={"decoding": decoding})).save(tmp_path / "sampling")
+    found = []
+    for teacher in (finished_run, tmp_path / "sampling"):
+        settings, device = Distillation(teachers=(str(teacher),)), torch.device("cpu")
+        opened = BundleEnsemble.load([str(teacher)], ("de", "en")).open(device, **METHODS["beam"])
+        found.append((open_candidate_maker(settings, ("de", "en"), device).translator.decoding, opened.decoding))
+    assert found[0] == found[1]
 
 
 def test_the_round_trip_needs_the_other_direction(finished_run: Path) -> None:

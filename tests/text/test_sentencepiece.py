@@ -52,6 +52,13 @@ def test_only_a_code_at_the_start_is_a_token(tokenizer: SentencePieceTokenizer) 
     assert tokenizer.encode([">>zzz<<"])[0] == [tokenizer.vocabulary.unk]
 
 
+def test_without_codes_arrows_are_text(tokenizer: SentencePieceTokenizer) -> None:
+    others = [token for token in tokenizer.vocabulary.tokens if token != ">>fra<<"]
+    plain = SentencePieceTokenizer(tokenizer.model, Vocabulary(others, Specials()))
+    (quoted,), (words,) = plain.encode([">> ein Kind << lacht"]), plain.encode(["ein Kind"])
+    assert any(quoted[start : start + len(words)] == words for start in range(len(quoted)))
+
+
 @pytest.mark.parametrize(
     "change",
     [{"model": "no base64!"}, {"model": "AAAA"}, {"tokens": ["a", "b"]}, {"tokens": 1}, {"unknown": 1}],

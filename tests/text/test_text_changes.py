@@ -49,7 +49,8 @@ def test_every_word_of_a_title_starts_with_a_capital_letter() -> None:
 
 
 def test_turkish_has_two_letters_i() -> None:
-    assert to_upper_case("ışık için", "tr") == "IŞIK İÇİN"
+    for code in ("tr", "tr-TR", "tur", "az-Latn"):
+        assert to_upper_case("ışık için", code) == "IŞIK İÇİN"
     assert to_upper_case("için", "de") == "IÇIN"
     assert to_title_case("istanbul ılık", "tr") == "İstanbul Ilık"
 

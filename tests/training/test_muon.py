@@ -99,6 +99,17 @@ def test_embeddings_biases_and_norms_are_those_of_adamw(model: Transformer) -> N
     assert not any(map(torch.equal, model.parameters(), before)), "all parameters have changed"
 
 
+def test_learned_positions_are_those_of_adamw_too(make_recipe: RecipeMaker) -> None:
+    recipe = make_recipe("model.positions=learned", "training.optimizer=muon")
+    model = build_model(recipe.model, 50, 50, 0, 1)
+    optimizer = build_optimizer(model, recipe.training)
+    assert isinstance(optimizer, Muon)
+    matrices = {id(parameter) for parameter in optimizer.param_groups[0]["params"]}
+    tables = [parameter for name, parameter in model.named_parameters() if name.endswith("positions.table")]
+    assert tables
+    assert matrices.isdisjoint(map(id, tables))
+
+
 @pytest.mark.parametrize("shape", [(64, 96), (96, 64), (200, 96), (96, 200), (288, 96), (101, 7), (1, 5)])
 def test_updates_have_the_same_size_whatever_the_shape(shape: tuple[int, int]) -> None:
     torch.manual_seed(1)

@@ -12,7 +12,6 @@ from dragoman.model.positions import Positions
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
 from dragoman.training.batch_loss import BatchLoss
-from dragoman.training.progress import Progress
 from dragoman.training.scheduled_sampling import (
     SAMPLED,
     draw_teacher_forcing,
@@ -122,7 +121,7 @@ def test_the_draws_of_batches_depend_on_the_seed_and_the_step_only() -> None:
     def draws(step: int) -> list[float]:
         torch.rand(step + 1)
         np.random.seed(step)
-        return draw_teacher_forcing(settings, Progress(step=step, epoch=1), 20)
+        return draw_teacher_forcing(settings, step, 1, 20)
 
     first = [draws(step) for step in range(5)]
     torch.manual_seed(7)

@@ -24,7 +24,7 @@ from dragoman.system.progress import ProgressLine
 from dragoman.training import stages
 from dragoman.training.run import train
 from dragoman.training.stage_pairs import make_corpora, synthetic_corpora
-from dragoman.training.stage_recipes import check_weights, final_recipe, needed_teachers, teacher_recipe
+from dragoman.training.stage_recipes import check_corpora, final_recipe, needed_teachers, teacher_recipe
 from dragoman.training.stage_text import collect_text
 
 if TYPE_CHECKING:
@@ -284,5 +284,32 @@ def test_impossible_weights_are_refused_before_teachers_are_trained(
 ) -> None:
     train = f"data.train=[{{corpus='captions:train', weight={of_corpus}}}]"
     with pytest.raises(UserError, match=r"diversification\.weight times"):
-        check_weights(make_recipe(train, f"diversification.weight={weight}"))
-    check_weights(make_recipe(train))
+        check_corpora(make_recipe(train, f"diversification.weight={weight}"))
+    check_corpora(make_recipe(train))
+
+
+def test_teachers_need_text_that_is_not_tagged(make_recipe: Any) -> None:
+    train = "data.train=[{corpus='captions:train', tagged=true}]"
+    with pytest.raises(UserError, match="teachers learn from text that is not tagged"):
+        check_corpora(make_recipe(train, "diversification.weight=1"))
+    check_corpora(make_recipe(train))
+
+
+def test_a_new_test_text_is_refused_if_it_filters_monolingual_text(
+    make_staged: Any, mono: Path, tmp_path: Path
+) -> None:
+    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
+    run.mkdir()
+    save_recipe(recipe, run / "recipe.toml")
+    with pytest.raises(UserError, match=r"data\.test: \[\] -> "):
+        train(make_staged("data.test=['captions:test']", backtranslation={"mono": [str(mono)]}), run, resume=True)
+
+
+@pytest.mark.parametrize("seed", [1, 2**63 - 1])
+def test_recipes_of_teachers_can_be_read(seed: int, make_staged: Any, tmp_path: Path) -> None:
+    recipe = make_staged(f"training.seed={seed}", diversification={"weight": 1.0})
+    data = collect_text(recipe, None, tmp_path / "text", ProgressLine(""))
+    for direction in needed_teachers(recipe):
+        made = teacher_recipe(recipe, data, direction)
+        save_recipe(made, tmp_path / "recipe.toml")
+        assert load_recipe(tmp_path / "recipe.toml") == made

@@ -59,9 +59,11 @@ def check_output(output: str, languages: Languages) -> None:
     """Check that a corpus can be written there.
 
     Raises:
-        UserError: The format is unknown, or a file exists.
+        UserError: The format is unknown or does not suit the languages, or a file exists.
     """
     _find_writer(output)
+    if languages[0] == languages[1] and ("{lang}" in output or ".jsonl" in Path(output).suffixes):
+        raise UserError(f"{output}: both sides are {languages[0]}, and would replace each other; write a .tsv file")
     paths = dict.fromkeys(Path(output.replace("{lang}", language)) for language in languages)
     existing = [path for path in paths if path.is_file() or path.is_dir()]  # a named pipe is written to
     if existing:

@@ -15,7 +15,7 @@ from dragoman.settings import Data
 from dragoman.system.build_cache import Entry
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
-from dragoman.text.normalization import simplify
+from dragoman.text.normalization import collapse_spaces, simplify
 
 HELD_OUT = "held-out.json"
 
@@ -118,7 +118,10 @@ def choose_held_out(number: int, data: Data, seed: int) -> list[int]:
 
 
 def without(held_out: Sequence[Pair], pairs: Iterable[Pair], *, ignore_punctuation: bool = False) -> Iterator[Pair]:
-    """The pairs that share no side with a held-out pair, perhaps apart from case, spaces and punctuation."""
-    key = simplify if ignore_punctuation else str
+    """The pairs that share no side with a held-out pair, apart from spaces, and perhaps from case and punctuation.
+
+    Tokenizers do not distinguish spaces either.
+    """
+    key = simplify if ignore_punctuation else collapse_spaces
     sources, targets = {key(pair.source) for pair in held_out}, {key(pair.target) for pair in held_out}
     return (pair for pair in pairs if key(pair.source) not in sources and key(pair.target) not in targets)

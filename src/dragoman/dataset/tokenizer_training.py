@@ -9,7 +9,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import Split
 from dragoman.settings import Recipe, Text
 from dragoman.system.progress import Meter, Update
-from dragoman.text.augmentation import DOTTED, TEXT_CHANGES
+from dragoman.text.augmentation import TEXT_CHANGES, has_dotted_capital
 from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import Masking, without_reserved
 from dragoman.text.number_forms import NumberCounts
@@ -57,7 +57,7 @@ def train_on_split(recipe: Recipe, split: Split, update: Update) -> Tokenizers:
     languages = {"source_language": data.source_language, "target_language": data.target_language}
     source, target = train_tokenizers(sources, targets(), recipe.text, **languages)
     if isinstance(source, SubwordTokenizer) and isinstance(target, SubwordTokenizer) and recipe.text.placeholders:
-        has_plain_i = DOTTED.isdisjoint((data.source_language, data.target_language))
+        has_plain_i = not any(map(has_dotted_capital, languages.values()))
         case = cases.usual() if has_plain_i and not recipe.text.lowercase else None
         masking = Masking(numbers.as_text(), characters.known(source.normalize), numbers.with_exchange(), case)
         masked = source.with_masking(masking)

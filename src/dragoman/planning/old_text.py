@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dragoman.corpus.corpus import find_corpora
 from dragoman.corpus.pair import Corpus, Languages
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.planning.adaptation import StartingPoint
 from dragoman.settings import CorpusReference, WeightedCorpus
 from dragoman.settings.data import IMPORTED, LEAST_WEIGHT
@@ -40,13 +40,14 @@ def choose_old_text(
         new: The new training corpora, which are left out.
         pairs: The number of their pairs.
         data_directory: Mirror of the dataset catalog.
-        log: Receives a message if there are none.
+        log: Receives what is mixed in, and why others are not: a bundle may name files that are others by now.
 
     Returns:
         The corpora, and how many of their pairs an epoch has for each new one.
     """
     data, known = start.recipe.data, {_identify(each) for each in _find(new, languages, data_directory)}
     found: list[tuple[WeightedCorpus, int]] = []
+    messages: list[str] = []
     try:
         if any(str(old.corpus).startswith(IMPORTED) for old in data.weighted):
             raise UserError("the bundle was imported, and its text is not known")
@@ -54,13 +55,19 @@ def choose_old_text(
             raise UserError(f"it is in {'-'.join(data.languages)}")
         for old in data.weighted:
             (corpus,) = _find([old.corpus], languages, data_directory)
-            if _identify(corpus) not in known:
-                found.append((old, sum(pair.complete for pair in corpus.read())))
+            place = ", ".join(str(file.resolve()) for file in corpus.files) or corpus.name
+            if _identify(corpus) in known:
+                messages.append(f"not mixed in, because it is also new text: {place}")
+            else:
+                found.append((old, count := sum(pair.complete for pair in corpus.read())))
+                messages.append(f"mixed in, as old text: {place}, {counted(count, 'pair')}")
         if (total := sum(count for _, count in found)) > MOST_PAIRS:
             raise UserError(f"it has {total:,} pairs; name some of them in data.train")
     except UserError as error:
         log(f"the training text of {start.path} is not mixed in, so more of it is forgotten: {error}")
         return [], 0.0
+    for message in messages:
+        log(message)
     found = [(old, count) for old, count in found if count]
     if not found:
         return [], 0.0

@@ -10,7 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from dragoman.errors import UserError, nearest
 
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
-Seed = Annotated[int, Field(ge=0, lt=2**63)]
+SEEDS = 2**63
+"""Number of seeds."""
+
+Seed = Annotated[int, Field(ge=0, lt=SEEDS)]
 
 
 class Settings(BaseModel):

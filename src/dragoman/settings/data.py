@@ -69,7 +69,7 @@ class WeightedCorpus(Settings):
         1.0,
         ge=LEAST_WEIGHT,
         le=MOST_WEIGHT,
-        description="How often each pair is seen in an epoch: 2 is the same as listing the corpus twice; with 0.25, "
+        description="How often each pair is seen in an epoch: 2 is like listing the corpus twice; with 0.25, "
         "each epoch has another quarter of the pairs.",
     )
     tagged: bool = Field(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
 from dragoman.settings.base import Seed, Settings, advanced
@@ -28,6 +30,10 @@ def _lengths_are_possible(decoding: Decoding) -> str | None:
     impossible = decoding.min_length >= decoding.max_length
     limits = f"min_length = {decoding.min_length} must be less than max_length = {decoding.max_length}"
     return f"{limits}, which includes the end of the sentence" if impossible else None
+
+
+NOT_SAMPLED: dict[str, Any] = {"sampling": False, "top_k": None, "top_p": None, "mbr_samples": 0}
+"""The settings of greedy search and beam search that other searches change."""
 
 
 class Decoding(Settings):

@@ -7,16 +7,23 @@ from random import Random
 
 import regex
 
+from dragoman.text.world_languages import primary_language
+
 LETTERS_OF_A_TYPO = 3
 """Shorter words get no typo: they would often become other words."""
 
 WORDS_PER_TYPO = 8
 
-DOTTED = {"tr", "az", "crh", "tt"}  # languages whose i and ı are different letters
+_DOTTED = {"tr", "az", "crh", "tt"}
 _FIRST_LETTER = regex.compile(r"(?<!\S)([^\p{L}\p{N}\s]*)(\p{L})")
 _END = regex.compile(r"[\s…\p{Sentence_Terminal}]+$")
 _WORD = regex.compile(r"[\p{L}\p{M}]+")
 _CHARACTER = regex.compile(r"\X")  # with its combining marks
+
+
+def has_dotted_capital(language: str) -> bool:
+    """Whether İ is the capital letter of i in a language, and I that of ı."""
+    return primary_language(language) in _DOTTED
 
 
 def to_upper_case(text: str, language: str) -> str:
@@ -71,7 +78,7 @@ def _misspell(word: str, text: str, generator: Random) -> str:
 
 def _with_dots(text: str, language: str) -> str:
     """The text with İ in place of i if that is its capital letter in this language."""
-    return text.replace("i", "İ") if language in DOTTED else text
+    return text.replace("i", "İ") if has_dotted_capital(language) else text
 
 
 TextChange = Callable[[str, str, tuple[str, str], str], tuple[str, str]]

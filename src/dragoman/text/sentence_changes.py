@@ -36,7 +36,8 @@ class SentenceChanges:
 
     def __init__(self, tokenizer: Tokenizer, language: str) -> None:
         self._tokenizer, self._language = tokenizer, language
-        self._unchanged = {tokenizer.vocabulary.unk, *all_language_ids(tokenizer)}
+        self._languages = set(all_language_ids(tokenizer))
+        self._unchanged = {tokenizer.vocabulary.unk, *self._languages}
         self._words_only = without_language(tokenizer)
         self._starts = [tokenizer.starts_word(token) for token in tokenizer.vocabulary.tokens]
         self._upper = self._remembered(lambda text: to_upper_case(text, language))
@@ -52,9 +53,9 @@ class SentenceChanges:
         return [index for word in self._words(ids) for index in self._title(word)]
 
     def without_end(self, ids: Ids) -> list[int]:
-        """The sentence without the punctuation at its end; empty if there is nothing else."""
+        """The sentence without the punctuation at its end; empty if there is nothing else but its language."""
         numbers = ids.tolist()
-        while numbers:
+        while not self._languages.issuperset(numbers):
             first = len(numbers) - 1
             while first and not self._starts[numbers[first]]:
                 first -= 1

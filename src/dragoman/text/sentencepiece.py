@@ -24,6 +24,7 @@ class SentencePieceTokenizer:
         self.model = model
         self.vocabulary = vocabulary
         self._hidden = {vocabulary.pad, vocabulary.bos, vocabulary.eos}
+        self._has_codes = any(token.startswith(">>") and token.endswith("<<") for token in vocabulary.tokens)
 
     @cached_property
     def _processor(self) -> Any:
@@ -41,9 +42,15 @@ class SentencePieceTokenizer:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each sentence's pieces, without bos and eos."""
         ids, unk = self.vocabulary.ids, self.vocabulary.unk
-        codes, rests = zip(*map(_split_code, map(replace_surrogates, texts)), strict=True) if texts else ((), ())
-        found = self._processor.encode(list(rests), out_type=str)
+        split = [self._split_code(replace_surrogates(text)) for text in texts]
+        codes, rests = [code for code, _ in split], [rest for _, rest in split]
+        found = self._processor.encode(rests, out_type=str)
         return [[ids.get(piece, unk) for piece in (*code, *pieces)] for code, pieces in zip(codes, found, strict=True)]
+
+    def _split_code(self, text: str) -> tuple[tuple[str, ...], str]:
+        """The language code that the text starts with, if the vocabulary has codes, and the rest."""
+        code, end, rest = text.partition("<<")
+        return ((code + end,), rest) if self._has_codes and text.startswith(">>") and end else ((), text)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of these ids on one line, without pad, bos and eos; unk appears as the model spells it."""
@@ -62,11 +69,6 @@ class SentencePieceTokenizer:
             "tokens": self.vocabulary.tokens,
             "model": b64encode(self.model).decode("ascii"),
         }
-
-
-def _split_code(text: str) -> tuple[tuple[str, ...], str]:
-    code, end, rest = text.partition("<<")
-    return ((code + end,), rest) if text.startswith(">>") and end else ((), text)
 
 
 class _Stored(Settings):

@@ -34,7 +34,10 @@ CHANGEABLE = (
     *("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every"),
     *("training.teacher_forced_bleu", "training.threads"),
 )
-"""Settings that may change when a run is resumed, because they do not affect what is learned."""
+"""Settings that may change when a run is resumed, because they do not affect the steps.
+
+Scores of later validations, which choose the best checkpoint, follow the changed search.
+"""
 
 
 def check_place(recipe: Recipe, output: Path, resume: bool) -> bool:
@@ -174,11 +177,11 @@ def _is_leftover(path: Path) -> bool:
 
 def _refuse_changes(old: Recipe, new: Recipe, path: Path) -> None:
     before, after = _flatten(old.to_dict()), _flatten(new.to_dict())
-    cleaned = new.data.clean  # pairs that are in the test text are left out
+    filtered = new.data.clean or new.backtranslation.mono or new.distillation.mono  # by the test text
     changed = [
         f"{key}: {before.get(key, 'unset')} -> {after.get(key, 'unset')}"
         for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key) and (not key.startswith(CHANGEABLE) or (cleaned and key == "data.test"))
+        if before.get(key) != after.get(key) and (not key.startswith(CHANGEABLE) or (filtered and key == "data.test"))
     ]
     if changed:
         reason = f"{path}: these settings cannot change when a run is resumed; use this file as the recipe to keep them"

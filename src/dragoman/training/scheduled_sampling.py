@@ -15,7 +15,6 @@ from torch import Tensor
 from dragoman.dataset.batch import Batch
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
-from dragoman.training.progress import Progress
 
 _STREAM = 1
 """Makes these random numbers different from others that depend on the seed and the step."""
@@ -28,13 +27,19 @@ def teacher_forcing_probability(settings: Training, epoch: int) -> float:
     return max(settings.teacher_forcing_minimum, settings.teacher_forcing_decay**epoch)
 
 
-def draw_teacher_forcing(settings: Training, progress: Progress, batches: int) -> list[float]:
-    """For each batch of the next step, the probability that an input of the decoder is taken from the reference.
+def draw_teacher_forcing(settings: Training, step: int, epoch: int, batches: int) -> list[float]:
+    """For each batch of a step, the probability that an input of the decoder is taken from the reference.
 
     1 means that the batch is teacher-forced. The draws depend only on the seed and the step, so all processes agree.
+
+    Args:
+        settings: Seed and probabilities.
+        step: The number of steps before it.
+        epoch: That of the batches.
+        batches: Their number.
     """
-    probability = teacher_forcing_probability(settings, progress.epoch)
-    draws = np.random.default_rng((settings.seed, progress.step, _STREAM)).random(batches)
+    probability = teacher_forcing_probability(settings, epoch)
+    draws = np.random.default_rng((settings.seed, step, _STREAM)).random(batches)
     return [1.0 if draw < probability else probability for draw in draws]
 
 

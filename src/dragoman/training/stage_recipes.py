@@ -16,6 +16,7 @@ from dragoman.settings import (
     Training,
     WeightedCorpus,
 )
+from dragoman.settings.base import SEEDS
 from dragoman.settings.data import LEAST_WEIGHT, MOST_WEIGHT
 
 Direction = Literal["backward", "forward"]
@@ -42,12 +43,14 @@ def needed_teachers(recipe: Recipe) -> list[Direction]:
     return [direction for direction, is_needed in needed.items() if is_needed]
 
 
-def check_weights(recipe: Recipe) -> None:
-    """Check that synthetic pairs can have their weights, before teachers are trained.
+def check_corpora(recipe: Recipe) -> None:
+    """Check that teachers have text to learn from, and that synthetic pairs can have their weights.
 
     Raises:
-        UserError: A weight of these sections times the weight of a corpus is out of bounds.
+        UserError: All text is tagged, or a weight of these sections times the weight of a corpus is out of bounds.
     """
+    if needed_teachers(recipe) and all(each.tagged for each in recipe.data.weighted):
+        raise UserError("data.train: teachers learn from text that is not tagged; add some")
     factors = {
         "diversification.weight": recipe.diversification.weight,
         "distillation.original_weight": recipe.distillation.original_weight,
@@ -70,12 +73,12 @@ def teacher_recipe(recipe: Recipe, data: Data, direction: Direction) -> Recipe:
     pairs = [each for each in data.weighted if not each.tagged]
     languages = {"source_language": data.source_language, "target_language": data.target_language}
     validation = data.validation
-    training: dict[str, Any] = {"seed": recipe.training.seed + 1}
+    training: dict[str, Any] = {"seed": (recipe.training.seed + 1) % SEEDS}
     if direction == "backward":
         pairs = [each.model_copy(update={"corpus": _exchange(each.corpus)}) for each in pairs]
         validation = tuple(map(_exchange, validation))
         languages = {"source_language": data.target_language, "target_language": data.source_language}
-        training = {"seed": recipe.training.seed + 2, "start_from": None, "new_vocabulary": False}
+        training = {"seed": (recipe.training.seed + 2) % SEEDS, "start_from": None, "new_vocabulary": False}
         training |= {"pull_to_start": 0.0, "start_share": 0.0}
     corpora = {"train": tuple(pairs), "validation": validation, "test": ()}
     training |= _part_of_budget(recipe.training, recipe.teachers.share)

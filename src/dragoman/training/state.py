@@ -14,6 +14,7 @@ from dragoman.bundle import Bundle
 from dragoman.dataset.prepare import Dataset
 from dragoman.kernels import accelerate
 from dragoman.model.build import build_model
+from dragoman.model.positions import LearnedPositions
 from dragoman.model.torch_transformer import TorchTransformer
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe, Training
@@ -117,14 +118,15 @@ def build_optimizer(model: Transformer, settings: Training) -> torch.optim.Optim
     }
     decay = settings.weight_decay
     if settings.optimizer == "muon":
-        embeddings = [each.weight for each in model.modules() if isinstance(each, nn.Embedding)]
-        of_words = {id(each) for each in (*embeddings, model.output.weight)}
-        words = [each for each in matrices if id(each) in of_words]
-        matrices = [each for each in matrices if id(each) not in of_words]
+        words = [each.weight for each in model.modules() if isinstance(each, nn.Embedding)]
+        positions = [each.table for each in model.modules() if isinstance(each, LearnedPositions)]
+        looked_up = {id(each) for each in (*words, *positions, model.output.weight)}
+        tables = [each for each in matrices if id(each) in looked_up]
+        matrices = [each for each in matrices if id(each) not in looked_up]
         dtype = compute_dtype(settings.precision, matrices[0].device)
         if dtype == torch.float16:
             dtype = torch.float32  # float16 cannot represent the squares of small gradients
-        groups = [{"params": words, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
+        groups = [{"params": tables, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
         return Muon(matrices, groups, decay, dtype, **constants)
     optimizer = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
     return optimizer(

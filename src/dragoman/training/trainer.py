@@ -87,7 +87,7 @@ class Trainer:
         for parameters in state.optimizer.param_groups:
             parameters["lr"] = rate
         state.model.train()
-        teacher_forcing = draw_teacher_forcing(self.settings, progress, len(batches))
+        teacher_forcing = draw_teacher_forcing(self.settings, progress.step, self.batches.epoch, len(batches))
         losses = self.gradients.compute(batches, teacher_forcing)
         state.scaler.unscale_(state.optimizer)
         norm = full_tensor(nn.utils.clip_grad_norm_(state.model.parameters(), self.settings.clip_norm or math.inf))
