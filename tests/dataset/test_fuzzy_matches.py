@@ -13,6 +13,7 @@ from dragoman.dataset.fuzzy_matches import FuzzyMatches, find_matches
 from dragoman.dataset.match_context import MatchContext
 from dragoman.dataset.match_index import MIN_SCORE
 from dragoman.dataset.prepare import Dataset
+from dragoman.dataset.token_store import IdStore, PairStore
 from dragoman.errors import UserError
 from dragoman.system.progress import no_update
 
@@ -46,6 +47,16 @@ def test_matches_are_similar_and_not_equal(data: Dataset) -> None:
             assert not np.array_equal(data.train.target[index], data.train.target[match]), "the answer"
             numbered = map(MatchContext(data.source).number_spans, (one, other))
             assert Levenshtein.normalized_similarity(*numbered) >= MIN_SCORE
+
+
+def test_another_translation_of_the_source_is_never_a_match(data: Dataset) -> None:
+    """Data diversification makes (S', T) and (S, T') of (S, T)."""
+    one, other = [9, 10, 11, 12, 13], [9, 10, 11, 12, 14]
+    targets = [20, 21, 22], [20, 21, 23]
+    made = PairStore(IdStore.of([one, other, one]), IdStore.of([targets[0], targets[0], targets[1]]))
+    assert find_matches(made, data.source, no_update).tolist() == [-1, -1, -1]
+    without_original = PairStore(IdStore.of([other, one]), IdStore.of(targets))
+    assert find_matches(without_original, data.source, no_update).tolist() == [1, 0]
 
 
 def test_held_out_text_is_never_a_match(data: Dataset) -> None:

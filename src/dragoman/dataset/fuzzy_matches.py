@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import partial
 from typing import Any
 
@@ -25,26 +26,40 @@ def find_matches(pairs: PairStore, tokenizer: Tokenizer, update: Update) -> NDAr
     """The index of the most similar other pair for each pair, -1 where there is none, (pairs,).
 
     Pairs with the same source do not count: a translation memory returns their translation without a model. Nor do
-    pairs with the same target, from which the model would only learn to copy: synthetic pairs often have one. Sources
-    that differ only in masked spans, such as numbers, are similar.
+    pairs with the same target, or with another translation of the source, from which the model would only learn to
+    copy: synthetic pairs often have one. Sources that differ only in masked spans, such as numbers, are similar.
     """
     context, count = MatchContext(tokenizer), len(pairs)
     searched = _spaced(count, SEARCHED)
     index = MatchIndex(IdStore.of(context.number_spans(pairs.source[each].tolist()) for each in searched))
+    translations = {_checksum(pairs, each, each) for each in searched}
     matches = np.full(count, -1, np.int64)
     asked = _spaced(count, WITH_MATCH)
     for place in Meter(update, "searching for similar pairs", len(asked)).track(asked.tolist()):
         source = pairs.source[place].tolist()
-        found = index.find(context.number_spans(source), partial(_is_equal, pairs, searched, place))
+        excluded = partial(_is_translated, pairs, searched, translations, place)
+        found = index.find(context.number_spans(source), excluded)
         if found is not None:
             matches[place] = searched[found.index]
     return matches
 
 
-def _is_equal(pairs: PairStore, searched: NDArray[np.int64], place: int, index: int) -> bool:
-    """Whether a searched pair has the same source or the same target as another pair."""
-    other = searched[index]
-    return any(np.array_equal(side[other], side[place]) for side in (pairs.source, pairs.target))
+def _is_translated(
+    pairs: PairStore, searched: NDArray[np.int64], translations: Container[int], place: int, index: int
+) -> bool:
+    """Whether two pairs share a side, or the source of one has the target of the other in a third pair.
+
+    Data diversification makes two such pairs of each pair: one with another source, and one with another target.
+    """
+    other = int(searched[index])
+    if any(np.array_equal(side[other], side[place]) for side in (pairs.source, pairs.target)):
+        return True
+    return any(_checksum(pairs, *crossed) in translations for crossed in ((place, other), (other, place)))
+
+
+def _checksum(pairs: PairStore, source: int, target: int) -> int:
+    """A number for the source of one pair with the target of another."""
+    return hash((pairs.source[source].tobytes(), pairs.target[target].tobytes()))
 
 
 def _spaced(count: int, most: int) -> NDArray[np.int64]:
