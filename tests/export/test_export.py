@@ -18,7 +18,7 @@ from dragoman.errors import UserError
 from dragoman.export.formats import FORMATS, load_exporter
 from dragoman.export.protocol import Outputs
 from dragoman.export.run import export
-from dragoman.export.sample import Sample
+from dragoman.export.sample import Sample, read_sample
 from dragoman.settings import Decoding
 
 
@@ -33,7 +33,9 @@ def test_a_new_format_needs_one_module_and_one_line(tmp_path: Path) -> None:
     parity = export(make_bundle(), "fake", tmp_path / "out", sample=Sample(sentences()))
     assert (parity.largest_difference, parity.same_text) == (0.0, 1.0)
     assert parity.own_sentences
-    assert json.loads((tmp_path / "out" / "parity.json").read_text()) == parity.to_dict()
+    stored = json.loads((tmp_path / "out" / "parity.json").read_text())
+    assert "copy/bundle.json" in stored.pop("files")
+    assert stored == parity.to_dict()
     Bundle.load(tmp_path / "out" / "copy")
 
 
@@ -84,9 +86,42 @@ def test_an_export_onto_a_link_is_written_to_its_target(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("fake_format")
 def test_an_earlier_export_is_replaced(tmp_path: Path) -> None:
     export(make_bundle(), "fake", tmp_path / "out")
-    (tmp_path / "out" / "old").touch()
+    before = (tmp_path / "out" / "parity.json").stat().st_ino
     export(make_bundle(), "fake", tmp_path / "out")
-    assert not (tmp_path / "out" / "old").exists()
+    assert (tmp_path / "out" / "parity.json").stat().st_ino != before
+
+
+@pytest.mark.usefixtures("fake_format")
+def test_an_earlier_export_with_other_files_is_kept(tmp_path: Path) -> None:
+    """For example a repository that publishes a web page."""
+    export(make_bundle(), "fake", tmp_path / "out")
+    (tmp_path / "out" / ".git").mkdir()
+    (tmp_path / "out" / "CNAME").touch()
+    with pytest.raises(UserError, match=r"would be deleted: \.git, CNAME; choose another directory"):
+        export(make_bundle(), "fake", tmp_path / "out")
+    assert (tmp_path / "out" / "CNAME").exists()
+
+
+@pytest.mark.usefixtures("fake_format")
+def test_files_that_appear_during_an_export_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = fake_exporter.write
+
+    def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
+        original(bundle, directory, compute_type)
+        (tmp_path / "out").mkdir(exist_ok=True)
+        (tmp_path / "out" / "thesis.txt").write_text("precious")
+
+    monkeypatch.setattr(fake_exporter, "write", write)
+    with pytest.raises(UserError, match="is not an earlier export"):
+        export(make_bundle(), "fake", tmp_path / "out")
+    assert (tmp_path / "out" / "thesis.txt").read_text() == "precious"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_sample_without_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "blank").write_text(" \n\n", "utf-8")
+    with pytest.raises(UserError, match="contains no text"):
+        read_sample(tmp_path / "blank", None)
 
 
 def test_unknown_formats_are_refused_with_the_nearest() -> None:

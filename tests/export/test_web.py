@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from random_bundles import make_bundle, sentences
-from web_pages import serve_directory, translate_in
+from web_pages import run_module, serve_directory, translate_in
 
 from dragoman.bundle import Bundle
 from dragoman.documents.joining import join_translations
@@ -153,6 +153,55 @@ def test_every_code_of_a_language_is_accepted(code: str, shown: str, browser: An
         opened.locator("#from").filter(has_text=re.compile(f"^{re.escape(shown)}$")).wait_for()
         assert type_text(opened, "Ein Hund läuft.")
         context.close()
+
+
+@pytest.mark.parametrize(("code", "direction"), [("pa-Arab", "rtl"), ("he", "rtl"), ("pa", "ltr"), ("x", "ltr")])
+def test_the_script_decides_the_direction(code: str, direction: str, browser: Any, site: Path) -> None:
+    with serve_directory(site) as address:
+        context = browser.new_context(service_workers="block")
+        config = json.loads((site / "config.json").read_text("utf-8")) | {"target": code}
+        context.route("**/config.json", lambda route: route.fulfill(json=config))
+        opened = context.new_page()
+        opened.goto(address)
+        opened.locator(f"#output[dir={direction}]").wait_for(state="attached")
+        context.close()
+
+
+def test_invisible_characters_do_not_change_translations(page: Any) -> None:
+    assert type_text(page, "Ein Hu\u00adnd \u200eläuft\ufeff.") == type_text(page, "Ein Hund läuft.") != ""
+
+
+def test_texts_much_longer_than_the_training_text_are_divided(browser: Any, site: Path) -> None:
+    texts = ["Ein Hund läuft, " * 8 + "ein Kind lacht.", "Ein Hund läuft."]
+    program = """
+      const { config, texts } = argument, { Tokenizer } = await import(new URL("tokenizer.js", location.href));
+      const data = await (await fetch("source.tokenizer.json")).json();
+      const translator = new module.Translator(null, config, new Tokenizer(data), new Tokenizer(data));
+      return texts.map(translator.isTooLong);
+    """
+    config = json.loads((site / "config.json").read_text("utf-8"))
+    assert config["longest"] < 500
+    with serve_directory(site) as address:
+        opened = browser.new_page()
+        opened.goto(f"{address}/config.json")
+        for longest, expected in ((100, [True, False]), (None, [False, False])):
+            argument = {"config": config | {"longest": longest}, "texts": texts}
+            assert run_module(opened, "translator.js", program, argument) == expected
+        opened.close()
+
+
+def test_a_server_that_redirects_the_index_does_not_break_the_second_visit(browser: Any, site: Path) -> None:
+    context = browser.new_context()
+    opened = context.new_page()
+    with serve_directory(site, redirects_index=True) as address:
+        opened.goto(f"{address}/index.html")
+        opened.locator("#offline").wait_for()
+        opened.goto(f"{address}/index.html")
+        assert type_text(opened, "Ein Hund läuft.")
+    opened.goto("about:blank")
+    opened.goto(f"{address}/index.html?x")
+    assert type_text(opened, "Ein Hund läuft.")
+    context.close()
 
 
 def test_a_visit_while_the_page_is_copied_to_the_server_does_not_break_it(

@@ -19,6 +19,7 @@ import dragoman.export.web
 from dragoman.documents.joining import join_translations
 from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import Masking
+from dragoman.text.normalization import remove_invisible
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.usual_case import UsualCase
 
@@ -72,6 +73,13 @@ def test_tokens_and_texts_are_those_of_python(name: str, page: Any) -> None:
     found = run_module(page, "tokenizer.js", body, {"data": ours.to_json(), "texts": TEXTS})
     for text, ids, theirs in zip(TEXTS, ours.encode_masked(TEXTS), found, strict=True):
         assert theirs == [ids, ours.decode_masked(ids) if ours.masking else ours.decode(ids)], repr(text)
+
+
+def test_invisible_characters_are_removed_as_in_python(page: Any) -> None:
+    texts = [*TEXTS, "ta\u00adbles \u200eOpen \ufefffi\u200cle\u2066", "漢\u200b字 a\u200bb क\u200cष \u202ex"]
+    found = run_module(page, "invisible.js", "return argument.map(module.removeInvisible);", texts)
+    assert found == list(map(remove_invisible, texts))
+    assert sum(map(str.__ne__, texts, found)) > 2
 
 
 def test_an_unknown_character_is_no_subword(page: Any) -> None:

@@ -12,14 +12,31 @@ from typing import Any
 
 
 class _QuietHandler(http.server.SimpleHTTPRequestHandler):
+    redirects_index = False
+
     def log_message(self, *arguments: Any) -> None:
         """Print nothing."""
 
+    def do_GET(self) -> None:
+        """Send a file, or the address of the directory instead of its index."""
+        if self.redirects_index and self.path.partition("?")[0].endswith("/index.html"):
+            self.send_response(308)
+            self.send_header("Location", "./")
+            self.end_headers()
+        else:
+            super().do_GET()
+
+    def end_headers(self) -> None:
+        """Vary as servers that compress."""
+        self.send_header("Vary", "Accept")
+        super().end_headers()
+
 
 @contextmanager
-def serve_directory(directory: Path) -> Iterator[str]:
-    """The address of a server like `python -m http.server`."""
-    handler = partial(_QuietHandler, directory=str(directory))
+def serve_directory(directory: Path, *, redirects_index: bool = False) -> Iterator[str]:
+    """The address of a server like `python -m http.server`, which may redirect index.html as some hosts do."""
+    handler_class = type("Handler", (_QuietHandler,), {"redirects_index": redirects_index})
+    handler = partial(handler_class, directory=str(directory))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"

@@ -297,8 +297,11 @@ def test_only_temporary_files_and_directories_are_removed(tmp_path: Path) -> Non
         (tmp_path / "copy").rename(file.name)
         (tmp_path / "directory copy").rename(directory)
     (tmp_path / ".hidden").write_text("")
-    assert sum(map(is_leftover, tmp_path.iterdir())) == 4
+    in_use = tmp_path / f".x.tmp-{os.getppid()}"  # of a process that still runs
+    in_use.mkdir()
+    assert sum(map(is_leftover, tmp_path.iterdir())) == 5
     remove_leftovers(tmp_path, "x")
+    in_use.rmdir()
     assert sum(map(is_leftover, tmp_path.iterdir())) == 3, "not those of x-directory"
     remove_leftovers(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".hidden", "x", "x-directory", "y", "y-directory"]

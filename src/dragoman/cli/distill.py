@@ -90,7 +90,7 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     }
     if changed := [name for name, is_same in same.items() if not is_same]:
         raise UserError(
-            f"{run}: was started with another {' and '.join(changed)}; to continue it: {resume_command(run)}; to start "
-            "another run, choose another --output"
+            f"{run}: was started with another {' and '.join(changed)}; to continue it: "
+            f"{resume_command(run, data_dir)}; to start another run, choose another --output"
         )
     return recipe

@@ -13,7 +13,7 @@ from dragoman.export.masking import without_masking
 from dragoman.export.parity import Parity, measure_parity
 from dragoman.export.protocol import Exporter
 from dragoman.export.sample import Sample
-from dragoman.system.files import atomic_directory, follow_links, is_unused, remove_leftovers, write_json
+from dragoman.system.files import atomic_directory, follow_links, is_unused, read_json, remove_leftovers, write_json
 from dragoman.system.progress import Log, no_log
 
 PARITY_FILE = "parity.json"
@@ -48,16 +48,13 @@ def export(
     exporter, plain = load_exporter(name), without_masking(bundle)
     compute_type = compute_type or exporter.COMPUTE_TYPES[0]
     _require_support(name, exporter, bundle, compute_type)
-    if os.path.exists(directory) and not os.path.isdir(directory):
-        raise UserError(f"{directory}: is a file, not a directory")
-    if not is_unused(directory) and not (directory / PARITY_FILE).is_file():
-        raise UserError(f"{directory}: already exists and is not an earlier export; choose another directory")
+    _require_own_files(directory)
     place = follow_links(directory)
     remove_leftovers(place.parent, place.name)
     with atomic_directory(directory) as unfinished:
         if compute_type != "float32":  # quantization hides small errors, so the float32 model is checked first
             log(f"checking {name} in float32 …")
-            with TemporaryDirectory() as temporary:
+            with TemporaryDirectory(dir=unfinished) as temporary:
                 exporter.write(bundle, Path(temporary), "float32")
                 exact = exporter.load(plain, Path(temporary), "float32")
                 checked = measure_parity(name, plain, exact, Sample())
@@ -69,8 +66,30 @@ def export(
         exported = exporter.load(plain, unfinished, compute_type)
         parity = measure_parity(name, plain, exported, sample or Sample(), compute_type)
         parity.require()
-        write_json(unfinished / PARITY_FILE, parity.to_dict())
+        files = sorted(path.relative_to(unfinished).as_posix() for path in unfinished.rglob("*") if path.is_file())
+        write_json(unfinished / PARITY_FILE, {**parity.to_dict(), "files": files})
+        _require_own_files(directory)  # somebody may have put files there in the meantime
     return parity
+
+
+def _require_own_files(directory: Path) -> None:
+    """Check that a directory can be replaced: it is missing or empty, or contains an earlier export and nothing else.
+
+    Exports of older versions do not list their files.
+    """
+    if os.path.exists(directory) and not os.path.isdir(directory):
+        raise UserError(f"{directory}: is a file, not a directory")
+    if is_unused(directory):
+        return
+    if not (directory / PARITY_FILE).is_file():
+        raise UserError(f"{directory}: already exists and is not an earlier export; choose another directory")
+    written = read_json(directory / PARITY_FILE).get("files")
+    own = {PARITY_FILE, *(Path(file).parts[0] for file in written or ())}
+    if written and (others := sorted(path.name for path in directory.iterdir() if path.name not in own)):
+        raise UserError(
+            f"{directory}: contains other files than the earlier export, which would be deleted: {', '.join(others)}; "
+            "choose another directory"
+        )
 
 
 def _require_support(name: str, exporter: Exporter, bundle: Bundle, compute_type: str) -> None:

@@ -29,12 +29,14 @@ def read_sample(source: Path | None, reference: Path | None) -> Sample:
     """Read a sample from a file of sentences and, if given, a file of their reference translations.
 
     Raises:
-        UserError: A file cannot be read, the files have different numbers of lines, or only references are given.
+        UserError: A file cannot be read or has no text, the files have different numbers of lines, or only references
+            are given.
     """
     if source is None:
         if reference:
             raise UserError(f"--reference {reference}: also give the sentences, with --source")
         return Sample()
-    if reference is None:
-        return Sample(list(read_lines(source)))
-    return Sample(*read_texts(source, reference))
+    sample = Sample(list(read_lines(source))) if reference is None else Sample(*read_texts(source, reference))
+    if not any(text.strip() for text in sample.texts):
+        raise UserError(f"{source}: contains no text")
+    return sample

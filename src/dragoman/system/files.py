@@ -197,7 +197,8 @@ def remove_leftovers(directory: Path, name: str = "") -> None:
 
     A directory that such a process was replacing is restored first.
     """
-    for path in [path for path in directory.glob(f".{glob.escape(name)}*") if is_leftover(path)]:
+    found = [path for path in directory.glob(f".{glob.escape(name)}*") if is_leftover(path)]
+    for path in [path for path in found if not is_in_use(path)]:
         original = re.sub(r"^\.|\.(tmp|old)-\d+$", "", path.name)
         if name and original != name:
             continue

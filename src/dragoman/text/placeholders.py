@@ -23,7 +23,7 @@ class Span(NamedTuple):
     kind: SpanKind
 
 
-_CONVERSION = r"[-+0\#]*\d*(?:\.\d+)?(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]"
+_CONVERSION = r"[-+0\#]*+\d*+(?:\.\d++)?+(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]"
 _PLACEHOLDER = rf"""
     \{{\{{[^{{}}\n]{{1,80}}\}}\}}                     # {{{{a.b}}}}
   | \$\{{[^{{}}\s]{{1,80}}\}} | \$[(\[][A-Za-z_][\w.]*[)\]]  # ${{VAR}}, $(VAR), $[name]

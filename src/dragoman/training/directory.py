@@ -218,6 +218,7 @@ def removed_after_error(directory: Path | None) -> Iterator[None]:
         raise
 
 
-def resume_command(run: Path) -> str:
-    """The command that continues a run."""
-    return shlex.join(["dragoman", "train", str(run / "recipe.toml"), "--output", str(run), "--resume"])
+def resume_command(run: Path, data_directory: Path | None = None) -> str:
+    """The command that continues a run, with the mirror of the dataset catalog that it uses."""
+    mirror = ["--data-dir", str(data_directory)] if data_directory else []
+    return shlex.join(["dragoman", "train", str(run / "recipe.toml"), "--output", str(run), *mirror, "--resume"])

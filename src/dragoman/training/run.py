@@ -192,7 +192,9 @@ class _Run:
                     self._write_report(trainer)
         if not finished:
             step = trainer.state.progress.step
-            self.line.log(f"stopped after step {step:,}; continue with: {resume_command(self.main_run)}")
+            self.line.log(
+                f"stopped after step {step:,}; continue with: {resume_command(self.main_run, self.data_directory)}"
+            )
         return finished
 
     def _finish(self, trainer: Trainer, tests: dict[str, list[Pair]]) -> bool:

@@ -28,6 +28,10 @@ _NO_STAGES = {
 }
 
 
+LEAST_SHARE = 0.5
+"""Of the rest of the time, which the translator gets even if translating took much longer than it may take."""
+
+
 def has_stages(recipe: Recipe) -> bool:
     """Whether teachers make pairs before the translator is trained."""
     return bool(recipe.distillation.teachers or needed_teachers(recipe))
@@ -104,7 +108,7 @@ def final_recipe(recipe: Recipe, data: Data, synthetic: Sequence[WeightedCorpus]
     share = 1 - len(needed_teachers(recipe)) * recipe.teachers.share
     budget = _part_of_budget(recipe.training, share)
     if recipe.training.minutes is not None:
-        budget["minutes"] -= min(translated / 60, recipe.teachers.translation_share * recipe.training.minutes)
+        budget["minutes"] = max(budget["minutes"] - translated / 60, LEAST_SHARE * budget["minutes"])
     return recipe.model_copy(
         update={
             "data": data.model_copy(update={"train": (*_originals(recipe, data), *synthetic)}),

@@ -100,7 +100,11 @@ class Stages:
         references = [corpus.reference for corpus, result in results if result.pairs]
         seconds = sum(result.seconds for _, result in results)
         self._announce(len(teachers) + 2, f"the translator, {_languages(self.recipe)}")
-        return LastStage(final_recipe(self.recipe, data, references, seconds), facts)
+        last = final_recipe(self.recipe, data, references, seconds)
+        if not last.data.train:
+            made = "; ".join(f"{corpus.name}: {result}" for corpus, result in results)
+            raise UserError(f"the teachers made no good pair ({made}); check their translations, or train them longer")
+        return LastStage(last, facts)
 
     def _announce(self, number: int, what: str) -> None:
         self.line.log(f"stage {number} of {len(needed_teachers(self.recipe)) + 2}: {what}")
@@ -120,7 +124,7 @@ class Stages:
                     stop.requested = True
         (stopped,) = self.ranks.largest((stop.requested,))
         if stopped:
-            self.line.log(f"stopped while translating; continue with: {resume_command(self.run)}")
+            self.line.log(f"stopped while translating; continue with: {resume_command(self.run, self.data_directory)}")
         return not stopped
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from dragoman.bundle import Bundle
 from dragoman.export.decoding import list_other_settings
 from dragoman.export.huggingface.convert import DECODING_SETTINGS, convert_model, max_translation_length
@@ -30,7 +32,10 @@ def unsupported(bundle: Bundle) -> list[str]:
 def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     """Write model, tokenizer, generation config and model card into an existing directory."""
     with without_progress_bars():
-        convert_model(bundle).save_pretrained(directory)
+        try:
+            convert_model(bundle).save_pretrained(directory)
+        except SafetensorError as error:  # if the disk is full
+            raise OSError(str(error)) from error
         convert_tokenizer(bundle).save_pretrained(directory)
     decoding, sides = bundle.recipe.decoding, (bundle.source, bundle.target)
     values = {

@@ -5,10 +5,13 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 from base64 import b64encode
 from pathlib import Path
 
 from dragoman.bundle import Bundle
+from dragoman.doctor.input.text_warnings import MUCH_LONGER
+from dragoman.doctor.input.training_text import TrainingText
 from dragoman.export.decoding import list_other_settings, select_settings
 from dragoman.export.onnx import exporter as onnx
 from dragoman.export.onnx.exported_model import OnnxModel
@@ -67,8 +70,8 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     _render(directory, "index.html", title=title, policy=POLICY, megabytes=_megabytes(directory))
     files = sorted(path.name for path in directory.iterdir())
     version = hashlib.sha256(b"".join((directory / name).read_bytes() for name in files)).hexdigest()[:16]
-    checksums = {name: _checksums(directory / name) for name in files}
-    _render(directory, "service-worker.js", version=version, checksums={"./": checksums["index.html"], **checksums})
+    stored = {"./" if name == "index.html" else name: _checksums(directory / name) for name in files}
+    _render(directory, "service-worker.js", version=version, checksums=stored)
     settings = list_other_settings(bundle.recipe.decoding, DECODING_SETTINGS)
     values = {"name": bundle.recipe.name, "settings": settings, "policy": POLICY, "runtime": VERSION}
     write_readme(directory, README, values)
@@ -82,10 +85,12 @@ def load(bundle: Bundle, directory: Path, compute_type: str) -> ExportedModel:
 
 def _config(bundle: Bundle) -> dict[str, object]:
     data, decoding = bundle.recipe.data, bundle.recipe.decoding
+    trained = bundle.table("training_text", TrainingText)
     return {
         "source": data.source_language,
         "target": data.target_language,
         "max_length": bundle.model.settings.max_length,
+        "longest": trained and math.floor(MUCH_LONGER * trained.longest),
         "decoding": {name: getattr(decoding, name) for name in DECODING_SETTINGS},
     }
 

@@ -10,7 +10,8 @@ export const WITHOUT_SPACES = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Kh
 const LETTER = `[${WORD}--[${WITHOUT_SPACES}]]`;
 const SPACE = String.raw`\p{White_Space}`;
 
-const CONVERSION = String.raw`[\-+0#]*\p{Nd}*(?:\.\p{Nd}+)?(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]`;
+const WIDTH = String.raw`[\-+0#]*(?:(?!0)\p{Nd}\p{Nd}*)?`; // ambiguous zeros would take quadratic time
+const CONVERSION = String.raw`${WIDTH}(?:\.\p{Nd}+)?(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]`;
 const PLACEHOLDER = [
   String.raw`\{\{[^\{\}\n]{1,80}\}\}`, // {{a.b}}
   String.raw`\$\{[^\{\}${SPACE}]{1,80}\}|\$[\(\[][A-Za-z_](?:${WORD}|\.)*[\)\]]`, // ${VAR}, $(VAR), $[name]

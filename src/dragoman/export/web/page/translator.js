@@ -8,6 +8,7 @@ import { ALL_RESERVED, Tokenizer } from "./tokenizer.js";
 
 const BATCH_HYPOTHESES = 32; // more are not faster
 const BATCH_TOKENS = 2048; // of the sources, padding included, times the size of the beam
+const ENCODER = new TextEncoder();
 
 /** Load the translator of this page. */
 export async function loadTranslator() {
@@ -38,8 +39,13 @@ export class Translator {
     };
   }
 
-  /** Whether only the beginning of a text would be translated. */
-  isTooLong = (text) => this.#source.encode(this.#mask(text).text).length >= this.#config.max_length;
+  /** Whether a text must be divided: it is much longer than the training text, or the model reads only its beginning. */
+  isTooLong = (text) => {
+    const { max_length: tokens } = this.#config, characters = this.#config.longest ?? Infinity;
+    if (ENCODER.encode(text).length < Math.min(tokens, characters)) return false; // fast: at most one token for each byte
+    const masked = this.#mask(text).text;
+    return [...masked].length > characters || this.#source.encode(masked).length >= tokens;
+  };
 
   /** Translate texts; yields groups of results as they are found: the `index` of a text, its `translation`, `problems`. */
   async *translate(texts) {

@@ -1,5 +1,6 @@
 // Translates in a separate thread, so that the page always reacts.
 
+import { removeInvisible } from "./invisible.js";
 import { joinTranslations, splitText } from "./sentences.js";
 import { loadTranslator } from "./translator.js";
 
@@ -18,7 +19,7 @@ function fail(error) {
 async function translate({ id, text, language }) {
   latest = id;
   const translator = await loading;
-  const parts = splitText(text, language, translator.isTooLong);
+  const parts = splitText(removeInvisible(text), language, translator.isTooLong);
   const sentences = new Set(parts.map(({ sentence }) => sentence).filter(Boolean));
   const unknown = [...sentences].filter((sentence) => !remembered.has(sentence));
   report(id, parts, !unknown.length);
