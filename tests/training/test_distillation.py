@@ -26,7 +26,7 @@ from dragoman.system.files import sha256
 from dragoman.training.directory import saved_tokenizers
 from dragoman.training.run import train
 from dragoman.training.stage_pairs import PASSES, synthetic_corpora
-from dragoman.training.stage_recipes import check_weights
+from dragoman.training.stage_recipes import check_corpora
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
@@ -197,6 +197,14 @@ def test_monolingual_text_is_translated_except_what_is_held_out(
     assert all(targets)
 
 
+def test_a_teacher_without_good_translations_is_named_as_the_cause(
+    make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(["repetition"]))
+    with pytest.raises(UserError, match=r"the teachers made no good pair \(training text: 0 pairs .* repetition"):
+        train(make_student(), tmp_path / "run")
+
+
 @pytest.mark.parametrize(("budget", "step"), [("training.minutes=1", PASSES), ("training.epochs=1", 1)])
 def test_text_that_may_not_fit_into_the_time_is_read_in_passes(
     budget: str, step: int, make_student: MakeStudent, tmp_path: Path
@@ -245,7 +253,7 @@ def test_contradictory_sections_are_refused(make_student: MakeStudent, overrides
 
 def test_impossible_weights_of_the_original_pairs_are_refused(make_student: MakeStudent) -> None:
     with pytest.raises(UserError, match=r"distillation\.original_weight times"):
-        check_weights(make_student(original_weight=0.0005))
+        check_corpora(make_student(original_weight=0.0005))
 
 
 def test_a_teacher_of_other_languages_is_refused_and_leaves_no_directory(

@@ -233,7 +233,7 @@ def test_shares_of_the_budget(budget: dict[str, float], expected: Any, make_stag
     assert (getattr(teacher, unit), getattr(final, unit)) == pytest.approx(expected)
     assert all(getattr(teacher, other) is None for other in none if other != unit)
     late = final_recipe(recipe, recipe.data, [], translated=10**6).training
-    assert getattr(late, unit) == pytest.approx(30.0 if unit == "minutes" else expected[1])
+    assert getattr(late, unit) == pytest.approx(18.0 if unit == "minutes" else expected[1])
 
 
 FILES: dict[str, Any] = {"train": (), "validation": ()}
