@@ -59,6 +59,15 @@ def test_another_translation_of_the_source_is_never_a_match(data: Dataset) -> No
     assert find_matches(without_original, data.source, no_update).tolist() == [1, 0]
 
 
+def test_many_copies_do_not_hide_what_is_only_similar(data: Dataset) -> None:
+    one, other, copies = [9, 10, 11, 12, 13], [9, 10, 11, 12, 14], 6000
+    targets = [[20, 21 + number] for number in range(copies + 1)]
+    made = PairStore(IdStore.of([*[one] * copies, other]), IdStore.of(targets))
+    found = find_matches(made, data.source, no_update)
+    assert set(found[:copies].tolist()) == {copies}
+    assert found[copies] == 0
+
+
 def test_held_out_text_is_never_a_match(data: Dataset) -> None:
     """Only training pairs are searched, and those share no side with a held-out pair."""
     assert data.validation

@@ -9,7 +9,7 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.dataset.match_index import COMPARED, MIN_SCORE, FoundSentence, MatchIndex
+from dragoman.dataset.match_index import MIN_SCORE, FoundSentence, MatchIndex
 from dragoman.dataset.token_store import IdStore
 
 Sentences = list[list[int]]
@@ -52,13 +52,6 @@ def test_the_most_similar_sentence_is_found(sentences: Sentences, index: MatchIn
             if found:
                 assert found.score == Levenshtein.normalized_similarity(query, sentences[found.index])
                 assert sentences[found.index] != query
-
-
-def test_many_copies_do_not_hide_what_is_only_similar() -> None:
-    text = [1, 2, 3, 4, 5, 6]
-    copies = MatchIndex(IdStore.of([*[text] * (2 * COMPARED), [1, 2, 3, 4, 5, 7]]))
-    found = copies.find(text, lambda index: index < 2 * COMPARED)
-    assert found == FoundSentence(2 * COMPARED, pytest.approx(5 / 6))
 
 
 def test_short_and_unknown_texts(index: MatchIndex, sentences: Sentences) -> None:

@@ -96,10 +96,20 @@ def test_an_earlier_export_with_other_files_is_kept(tmp_path: Path) -> None:
     """For example a repository that publishes a web page."""
     export(make_bundle(), "fake", tmp_path / "out")
     (tmp_path / "out" / ".git").mkdir()
-    (tmp_path / "out" / "CNAME").touch()
-    with pytest.raises(UserError, match=r"would be deleted: \.git, CNAME; choose another directory"):
+    for name in (".git/HEAD", "CNAME", "copy/thesis.txt", ".DS_Store"):
+        (tmp_path / "out" / name).touch()
+    with pytest.raises(UserError, match=r"would be deleted: \.git/HEAD, CNAME, copy/thesis\.txt; choose another"):
         export(make_bundle(), "fake", tmp_path / "out")
     assert (tmp_path / "out" / "CNAME").exists()
+
+
+@pytest.mark.usefixtures("fake_format")
+def test_an_export_of_an_older_version_does_not_list_its_files(tmp_path: Path) -> None:
+    export(make_bundle(), "fake", tmp_path / "out")
+    (tmp_path / "out" / "parity.json").write_text("{}")
+    (tmp_path / "out" / "unknown").touch()
+    export(make_bundle(), "fake", tmp_path / "out")
+    assert not (tmp_path / "out" / "unknown").exists()
 
 
 @pytest.mark.usefixtures("fake_format")

@@ -180,27 +180,31 @@ def test_texts_much_longer_than_the_training_text_are_divided(browser: Any, site
       return texts.map(translator.isTooLong);
     """
     config = json.loads((site / "config.json").read_text("utf-8"))
-    assert config["longest"] < 500
+    assert config["max_characters"] < 500
     with serve_directory(site) as address:
         opened = browser.new_page()
         opened.goto(f"{address}/config.json")
         for longest, expected in ((100, [True, False]), (None, [False, False])):
-            argument = {"config": config | {"longest": longest}, "texts": texts}
+            argument = {"config": config | {"max_characters": longest}, "texts": texts}
             assert run_module(opened, "translator.js", program, argument) == expected
         opened.close()
 
 
-def test_a_server_that_redirects_the_index_does_not_break_the_second_visit(browser: Any, site: Path) -> None:
+@pytest.mark.parametrize("redirects", [("/index.html", "/"), ("/", "/index.html")])
+def test_a_server_that_redirects_the_index_does_not_break_the_second_visit(
+    redirects: tuple[str, str], browser: Any, site: Path
+) -> None:
     context = browser.new_context()
     opened = context.new_page()
-    with serve_directory(site, redirects_index=True) as address:
+    with serve_directory(site, redirects) as address:
         opened.goto(f"{address}/index.html")
         opened.locator("#offline").wait_for()
         opened.goto(f"{address}/index.html")
         assert type_text(opened, "Ein Hund läuft.")
-    opened.goto("about:blank")
-    opened.goto(f"{address}/index.html?x")
-    assert type_text(opened, "Ein Hund läuft.")
+    for path in ("/", "/index.html?x"):
+        opened.goto("about:blank")
+        opened.goto(f"{address}{path}")
+        assert type_text(opened, "Ein Hund läuft.")
     context.close()
 
 

@@ -12,16 +12,16 @@ from typing import Any
 
 
 class _QuietHandler(http.server.SimpleHTTPRequestHandler):
-    redirects_index = False
+    redirects: tuple[str, str] | None = None
 
     def log_message(self, *arguments: Any) -> None:
         """Print nothing."""
 
     def do_GET(self) -> None:
-        """Send a file, or the address of the directory instead of its index."""
-        if self.redirects_index and self.path.partition("?")[0].endswith("/index.html"):
+        """Send a file, or another address of the page."""
+        if self.redirects and self.path.partition("?")[0] == self.redirects[0]:
             self.send_response(308)
-            self.send_header("Location", "./")
+            self.send_header("Location", self.redirects[1])
             self.end_headers()
         else:
             super().do_GET()
@@ -33,9 +33,9 @@ class _QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serve_directory(directory: Path, *, redirects_index: bool = False) -> Iterator[str]:
-    """The address of a server like `python -m http.server`, which may redirect index.html as some hosts do."""
-    handler_class = type("Handler", (_QuietHandler,), {"redirects_index": redirects_index})
+def serve_directory(directory: Path, redirects: tuple[str, str] | None = None) -> Iterator[str]:
+    """The address of a server like `python -m http.server`, which may redirect one path to another."""
+    handler_class = type("Handler", (_QuietHandler,), {"redirects": redirects})
     handler = partial(handler_class, directory=str(directory))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -49,13 +49,17 @@ def test_another_program_on_the_same_core_makes_a_process_wait(monkeypatch: pyte
         while time.process_time() < end:
             pass
         share = waits.share()
+        time.sleep(2)
+        asleep = waits.share()
     finally:
         os.sched_setaffinity(0, cores)
         for other in others:
             other.kill()
             other.wait()
     assert share is not None
+    assert asleep is not None
     assert 0.4 < share < 1
+    assert asleep < 0.3
 
 
 def test_systems_that_do_not_count_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def found(text: str) -> list[str]:
             "link",
             "https://a.b/c_(d) http://x www.a.de mailto:a@b.c a.b+c@d-e.co.uk https://x.de/{id}?a=%20&b#c ftp://x/y "
             "HTTPS://A.DE/X WWW.A.DE Mailto:A@B.DE "
-            r"README.md Bericht_05.03.2024.pdf a-1.2.tar.gz ../a/b.csv C:\d\e.TXT ~/Übung.docx",
+            r"README.md Bericht_05.03.2024.pdf a-1.2.tar.gz ../a/b.csv C:\d\e.TXT ..\a.txt \\s\d\e.xlsx ~/Übung.docx",
         ),
         ("number", "10 2019 1,000.50 12:30 192.168.0.1 2024-01-05 5 १२,३४५ ٣٫١٤ 1/2"),
         ("emoji", "😀 👍🏽 👩‍👩‍👧 🇩🇪 ❤️ 1️⃣ #⃣ 😀😀 \ufdd0\ufdef"),
@@ -62,6 +62,8 @@ def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
         ("user@example.com.", ["user@example.com"]),
         ("Ende.Text, a.pdfs, .txt, 5 .md, a.md.b, z.B. 文.txt", ["5"]),
         ("请打开report.pdf文件。", ["report.pdf"]),
+        (r"Zeile\nreadme.txt", []),
+        ("Node.js, pracę.po południu", []),
         ("♥ © ™ ✓ * # 1", ["1"]),
     ],
 )

@@ -47,6 +47,9 @@ def test_forms_have_the_lemmas_and_the_capitals_of_the_term(term: str) -> None:
         ("hi", "किताब", {"किताबें", "किताबों"}),
         ("en", "open file", {"open files"}),
         ("en", "log in", {"logs in", "logged in"}),
+        ("en", "drop down", {"drop downs", "dropped down"}),
+        ("en", "point of view", {"points of view"}),
+        ("en", "work in progress", {"works in progress"}),
         ("hi", "किताब", {"किताबें"}),
     ],
 )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
-from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -143,10 +141,7 @@ def translate(
         output = part_of_output(part, source, output)
         if source and skip_part(output, source):
             return
-    memories = [("a memory", each) for each in memory or []]
-    _refuse_to_overwrite(
-        output, ("the input", source), ("the glossary", glossary), ("the prefixes", prefixes), *memories
-    )
+    _refuse_to_overwrite(output, ("the input", source), ("the glossary", glossary), ("the prefixes", prefixes))
     translated = check_files(document, output) if document else None
     chosen = TranslateInput(bundle, [] if texts == ["-"] else texts or [], source, part)
     options = EngineOptions(
@@ -154,6 +149,8 @@ def translate(
     )
     opened = open_translator(bundle, overrides, options, ensemble or [])
     languages = opened.bundle.recipe.data.languages
+    memories = [each.replace("{lang}", language) for each in memory or () for language in languages]
+    _refuse_to_overwrite(output, *(("a memory", each) for each in memories))
     terms = read_glossary(glossary, languages) if glossary else None
     translator = TextTranslator(opened, terms, TranslationMemory.read(memory, languages) if memory else None)
     if document and translated:
@@ -192,10 +189,7 @@ def _refuse_combinations(given: Sequence[str]) -> None:
 
 
 def _refuse_to_overwrite(output: Path | None, *read: tuple[str, str | Path | None]) -> None:
-    """Check that the output is no file that is read, also with a loop of links, or one of a corpus train.{lang}."""
-    if output is None or output == DASH:
-        return
-    written = os.path.realpath(output)
+    """Check that the output is no file that is read, also with a loop of links."""
     for name, file in read:
-        if file and fnmatchcase(written, escape(os.path.realpath(file)).replace("{lang}", "*")):
+        if output and output != DASH and file and os.path.realpath(output) == os.path.realpath(file):
             raise UserError(f"{output}: is also {name}")

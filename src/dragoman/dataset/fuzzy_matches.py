@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from functools import partial
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,9 @@ SEARCHED = 1_000_000
 WITH_MATCH = 200_000
 """Of more pairs, so many get a match, evenly spaced: enough to learn how to use one."""
 
+COPIES = 50
+"""Of pairs whose sources differ only in masked spans, so many can be a match."""
+
 
 def find_matches(pairs: PairStore, tokenizer: Tokenizer, update: Update) -> NDArray[np.int64]:
     """The index of the most similar other pair for each pair, -1 where there is none, (pairs,).
@@ -31,30 +34,73 @@ def find_matches(pairs: PairStore, tokenizer: Tokenizer, update: Update) -> NDAr
     """
     context, count = MatchContext(tokenizer), len(pairs)
     searched = _spaced(count, SEARCHED)
-    index = MatchIndex(IdStore.of(context.number_spans(pairs.source[each].tolist()) for each in searched))
+    groups = _Groups(searched)
+    index = MatchIndex(IdStore.of(groups.add(context.number_spans(pairs.source[each].tolist()) for each in searched)))
     translations = {_checksum(pairs, each, each) for each in searched}
     matches = np.full(count, -1, np.int64)
     asked = _spaced(count, WITH_MATCH)
     for place in Meter(update, "searching for similar pairs", len(asked)).track(asked.tolist()):
-        source = pairs.source[place].tolist()
-        excluded = partial(_is_translated, pairs, searched, translations, place)
-        found = index.find(context.number_spans(source), excluded)
-        if found is not None:
-            matches[place] = searched[found.index]
+        others = _OtherPairs(pairs, groups, translations, place)
+        found = index.find(context.number_spans(pairs.source[place].tolist()), others.excludes)
+        if found is not None and (match := others.first(found.index)) is not None:
+            matches[place] = match
     return matches
 
 
-def _is_translated(
-    pairs: PairStore, searched: NDArray[np.int64], translations: Container[int], place: int, index: int
-) -> bool:
-    """Whether two pairs share a side, or the source of one has the target of the other in a third pair.
+class _Groups:
+    """Pairs by their sources, which differ only in masked spans within a group.
 
-    Data diversification makes two such pairs of each pair: one with another source, and one with another target.
+    Args:
+        searched: The pairs, by their index.
     """
-    other = int(searched[index])
-    if any(np.array_equal(side[other], side[place]) for side in (pairs.source, pairs.target)):
-        return True
-    return any(_checksum(pairs, *crossed) in translations for crossed in ((place, other), (other, place)))
+
+    def __init__(self, searched: NDArray[np.int64]) -> None:
+        self._searched, self._group_of = searched, np.empty(len(searched), np.int64)
+
+    def add(self, sources: Iterable[list[int]]) -> Iterator[list[int]]:
+        """Add the sources of the pairs, in order; yields that of each group."""
+        numbers: dict[int, int] = {}  # by hash
+        for place, source in enumerate(sources):
+            number = len(numbers)
+            self._group_of[place] = numbers.setdefault(hash(tuple(source)), number)
+            if len(numbers) > number:
+                yield source
+        self._order = np.argsort(self._group_of, kind="stable")
+        self._starts = np.searchsorted(self._group_of[self._order], np.arange(len(numbers) + 1))
+
+    def pairs(self, group: int) -> list[int]:
+        """The first `COPIES` pairs of a group."""
+        start, end = self._starts[group : group + 2]
+        found: list[int] = self._searched[self._order[start : min(end, start + COPIES)]].tolist()
+        return found
+
+
+@dataclass(frozen=True)
+class _OtherPairs:
+    """The pairs that may be the match of the pair at a place.
+
+    Two pairs are none if they share a side, or if the source of one has the target of the other in a third pair: data
+    diversification makes two such pairs of each pair, one with another source, and one with another target.
+    """
+
+    pairs: PairStore
+    groups: _Groups
+    translations: Container[int]
+    place: int
+
+    def excludes(self, group: int) -> bool:
+        """Whether no pair of a group may be the match."""
+        return self.first(group) is None
+
+    def first(self, group: int) -> int | None:
+        """The first pair of a group that may be the match."""
+        return next(filter(self._may_match, self.groups.pairs(group)), None)
+
+    def _may_match(self, other: int) -> bool:
+        if any(np.array_equal(side[other], side[self.place]) for side in (self.pairs.source, self.pairs.target)):
+            return False
+        crossed = (self.place, other), (other, self.place)
+        return not any(_checksum(self.pairs, *sides) in self.translations for sides in crossed)
 
 
 def _checksum(pairs: PairStore, source: int, target: int) -> int:

@@ -15,7 +15,7 @@ from dragoman.dataset.tokenizer_training import Tokenizers
 from dragoman.settings import Data, Recipe, Text
 from dragoman.system.build_cache import digest
 
-FORMAT = 1
+FORMAT = 2
 """Increase this number if a change prepares the same text differently; older entries are then ignored."""
 
 

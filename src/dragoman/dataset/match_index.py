@@ -43,7 +43,7 @@ class MatchIndex:
     """Sentences, by the pairs of neighboring tokens that they contain.
 
     Args:
-        sentences: The sentences, at least one.
+        sentences: The sentences, at least one. Copies of one sentence would hide others, see `COMPARED`.
     """
 
     def __init__(self, sentences: IdStore) -> None:
@@ -64,21 +64,16 @@ class MatchIndex:
             ids: The tokens of a text.
             excluded: Whether a sentence, given by its index, does not count.
         """
-        text, found, left = list(ids), [], COMPARED
+        text, found = list(ids), []
         for index in self._candidates(text):
             other = self._sentences[index].tolist()
             score = Levenshtein.normalized_similarity(text, other, score_cutoff=MIN_SCORE)
-            if score >= MIN_SCORE:
-                if excluded and excluded(index):
-                    continue  # many copies of a sentence must not hide those that are only similar
+            if score >= MIN_SCORE and not (excluded and excluded(index)):
                 found.append(FoundSentence(index, score))
-            left -= 1
-            if not left:
-                break
         return min(found, key=lambda each: (-each.score, each.index), default=None)
 
     def _candidates(self, text: list[int]) -> list[int]:
-        """The sentences that share pairs with a text, first those that share the most in relation to their length."""
+        """The sentences that share the most pairs with a text, in relation to their length."""
         pairs = np.unique(self._token_pairs(IdStore.of([text])))
         places = np.searchsorted(self._pairs, pairs).clip(max=len(self._pairs) - 1)
         places = places[self._pairs[places] == pairs]
@@ -91,7 +86,7 @@ class MatchIndex:
         rows = np.concatenate([self._rows[self._starts[place] : self._starts[place + 1]] for place in chosen])
         candidates, shared = np.unique(rows, return_counts=True)
         lengths = self._sentences.offsets[candidates + 1] - self._sentences.offsets[candidates]
-        best = np.lexsort((candidates, -shared / (len(text) + lengths + 1)))
+        best = np.lexsort((candidates, -shared / (len(text) + lengths + 1)))[:COMPARED]
         found: list[int] = candidates[best].tolist()
         return found
 

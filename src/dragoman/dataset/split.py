@@ -123,5 +123,6 @@ def without(held_out: Sequence[Pair], pairs: Iterable[Pair], *, ignore_punctuati
     Tokenizers do not distinguish spaces either.
     """
     key = simplify if ignore_punctuation else collapse_spaces
-    sources, targets = {key(pair.source) for pair in held_out}, {key(pair.target) for pair in held_out}
+    sources = {key(pair.source) for pair in held_out} - {""}
+    targets = {key(pair.target) for pair in held_out} - {""}
     return (pair for pair in pairs if key(pair.source) not in sources and key(pair.target) not in targets)

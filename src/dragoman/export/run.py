@@ -18,6 +18,9 @@ from dragoman.system.progress import Log, no_log
 
 PARITY_FILE = "parity.json"
 
+LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
+"""Files that file managers create in every directory."""
+
 
 def export(
     bundle: Bundle,
@@ -48,9 +51,9 @@ def export(
     exporter, plain = load_exporter(name), without_masking(bundle)
     compute_type = compute_type or exporter.COMPUTE_TYPES[0]
     _require_support(name, exporter, bundle, compute_type)
-    _require_own_files(directory)
+    _refuse_other_files(directory)
     place = follow_links(directory)
-    remove_leftovers(place.parent, place.name)
+    remove_leftovers(place.parent, place.name, locked=False)
     with atomic_directory(directory) as unfinished:
         if compute_type != "float32":  # quantization hides small errors, so the float32 model is checked first
             log(f"checking {name} in float32 …")
@@ -66,13 +69,12 @@ def export(
         exported = exporter.load(plain, unfinished, compute_type)
         parity = measure_parity(name, plain, exported, sample or Sample(), compute_type)
         parity.require()
-        files = sorted(path.relative_to(unfinished).as_posix() for path in unfinished.rglob("*") if path.is_file())
-        write_json(unfinished / PARITY_FILE, {**parity.to_dict(), "files": files})
-        _require_own_files(directory)  # somebody may have put files there in the meantime
+        write_json(unfinished / PARITY_FILE, {**parity.to_dict(), "files": _list_files(unfinished)})
+        _refuse_other_files(directory)  # somebody may have put files there in the meantime
     return parity
 
 
-def _require_own_files(directory: Path) -> None:
+def _refuse_other_files(directory: Path) -> None:
     """Check that a directory can be replaced: it is missing or empty, or contains an earlier export and nothing else.
 
     Exports of older versions do not list their files.
@@ -83,13 +85,21 @@ def _require_own_files(directory: Path) -> None:
         return
     if not (directory / PARITY_FILE).is_file():
         raise UserError(f"{directory}: already exists and is not an earlier export; choose another directory")
-    written = read_json(directory / PARITY_FILE).get("files")
-    own = {PARITY_FILE, *(Path(file).parts[0] for file in written or ())}
-    if written and (others := sorted(path.name for path in directory.iterdir() if path.name not in own)):
+    listed = read_json(directory / PARITY_FILE).get("files")
+    if not isinstance(listed, list):
+        return
+    own = {PARITY_FILE, *map(str, listed)}
+    others = sorted(file for file in _list_files(directory) if file not in own and Path(file).name not in LITTER)
+    if others:
+        shown = ", ".join(others[:3]) + " …" * (len(others) > 3)
         raise UserError(
-            f"{directory}: contains other files than the earlier export, which would be deleted: {', '.join(others)}; "
-            "choose another directory"
+            f"{directory}: contains other files than the earlier export, which would be deleted: {shown}; choose "
+            "another directory"
         )
+
+
+def _list_files(directory: Path) -> list[str]:
+    return sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*") if not path.is_dir())
 
 
 def _require_support(name: str, exporter: Exporter, bundle: Bundle, compute_type: str) -> None:

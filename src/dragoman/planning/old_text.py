@@ -60,7 +60,8 @@ def choose_old_text(
                 messages.append(f"not mixed in, because it is also new text: {place}")
             else:
                 found.append((old, count := sum(pair.complete for pair in corpus.read())))
-                messages.append(f"mixed in, as old text: {place}, {counted(count, 'pair')}")
+                if count:
+                    messages.append(f"mixed in, as old text: {place}, {counted(count, 'pair')}")
         if (total := sum(count for _, count in found)) > MOST_PAIRS:
             raise UserError(f"it has {total:,} pairs; name some of them in data.train")
     except UserError as error:

@@ -19,7 +19,7 @@ from dragoman.planning.subwords import facts_with
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.recipe import build_recipe, load_recipe
 from dragoman.settings import Distillation, Model, Recipe
-from dragoman.settings.decoding import NOT_SAMPLED
+from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
 from dragoman.system.progress import Log, no_log
 
@@ -53,7 +53,7 @@ TRAINING: dict[str, Any] = {
 """Settings of the training that differ from those that `choose_training` chooses."""
 
 LESS_DROPOUT = 0.1  # than a model that learns from text of people: a student is small, and its text is simpler
-GREEDY = {**NOT_SAMPLED, "beam_size": 1, "n_best": 1}
+GREEDY = {**PLAIN_SEARCH, "beam_size": 1, "n_best": 1}
 TRANSLATION_SHARE = 0.25  # at most; the student also gets the time that translating does not need
 
 

@@ -19,7 +19,7 @@ ANY = -1
 """In place of a token: no token is forced."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constraints:
     """Constraints on the hypotheses of each sentence of a batch.
 

@@ -32,8 +32,8 @@ def _lengths_are_possible(decoding: Decoding) -> str | None:
     return f"{limits}, which includes the end of the sentence" if impossible else None
 
 
-NOT_SAMPLED: dict[str, Any] = {"sampling": False, "top_k": None, "top_p": None, "mbr_samples": 0}
-"""The settings of greedy search and beam search that other searches change."""
+PLAIN_SEARCH: dict[str, Any] = {"sampling": False, "top_k": None, "top_p": None, "mbr_samples": 0}
+"""Turns off sampling and minimum Bayes risk decoding."""
 
 
 class Decoding(Settings):

@@ -17,7 +17,7 @@ import torch
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.settings import Distillation
-from dragoman.settings.decoding import NOT_SAMPLED
+from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.block import PairBlock
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.synthesis.pair_checks import PairChecks
@@ -90,7 +90,7 @@ def open_candidate_maker(settings: Distillation, languages: Languages, device: t
     """
     teachers, number = BundleEnsemble.load(settings.teachers, languages), settings.candidates
     beam_size = max(number, teachers.bundles[0].recipe.decoding.beam_size)
-    translator = teachers.open(device, n_best=number, beam_size=beam_size, **NOT_SAMPLED)
+    translator = teachers.open(device, n_best=number, beam_size=beam_size, **PLAIN_SEARCH)
     if settings.round_trip is None:
         return CandidateMaker(teachers, translator)
     back = BundleEnsemble.load([settings.round_trip], languages[::-1])

@@ -14,7 +14,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import sentence_chrf
 from dragoman.settings import Decoding
-from dragoman.settings.decoding import NOT_SAMPLED
+from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.block import PairBlock
 from dragoman.synthesis.pair_checks import PairChecks
 from dragoman.text.noise import add_noise
@@ -24,9 +24,9 @@ from dragoman.translator import Translator
 
 NOISED = "noised-beam"
 METHODS: dict[str, Mapping[str, Any]] = {
-    "beam": {**NOT_SAMPLED, "n_best": 1},
+    "beam": {**PLAIN_SEARCH, "n_best": 1},
     "sampling": {"sampling": True, "n_best": 1, "mbr_samples": 0},
-    NOISED: {**NOT_SAMPLED, "n_best": 1},
+    NOISED: {**PLAIN_SEARCH, "n_best": 1},
 }
 """Settings of the search by the name of the method."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 CGROUPS = Path("/sys/fs/cgroup")
 
 SCHEDULED = Path("/proc/self/schedstat")
-"""Of the main thread, on Linux: nanoseconds that it has computed, and that it has waited for a processor."""
+"""Linux: nanoseconds that the main thread has run, and that it has waited for a processor."""
 
 MEASURED_SECONDS = 60.0
 """Other programs are looked for in periods of this length."""
@@ -24,26 +24,26 @@ def usable_cores() -> int:
 
 
 class ProcessorWaits:
-    """Measures how much the main thread waits for a processor that other programs use."""
+    """Measures how much the main thread waits for a processor that others use: programs, or threads of its own."""
 
     def __init__(self) -> None:
-        self._start, self._before = time.monotonic(), _scheduled_seconds()
+        self._start, self._before = time.monotonic(), _waited_seconds()
 
     def share(self) -> float | None:
-        """The share of its time that it has waited, once a period is over; None before, and where it is not known."""
-        if self._before is None or time.monotonic() - self._start < MEASURED_SECONDS:
+        """The share of the time that it has waited, once a period is over; None before, and where it is not known."""
+        now, waited = time.monotonic(), _waited_seconds()
+        if self._before is None or waited is None or now - self._start < MEASURED_SECONDS:
             return None
-        (computed, waited), now = self._before, _scheduled_seconds() or self._before
-        self._start, self._before = time.monotonic(), now
-        return (now[1] - waited) / max(1e-9, now[0] - computed + now[1] - waited)
+        share = (waited - self._before) / (now - self._start)
+        self._start, self._before = now, waited
+        return share
 
 
-def _scheduled_seconds() -> tuple[float, float] | None:
-    """Seconds that the main thread has computed and waited, or None if the system does not count them."""
+def _waited_seconds() -> float | None:
+    """Seconds that the main thread has waited for a processor, or None if the system does not count them."""
     try:
-        computed, waited = SCHEDULED.read_text().split()[:2]
-        return int(computed) / 1e9, int(waited) / 1e9
-    except (OSError, ValueError):
+        return int(SCHEDULED.read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
         return None
 
 

@@ -192,13 +192,16 @@ def is_leftover(path: Path) -> bool:
     return bool(re.fullmatch(r"\..+\.(tmp|old)-\d+", path.name))
 
 
-def remove_leftovers(directory: Path, name: str = "") -> None:
+def remove_leftovers(directory: Path, name: str = "", *, locked: bool = True) -> None:
     """Delete the temporary files and directories of killed processes; only those of the file `name`, if given.
+
+    If the caller has not locked the place, those of running processes are kept. A lock is better: in containers, other
+    processes often have the numbers of killed ones.
 
     A directory that such a process was replacing is restored first.
     """
     found = [path for path in directory.glob(f".{glob.escape(name)}*") if is_leftover(path)]
-    for path in [path for path in found if not is_in_use(path)]:
+    for path in [path for path in found if locked or not is_in_use(path)]:
         original = re.sub(r"^\.|\.(tmp|old)-\d+$", "", path.name)
         if name and original != name:
             continue

@@ -69,10 +69,12 @@ class NumberCounts:
     def with_exchange(self) -> frozenset[str]:
         """The forms that targets repeat with point and comma exchanged.
 
-        A rare form with both (1.500,25) is one of them if thousands (1.500) and decimals (0,25) are.
+        A rare form with both (1.500,25) is one of them if thousands (1.500) and decimals (0,25) are. Millions
+        (1.234.567,89) have the form of dates, and are only exchanged if those are.
         """
         usual = frozenset(form for form in self._not_copied() if self._is_usual(self.exchanged, form))
-        with_both = (f"0{one}{other}0" for one, other in (".,", ",.") if {f"0{one}000", f"0{other}0"} <= usual)
+        separators = [(one, other) for one, other in (".,", ",.") if {f"0{one}000", f"0{other}0"} <= usual]
+        with_both = (f"0{one}{other}{rest}" for one, other in separators for rest in ("0", "000", "0000"))
         return usual | {form for form in with_both if self.found[form] < MIN_COUNT}
 
     def _not_copied(self) -> frozenset[str]:

@@ -41,16 +41,16 @@ LETTER = rf"[\w--[{WITHOUT_SPACES}]]"
 """A letter or digit of a script with spaces between words, in VERSION1 of the `regex` library."""
 
 _EXTENSION = (
-    "pdf|docx?|xls[xm]?|pptx?|od[tspg]|ot[tspg]|txt|rtf|csv|tsv|jsonl?|xml|html?|css|js|ts|py|java|cpp|zip|gz|bz2|xz|7z"
+    "pdf|docx?|xls[xm]?|pptx?|od[tspg]|ot[tspg]|txt|rtf|csv|tsv|jsonl?|xml|html?|css|py|java|cpp|zip|gz|bz2|xz|7z"
     "|rar|jpe?g|png|gif|svg|bmp|tiff?|webp|mp[34]|wav|avi|exe|dll|deb|rpm|iso|ini|conf|cfg|ya?ml|toml|md|tex|log|sh|sql"
-    "|db|tmx|xliff|xlf|po"
+    "|db|tmx|xliff|xlf"
 )
-_FILE_CHARACTERS = rf"[[\w.+~/\\-]--[{WITHOUT_SPACES}]]"
+_FILE_CHARACTERS = rf"[[\w.+~/-]--[{WITHOUT_SPACES}]]"
 _FILE = (
-    rf"(?<!{_FILE_CHARACTERS})(?:[A-Za-z]:(?=[/\\]))?{_FILE_CHARACTERS}*{LETTER}\."
-    rf"(?:{_EXTENSION}|{_EXTENSION.upper()})(?!\.?{LETTER})"
+    rf"(?<!{_FILE_CHARACTERS}|\\)(?:(?:[A-Za-z]:|\.\.?|\\)\\(?:{_FILE_CHARACTERS}|\\)*|{_FILE_CHARACTERS}*)"
+    rf"{LETTER}\.(?:{_EXTENSION}|{_EXTENSION.upper()})(?!\.?{LETTER})"
 )
-"""A name with a usual extension, perhaps with a path."""
+"""A name with a usual extension, perhaps with a path; the backslash of an escaped line break belongs to none."""
 
 _LINK = rf"""
     (?<![A-Za-z0-9_])(?i:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++

@@ -19,7 +19,7 @@ class FindForms(Protocol):
     """Finds all forms of a term, first the term itself."""
 
     def __call__(self, term: str, /, *, with_article: bool = False) -> Sequence[str]:
-        """The forms; `with_article` states that the first word is not of the term, and has forms, too."""
+        """The forms; `with_article`: the first word is not part of the term, such as an article, and has forms, too."""
         ...
 
 
@@ -35,8 +35,10 @@ SHORTEST_HEAD = 4
 ENDING = 2
 """The most letters that an ending adds to a word."""
 
-PARTICLES = frozenset(["away", "back", "down", "in", "into", "off", "on", "out", "over", "through", "to", "up", "with"])
-"""English words at the end of a verb, such as "log in", whose first word has the forms."""
+PREPOSITIONS = frozenset(
+    """about around at away back by down for from in into of off on out over through to under up with""".split()  # noqa: SIM905
+)
+"""English words after the word of a term that has the forms: "log in", "point of view"."""
 
 COMPARED = 2**15
 """Pairs of words that are remembered; a sentence of 80 terms has 10,000."""
@@ -46,8 +48,8 @@ COMPARED = 2**15
 def form_finder(language: str) -> FindForms:
     """Finds the forms of terms; only the term itself if the language is not supported, or if it is no dictionary form.
 
-    In English, only the last word has other forms: "open files", not "opening files". In languages whose adjectives
-    agree with nouns, all words have.
+    In English, only the last word of a term has other forms, or the one before a preposition: "open files" and "points
+    of view", not "opening files". In languages whose adjectives agree with nouns, all words have.
 
     The first call for a language reads its dictionary, which takes a few seconds and up to 150 MB in addition to
     that of `lemmatizer`.
@@ -73,11 +75,8 @@ def form_finder(language: str) -> FindForms:
         if not is_dictionary_form(term, lemmatize):
             return [term]
         words = [term[start:end] for start, end in term_words(term)]
-        head = with_article if words[-1:] and words[-1] in PARTICLES else len(words) - 1
-        choices = [
-            [word] if is_english and place not in (head, with_article - 1) else forms_of(word)
-            for place, word in enumerate(words)
-        ]
+        changed = _changed_words(words, int(with_article)) if is_english else range(len(words))
+        choices = [forms_of(word) if place in changed else [word] for place, word in enumerate(words)]
         count = 1
         for place in reversed(range(len(choices))):
             count *= len(choices[place])
@@ -86,6 +85,15 @@ def form_finder(language: str) -> FindForms:
         return [replace_words(term, words) for words in product(*choices)]
 
     return find
+
+
+def _changed_words(words: Sequence[str], first: int) -> set[int]:
+    """Which words of an English term, which begins with the `first` one, and of those before it have other forms."""
+    before = set(range(first))
+    for place in range(first + 1, len(words)):
+        if words[place] in PREPOSITIONS:  # "drop down" may be a verb or a noun
+            return {*before, place - 1, *([place] if place == len(words) - 1 else [])}
+    return {*before, len(words) - 1}
 
 
 def is_dictionary_form(term: str, lemmatize: Lemmatize) -> bool:

@@ -128,8 +128,8 @@ def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -
     save_tokenizers(output, data.source, data.target)
 
 
-def follow_moved_text(run: Path, data: Data) -> None:
-    """Name the text of a teacher, if it was started, where it is now: a run with several stages may have been moved.
+def update_text_paths(run: Path, data: Data) -> None:
+    """Store the new paths of the text in the recipe of a teacher that was started before its run was moved.
 
     `start_directory` still refuses a text with another content.
     """
@@ -152,8 +152,8 @@ def _refuse_other_pairs(path: Path, data: Dataset) -> None:
             ]
             what = f": {'; '.join(numbers)}" if numbers else ", though not the number of pairs"
             raise UserError(
-                f"{path.parent}: the text has changed since the run was started{what}; restore it "
-                "(with data.clean, also the version of dragoman that the run was started with), or start another run"
+                f"{path.parent}: the text, or how this version of dragoman prepares it, has changed since the run was "
+                f"started{what}; restore the text and the version, or start another run"
             )
     write_json(path, pairs)
 

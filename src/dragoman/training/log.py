@@ -65,7 +65,7 @@ class RunLog:
         self.show(position, spent)
 
     def waiting(self, position: LogPosition, share: float) -> None:
-        """Warn once if other programs use the processors for much of the time.
+        """Warn once if others use the processors for much of the time.
 
         Args:
             position: Position of the latest step.
@@ -73,9 +73,10 @@ class RunLog:
         """
         if share > MOST_WAITING and BUSY not in self._warned:
             self._warned.add(BUSY)
-            message = f"warning: other programs use the processors: training waits {share:.0%} of the time"
+            message = f"warning: training waits for a processor {share:.0%} of the time"
             self.message(
-                f"{message}\n  fix: stop them, or train for longer; training.threads=1 may be faster while they run"
+                f"{message}, because other programs or too many threads use them\n  fix: stop other programs, or train "
+                "for longer; training.threads=1 may be faster while they run"
             )
             self.event(position, message)
 

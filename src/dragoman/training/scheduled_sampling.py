@@ -35,8 +35,8 @@ def draw_teacher_forcing(settings: Training, step: int, epoch: int, batches: int
     Args:
         settings: Seed and probabilities.
         step: The number of steps before it.
-        epoch: That of the batches.
-        batches: Their number.
+        epoch: Epoch of the last batch of the step.
+        batches: Number of batches.
     """
     probability = teacher_forcing_probability(settings, epoch)
     draws = np.random.default_rng((settings.seed, step, _STREAM)).random(batches)

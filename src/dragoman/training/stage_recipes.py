@@ -29,7 +29,7 @@ _NO_STAGES = {
 
 
 LEAST_SHARE = 0.5
-"""Of the rest of the time, which the translator gets even if translating took much longer than it may take."""
+"""The translator gets at least this share of the time that the teachers leave, if translating takes too long."""
 
 
 def has_stages(recipe: Recipe) -> bool:
@@ -108,7 +108,9 @@ def final_recipe(recipe: Recipe, data: Data, synthetic: Sequence[WeightedCorpus]
     share = 1 - len(needed_teachers(recipe)) * recipe.teachers.share
     budget = _part_of_budget(recipe.training, share)
     if recipe.training.minutes is not None:
-        budget["minutes"] = max(budget["minutes"] - translated / 60, LEAST_SHARE * budget["minutes"])
+        rest = budget["minutes"]
+        least = min(LEAST_SHARE * rest, rest - recipe.teachers.translation_share * recipe.training.minutes)
+        budget["minutes"] = max(rest - translated / 60, least)
     return recipe.model_copy(
         update={
             "data": data.model_copy(update={"train": (*_originals(recipe, data), *synthetic)}),

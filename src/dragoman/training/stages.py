@@ -25,7 +25,7 @@ from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.synthesis.candidate_maker import open_candidate_maker
 from dragoman.synthesis.pair_maker import METHODS, NOISED, PairMaker, RoundTrip
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
-from dragoman.training.directory import follow_moved_text, resume_command
+from dragoman.training.directory import resume_command, update_text_paths
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import current_lines, read_metrics
 from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
@@ -86,7 +86,7 @@ class Stages:
             self._announce(number, f"the {name}")
             with self.ranks.first_before_others():
                 if self.ranks.first:
-                    follow_moved_text(directory, recipe.data)
+                    update_text_paths(directory, recipe.data)
             if not self.train_teacher(recipe, directory):
                 return None
             facts.append((name.capitalize(), _describe_teacher(directory)))
@@ -103,7 +103,10 @@ class Stages:
         last = final_recipe(self.recipe, data, references, seconds)
         if not last.data.train:
             made = "; ".join(f"{corpus.name}: {result}" for corpus, result in results)
-            raise UserError(f"the teachers made no good pair ({made}); check their translations, or train them longer")
+            raise UserError(
+                f"the teachers made no good pair ({made}); check their translations, and "
+                "choose other teachers and another --output"
+            )
         return LastStage(last, facts)
 
     def _announce(self, number: int, what: str) -> None:

@@ -16,7 +16,7 @@ from dragoman.evaluation.baseline import Baseline, trivial_baseline
 from dragoman.evaluation.evaluate import Report, evaluate
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe
-from dragoman.settings.decoding import NOT_SAMPLED
+from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.translator import Translator
 
 
@@ -36,7 +36,7 @@ class Validator:
         """Scores on the validation pairs, and the translations of the first `validation_sentences` of them."""
         settings, pairs = self.recipe.training, self.data.validation
         bundle = Bundle(self.recipe, model.eval(), self.data.source, self.data.target)
-        quick = {**NOT_SAMPLED, "beam_size": settings.validation_beam_size, "n_best": 1}
+        quick = {**PLAIN_SEARCH, "beam_size": settings.validation_beam_size, "n_best": 1}
         decoding = self.recipe.decoding.model_copy(update=quick)
         # In float32 on every device, so that scores and the best checkpoint do not depend on it.
         engine = open_engine(EngineRequest(bundle, decoding, self.device, compute_type="float32"))

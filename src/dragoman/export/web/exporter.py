@@ -70,8 +70,8 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     _render(directory, "index.html", title=title, policy=POLICY, megabytes=_megabytes(directory))
     files = sorted(path.name for path in directory.iterdir())
     version = hashlib.sha256(b"".join((directory / name).read_bytes() for name in files)).hexdigest()[:16]
-    stored = {"./" if name == "index.html" else name: _checksums(directory / name) for name in files}
-    _render(directory, "service-worker.js", version=version, checksums=stored)
+    checksums = {name: _checksums(directory / name) for name in files}
+    _render(directory, "service-worker.js", version=version, checksums={"./": checksums["index.html"], **checksums})
     settings = list_other_settings(bundle.recipe.decoding, DECODING_SETTINGS)
     values = {"name": bundle.recipe.name, "settings": settings, "policy": POLICY, "runtime": VERSION}
     write_readme(directory, README, values)
@@ -90,7 +90,7 @@ def _config(bundle: Bundle) -> dict[str, object]:
         "source": data.source_language,
         "target": data.target_language,
         "max_length": bundle.model.settings.max_length,
-        "longest": trained and math.floor(MUCH_LONGER * trained.longest),
+        "max_characters": trained and math.floor(MUCH_LONGER * trained.longest),
         "decoding": {name: getattr(decoding, name) for name in DECODING_SETTINGS},
     }
 

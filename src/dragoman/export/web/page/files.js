@@ -16,7 +16,7 @@ export async function fetchBinary(name) {
 export const fetchJson = async (name) => (await fetchFile(name)).json();
 
 async function fetchFile(name) {
-  const response = await fetch(new URL(name, import.meta.url), { cache: "no-cache" }); // never of an earlier export
+  const response = await fetch(new URL(name, import.meta.url), { cache: "no-cache" }); // model and tokenizers of the same export
   if (!response.ok) throw new Error(`${name} cannot be loaded (error ${response.status}).`);
   return response;
 }

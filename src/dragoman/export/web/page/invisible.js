@@ -1,4 +1,4 @@
-// Characters that are not shown, which text from PDF files and word processors contains: they would spoil translations.
+// Invisible characters, which text from PDF files and word processors contains, make translations worse.
 
 import { WITHOUT_SPACES } from "./spans.js";
 

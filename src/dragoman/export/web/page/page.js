@@ -3,7 +3,7 @@
 import { fetchJson } from "./files.js";
 
 const PAUSE = 150; // milliseconds without a key before a translation
-const RIGHT_TO_LEFT = new Set(["Adlm", "Arab", "Hebr", "Mand", "Nkoo", "Rohg", "Syrc", "Thaa"]); // scripts
+const RIGHT_TO_LEFT_SCRIPTS = new Set(["Adlm", "Arab", "Hebr", "Mand", "Nkoo", "Rohg", "Syrc", "Thaa"]);
 const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((each) => [each.id, each]));
 const { source, output, backdrop, error, notes, status, copy, clear } = element;
 const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
@@ -96,7 +96,7 @@ function showLanguages(config) {
     const tag = languages[side];
     element[label].textContent = tag === "und" ? config[side] : names.of(tag);
     field.lang = tag;
-    field.dir = RIGHT_TO_LEFT.has(new Intl.Locale(tag).maximize().script) ? "rtl" : "ltr";
+    field.dir = RIGHT_TO_LEFT_SCRIPTS.has(new Intl.Locale(tag).maximize().script) ? "rtl" : "ltr";
   }
   Object.assign(backdrop, { lang: source.lang, dir: source.dir });
 }

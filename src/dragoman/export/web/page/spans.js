@@ -31,12 +31,13 @@ const ADDRESS = String.raw`[[${WORD}\-._~:\/?#\[\]@!$&'\(\)*+,;=%\{\}\|]--[${WIT
 const anyCase = (pattern) => pattern.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 const SCHEME = anyCase(String.raw`(?:https?|ftps?|sftp|file|ssh|git|svn|ldap):\/\/|mailto:|www\.`);
 const EXTENSION =
-  "pdf|docx?|xls[xm]?|pptx?|od[tspg]|ot[tspg]|txt|rtf|csv|tsv|jsonl?|xml|html?|css|js|ts|py|java|cpp|zip|gz|bz2|xz|7z" +
+  "pdf|docx?|xls[xm]?|pptx?|od[tspg]|ot[tspg]|txt|rtf|csv|tsv|jsonl?|xml|html?|css|py|java|cpp|zip|gz|bz2|xz|7z" +
   "|rar|jpe?g|png|gif|svg|bmp|tiff?|webp|mp[34]|wav|avi|exe|dll|deb|rpm|iso|ini|conf|cfg|ya?ml|toml|md|tex|log|sh|sql" +
-  "|db|tmx|xliff|xlf|po";
-const FILE_CHARACTERS = String.raw`[[${WORD}.+~\/\\\-]--[${WITHOUT_SPACES}]]`;
+  "|db|tmx|xliff|xlf";
+const FILE_CHARACTERS = String.raw`[[${WORD}.+~\/\-]--[${WITHOUT_SPACES}]]`;
+const WINDOWS_PATH = String.raw`(?:[A-Za-z]:|\.\.?|\\)\\(?:${FILE_CHARACTERS}|\\)*`;
 const FILE =
-  String.raw`(?<!${FILE_CHARACTERS})(?:[A-Za-z]:(?=[\/\\]))?${FILE_CHARACTERS}*${LETTER}\.` +
+  String.raw`(?<!${FILE_CHARACTERS}|\\)(?:${WINDOWS_PATH}|${FILE_CHARACTERS}*)${LETTER}\.` +
   String.raw`(?:${EXTENSION}|${EXTENSION.toUpperCase()})(?!\.?${LETTER})`;
 const LINK =
   String.raw`(?<![A-Za-z0-9_])(?:${SCHEME})(?=[${WORD}\/\[\{%$])${ADDRESS}` +

@@ -41,7 +41,7 @@ export class Translator {
 
   /** Whether a text must be divided: it is much longer than the training text, or the model reads only its beginning. */
   isTooLong = (text) => {
-    const { max_length: tokens } = this.#config, characters = this.#config.longest ?? Infinity;
+    const { max_length: tokens } = this.#config, characters = this.#config.max_characters ?? Infinity;
     if (ENCODER.encode(text).length < Math.min(tokens, characters)) return false; // fast: at most one token for each byte
     const masked = this.#mask(text).text;
     return [...masked].length > characters || this.#source.encode(masked).length >= tokens;
