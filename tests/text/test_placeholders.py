@@ -23,15 +23,16 @@ def found(text: str) -> list[str]:
             "placeholder",
             "{name} {{a.b}} {{ a.b }} {0} {} {0:.2f} %1$s %s %d %.2f %(name)s %(n)d $VAR ${VAR} $(VAR) [X7X]",
         ),
-        ("placeholder", "%1 %PRODUCTNAME $[officename]"),
+        ("placeholder", "%1 %PRODUCTNAME $[officename] %% &amp; &#39; &#xA0; &nbsp;"),
         ("tag", '<br /> <b> </b> <br/> <a href="x y"> <x id=1 class="a">'),
         (
             "link",
             "https://a.b/c_(d) http://x www.a.de mailto:a@b.c a.b+c@d-e.co.uk https://x.de/{id}?a=%20&b#c ftp://x/y "
             "HTTPS://A.DE/X WWW.A.DE Mailto:A@B.DE "
-            r"README.md Bericht_05.03.2024.pdf a-1.2.tar.gz ../a/b.csv C:\d\e.TXT ..\a.txt \\s\d\e.xlsx ~/Übung.docx",
+            r"README.md Bericht_05.03.2024.pdf a-1.2.tar.gz ../a/b.csv C:\d\e.TXT ..\a.txt \\s\d\e.xlsx ~/Übung.docx "
+            "v2.3.1 node.js 550e8400-e29b-41d4-a716-446655440000 #FF00AA font_size server01.example.org",
         ),
-        ("number", "10 2019 1,000.50 12:30 192.168.0.1 2024-01-05 5 १२,३४५ ٣٫١٤ 1/2"),
+        ("number", "10 2019 1,000.50 1.5e-10 978-3-16-148410-0 12:30 192.168.0.1 2024-01-05 5 १२,३४५ ٣٫١٤ 1/2"),
         ("emoji", "😀 👍🏽 👩‍👩‍👧 🇩🇪 ❤️ 1️⃣ #⃣ 😀😀 \ufdd0\ufdef"),
     ],
 )
@@ -41,6 +42,8 @@ def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
             for text in (span, f"Siehe {span}.", f"({span})", f"„{span}“, {span}!"):
                 assert {each.kind for each in find_spans(text)} == {kind}, text
                 assert set(found(text)) == {span}, text
+    path = r"C:\Program Files\LibreOffice 7\my file.xlsx"
+    assert found(f'Öffnen Sie "{path}" oder {path}.') == [path, path]
     for span in ("{{ a.b }}", '<a href="x y">', "<br />", '<x id=1 class="a">'):
         assert found(f"a {span}b") == [span]
 
@@ -50,11 +53,11 @@ def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
     [
         ("100 %s", ["100", "%s"]),
         ("50% off, 100%ige Wolle, 20 % auf alles", ["50", "100", "20"]),
-        ("100%s and %d%% and %%s", ["100", "%d"]),
+        ("100%s and %d%% and %%s", ["100", "%d", "%%", "%%"]),
         ("{ } {a b} {", []),
         ("$5 or $500, US$ 20, $", ["5", "500", "20"]),
         ("Preis$VAR, 5$A, a$x$", ["$VAR", "5"]),
-        ("B2B, MP3, 42nd, 1990s, A4, 3.x, v1.2, COVID-19, x_1", []),
+        ("B2B, MP3, 42nd, 1990s, A4, 3.x, v1, COVID-19, _x, x_", []),
         ("See https://a.b/c. Or https://a.b/c, (https://a.b/c)", ["https://a.b/c"] * 3),
         ("a < b and c > d, x <y and z> w, <3 apples", ["3"]),
         ("请访问https://a.com/b。共有5000个文件", ["https://a.com/b", "5000"]),
@@ -63,7 +66,9 @@ def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
         ("Ende.Text, a.pdfs, .txt, 5 .md, a.md.b, z.B. 文.txt", ["5"]),
         ("请打开report.pdf文件。", ["report.pdf"]),
         (r"Zeile\nreadme.txt", []),
-        ("Node.js, pracę.po południu", []),
+        ("pracę.po południu, a.community, Ende.Com", []),
+        (r"nach C:\ und öffnen Sie a.pdf", ["a.pdf"]),
+        ("R&D & Co; #1 #FF00AAB", ["1"]),
         ("♥ © ™ ✓ * # 1", ["1"]),
     ],
 )

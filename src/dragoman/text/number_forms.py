@@ -18,6 +18,9 @@ Measured on interface texts in German and English: 2 to 19 % of decimals, thousa
 99 % of all other numbers, the rest of which is mostly spelled as words or missing.
 """
 
+LONG_NUMBER = 10
+"""Digits of a number that is probably an ISBN or a telephone number, which is never a text like 2024-01-05."""
+
 _DIGITS = regex.compile(r"\d+")
 _EXCHANGE = str.maketrans(".,", ",.")
 
@@ -27,9 +30,11 @@ def number_form(number: str) -> str:
 
     Forms are "0" (one digit), "00" (two), "000" (more), and for example "0.0" (2.5), "0,000" (1,500), "0:0" (12:30),
     "0..0" (1.2.3 and 192.168.0.1) and "0..0000" (31.12.1999): the last groups are "000" if all of them have three
-    digits, and "0000" if the last has four.
+    digits, and "0000" if the last has four. All numbers of at least `LONG_NUMBER` digits have the same form.
     """
     first, *others = _DIGITS.findall(number)
+    if sum(map(len, others), len(first)) >= LONG_NUMBER:
+        return LONG_NUMBER * "0"
     if not others:
         return "0" * min(len(first), 3)
     thousands, year = all(len(group) == 3 for group in others), len(others[-1]) == 4

@@ -32,6 +32,8 @@ _PLACEHOLDER = rf"""
   | %(?:\d+\$|\([\w.-]+\)){_CONVERSION}               # %1$s, %(name)s
   | (?<![\d%])%{_CONVERSION}(?!\w)                    # %s, %d, %.2f, but not the percent sign of 100%
   | (?<![\d%])%(?:[1-9](?!\w)|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %PRODUCTNAME, %PATH%
+  | (?<!%)%%(?!%)                                      # %% of printf
+  | &(?:[A-Za-z][A-Za-z0-9]{{1,30}}|\#\d{{1,7}}|\#[xX][0-9A-Fa-f]{{1,6}});  # &amp;
   | \[X\d+X\]
 """
 _ATTRIBUTE = r"""\s++[\w:.-]++\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=/]++)"""
@@ -41,24 +43,43 @@ LETTER = rf"[\w--[{WITHOUT_SPACES}]]"
 """A letter or digit of a script with spaces between words, in VERSION1 of the `regex` library."""
 
 _EXTENSION = (
-    "pdf|docx?|xls[xm]?|pptx?|od[tspg]|ot[tspg]|txt|rtf|csv|tsv|jsonl?|xml|html?|css|py|java|cpp|zip|gz|bz2|xz|7z"
+    "pdf|docx?|xls[xm]?|pptx?|od[tspg]|ot[tspg]|txt|rtf|csv|tsv|jsonl?|xml|html?|css|js|ts|py|java|cpp|zip|gz|bz2|xz|7z"
     "|rar|jpe?g|png|gif|svg|bmp|tiff?|webp|mp[34]|wav|avi|exe|dll|deb|rpm|iso|ini|conf|cfg|ya?ml|toml|md|tex|log|sh|sql"
     "|db|tmx|xliff|xlf"
 )
 _FILE_CHARACTERS = rf"[[\w.+~/-]--[{WITHOUT_SPACES}]]"
-_FILE = (
-    rf"(?<!{_FILE_CHARACTERS}|\\)(?:(?:[A-Za-z]:|\.\.?|\\)\\(?:{_FILE_CHARACTERS}|\\)*|{_FILE_CHARACTERS}*)"
-    rf"{LETTER}\.(?:{_EXTENSION}|{_EXTENSION.upper()})(?!\.?{LETTER})"
-)
-"""A name with a usual extension, perhaps with a path; the backslash of an escaped line break belongs to none."""
+_NO_PATH = r"\\/:*?\"<>|\n"
+"""Characters that names of files and directories in Windows do not have."""
 
+_WINDOWS_PATH = (
+    rf"[A-Za-z]:\\(?:[^{_NO_PATH}\s][^{_NO_PATH}]{{0,60}}\\)*(?:[^{_NO_PATH}\s]+[ ]){{0,2}}[^{_NO_PATH}\s]*"
+    rf"|(?<!\\)(?:\.\.?|\\)\\(?:{_FILE_CHARACTERS}|\\)*"
+)
+_FILE = (
+    rf"(?<!{_FILE_CHARACTERS})(?<!\\(?=[nrt]))(?:{_WINDOWS_PATH}|{_FILE_CHARACTERS}*){LETTER}\."
+    rf"(?:{_EXTENSION}|{_EXTENSION.upper()})(?!\.?{LETTER})"
+)
+"""A name with a usual extension, perhaps with a path. It does not begin with the letter of an escaped line break."""
+
+_IDENTIFIER = rf"""
+    (?<!{LETTER})(?:
+        [vV]\d+(?:\.\d+)+                                      # v2.3.1
+      | [0-9A-Fa-f]{{8}}-(?:[0-9A-Fa-f]{{4}}-){{3}}[0-9A-Fa-f]{{12}}  # UUID
+      | \#[0-9A-Fa-f]{{6}}                                     # the color #FF00AA
+      | [A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+                 # font_size
+    )(?!{LETTER})
+  | (?<![\w.-])(?:[a-z0-9-]+\.)+(?:com|org|net|edu|gov|info)(?![\w-])  # server01.example.org
+"""
 _LINK = rf"""
     (?<![A-Za-z0-9_])(?i:(?:https?|ftps?|sftp|file|ssh|git|svn|ldap)://|mailto:|www\.)(?=[\w/\[{{%$]){_URL_CHARACTERS}++
   | (?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
-  | {_FILE}
+  | {_FILE} | {_IDENTIFIER}
 """
 _SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
-_NUMBER = rf"(?<!{LETTER})(?<!{LETTER}[.,:/'’_-])\d++(?:{_SEPARATOR}\d++)*+(?!{LETTER}|[\ufe0f\u20e3]|[.,:/'’]{LETTER})"
+_NUMBER = (
+    rf"(?<!{LETTER})(?<!{LETTER}[.,:/'’_-])\d++(?:{_SEPARATOR}\d++)*+(?:[eE][-+]?\d++)?+"
+    rf"(?!{LETTER}|[\ufe0f\u20e3]|[.,:/'’]{LETTER})"
+)
 _PICTURE = r"""(?:\p{Emoji_Presentation}\ufe0f? | \p{Extended_Pictographic}\ufe0f | \p{Emoji}(?=\p{Emoji_Modifier}))
     \p{Emoji_Modifier}?"""
 _EMOJI = rf"""
@@ -71,7 +92,7 @@ _SPANS = regex.compile(
     regex.VERSION1 | regex.VERBOSE,
 )
 _HINT = re.compile(
-    r"[\d{$%@<\[\u20e3\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|(?i:www\.|mailto:|\.[a-z])"
+    r"[\d{$%@<\[&#_\u20e3\u2122-\u2bff\ufdd0-\ufdef\ufe0f\U0001f000-\U0001ffff\U0002fffe]|://|(?i:www\.|mailto:|\.[a-z])"
 )
 """Occurs in every text with a span, and is much faster to search."""
 
@@ -82,8 +103,8 @@ _BRACKETS = {")": "(", "]": "[", "}": "{"}
 def find_spans(text: str) -> Iterator[Span]:
     """The spans of a text, in order; they do not overlap.
 
-    A span of the kind "link" is a URL, an e-mail address or a file name. Not found are numbers in words (B2B, MP3,
-    42nd), the percent sign after a number, prices as variables ($5), and punctuation after a URL.
+    A span of the kind "link" is a URL, an e-mail address, a file name, or an identifier. Not found are numbers in words
+    (B2B, MP3, 42nd), the percent sign after a number, prices as variables ($5), and punctuation after a URL.
     """
     if not _HINT.search(text):
         return

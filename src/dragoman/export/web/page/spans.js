@@ -20,6 +20,8 @@ const PLACEHOLDER = [
   String.raw`%(?:\p{Nd}+\$|\((?:${WORD}|[.\-])+\))${CONVERSION}`, // %1$s, %(name)s
   String.raw`(?<![\p{Nd}%])%${CONVERSION}(?!${WORD})`, // %s, %d, %.2f, but not the percent sign of 100%
   String.raw`(?<![\p{Nd}%])%(?:[1-9](?!${WORD})|[A-Z][A-Z0-9_]{2,}%?)`, // %1, %PRODUCTNAME, %PATH%
+  String.raw`(?<!%)%%(?!%)`, // %% of printf
+  String.raw`&(?:[A-Za-z][A-Za-z0-9]{1,30}|#\p{Nd}{1,7}|#[xX][0-9A-Fa-f]{1,6});`, // &amp;
   String.raw`\[X\p{Nd}+X\]`,
 ].join("|");
 
@@ -31,22 +33,31 @@ const ADDRESS = String.raw`[[${WORD}\-._~:\/?#\[\]@!$&'\(\)*+,;=%\{\}\|]--[${WIT
 const anyCase = (pattern) => pattern.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 const SCHEME = anyCase(String.raw`(?:https?|ftps?|sftp|file|ssh|git|svn|ldap):\/\/|mailto:|www\.`);
 const EXTENSION =
-  "pdf|docx?|xls[xm]?|pptx?|od[tspg]|ot[tspg]|txt|rtf|csv|tsv|jsonl?|xml|html?|css|py|java|cpp|zip|gz|bz2|xz|7z" +
+  "pdf|docx?|xls[xm]?|pptx?|od[tspg]|ot[tspg]|txt|rtf|csv|tsv|jsonl?|xml|html?|css|js|ts|py|java|cpp|zip|gz|bz2|xz|7z" +
   "|rar|jpe?g|png|gif|svg|bmp|tiff?|webp|mp[34]|wav|avi|exe|dll|deb|rpm|iso|ini|conf|cfg|ya?ml|toml|md|tex|log|sh|sql" +
   "|db|tmx|xliff|xlf";
 const FILE_CHARACTERS = String.raw`[[${WORD}.+~\/\-]--[${WITHOUT_SPACES}]]`;
-const WINDOWS_PATH = String.raw`(?:[A-Za-z]:|\.\.?|\\)\\(?:${FILE_CHARACTERS}|\\)*`;
+const NO_PATH = String.raw`\\\/:*?"<>\|\n`; // characters that names of files and directories in Windows do not have
+const WINDOWS_PATH =
+  String.raw`[A-Za-z]:\\(?:[^${NO_PATH}${SPACE}][^${NO_PATH}]{0,60}\\)*(?:[^${NO_PATH}${SPACE}]+ ){0,2}[^${NO_PATH}${SPACE}]*` +
+  String.raw`|(?<!\\)(?:\.\.?|\\)\\(?:${FILE_CHARACTERS}|\\)*`;
 const FILE =
-  String.raw`(?<!${FILE_CHARACTERS}|\\)(?:${WINDOWS_PATH}|${FILE_CHARACTERS}*)${LETTER}\.` +
+  String.raw`(?<!${FILE_CHARACTERS})(?<!\\(?=[nrt]))(?:${WINDOWS_PATH}|${FILE_CHARACTERS}*)${LETTER}\.` +
   String.raw`(?:${EXTENSION}|${EXTENSION.toUpperCase()})(?!\.?${LETTER})`;
+const HEX = "[0-9A-Fa-f]";
+const IDENTIFIER =
+  String.raw`(?<!${LETTER})(?:[vV]\p{Nd}+(?:\.\p{Nd}+)+` + // v2.3.1
+  String.raw`|${HEX}{8}-(?:${HEX}{4}-){3}${HEX}{12}|#${HEX}{6}` + // a UUID, the color #FF00AA
+  String.raw`|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?!${LETTER})` + // font_size
+  String.raw`|(?<!${WORD}|[.\-])(?:[a-z0-9\-]+\.)+(?:com|org|net|edu|gov|info)(?!${WORD}|-)`; // server01.example.org
 const LINK =
   String.raw`(?<![A-Za-z0-9_])(?:${SCHEME})(?=[${WORD}\/\[\{%$])${ADDRESS}` +
   String.raw`|(?<![${WORD}.+\-])[${WORD}.+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+` +
-  `|${FILE}`;
+  `|${FILE}|${IDENTIFIER}`;
 
 const SEPARATOR = String.raw`[.,:\/'’٫٬\u00a0\u202f\-]`;
 const NUMBER =
-  String.raw`(?<!${LETTER})(?<!${LETTER}[.,:\/'’_\-])(?=(?<digits>\p{Nd}+(?:${SEPARATOR}\p{Nd}+)*))\k<digits>` +
+  String.raw`(?<!${LETTER})(?<!${LETTER}[.,:\/'’_\-])(?=(?<digits>\p{Nd}+(?:${SEPARATOR}\p{Nd}+)*(?:[eE][\-+]?\p{Nd}+)?))\k<digits>` +
   String.raw`(?!${LETTER}|[\ufe0f\u20e3]|[.,:\/'’]${LETTER})`;
 
 const PICTURE =
@@ -64,6 +75,7 @@ const SPANS = new RegExp(
 const KINDS = ["tag", "link", "placeholder", "number", "emoji"];
 const PUNCTUATION = ".,;:!?'*_|$";
 const BRACKETS = { ")": "(", "]": "[", "}": "{" };
+const LONG_NUMBER = 10; // digits
 const DIGITS = /\p{Nd}+/gu;
 
 /** The spans of a text, in order: where each starts and ends, and its kind. */
@@ -90,6 +102,7 @@ const count = (text, character) => text.split(character).length - 1;
 /** The form of a number: its number of digits, or its first two separators and the kind of its groups. */
 export function numberForm(number) {
   const [first, ...others] = number.match(DIGITS).map((group) => [...group].length);
+  if (others.reduce((sum, length) => sum + length, first) >= LONG_NUMBER) return "0".repeat(LONG_NUMBER);
   if (!others.length) return "0".repeat(Math.min(first, 3));
   const groups = others.every((length) => length === 3) ? "000" : others.at(-1) === 4 ? "0000" : "0";
   return `0${number.split(DIGITS).slice(1, -1).join("").slice(0, 2)}${groups}`;
