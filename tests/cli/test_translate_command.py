@@ -156,7 +156,7 @@ def test_decoding_settings_can_be_changed(
         (["Hund", "--output", "{source}", "--memory", "{pattern}"], "is also a memory"),
         (["--output", "{source}", "--prefixes", "{source}"], "is also the prefixes"),
         (["--input", "{source}x"], "test.dex: No such file"),
-        (["Hund", "--output", "{source}/x"], "could not be saved: Not a directory"),
+        (["Hund", "--output", "{source}/x"], "there is no directory"),
         (["--beam", "3"], "No such option: --beam"),
     ],
 )

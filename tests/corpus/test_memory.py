@@ -18,13 +18,13 @@ def memory_of(*targets: str) -> str | None:
     return TranslationMemory([Pair("Hund", target) for target in targets]).find("Hund")
 
 
-def test_spaces_around_segments_do_not_count() -> None:
+def test_the_number_of_spaces_does_not_count() -> None:
     memory = TranslationMemory(PAIRS)
     for pair in PAIRS[:2]:
-        for text in (pair.source, pair.source.strip(), f"\t{pair.source}  "):
+        for text in (pair.source, pair.source.strip(), f"\t{pair.source}  ", pair.source.replace(" ", "  ")):
             assert memory.find(text) == pair.target.strip()
     assert memory.sources == ["Ein Hund.", "Zwei Hunde."]
-    for text in ("", "nichts", "ein Hund.", "Ein  Hund.", "Ein Hund"):
+    for text in ("", "nichts", "ein Hund.", "EinHund.", "Ein Hund"):
         assert memory.find(text) is None
 
 

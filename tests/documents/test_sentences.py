@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from span_texts import TEXTS
 
-from dragoman.documents.sentences import has_words, is_translatable, split_sentences
+from dragoman.documents.sentences import WholeLines, has_words, is_translatable, split_paragraph, split_sentences
 
 
 def split(text: str, language: str) -> list[str]:
@@ -40,6 +40,14 @@ def test_sentences_are_found(language: str, sentences: list[str]) -> None:
 
 def test_scripts_without_spaces_need_none() -> None:
     assert split("你好。我很好！你呢？", "zh") == ["你好。", "我很好！", "你呢？"]
+
+
+@pytest.mark.parametrize("whole_lines", [True, False, {"Ein Hund. Eine Katze."}])
+def test_tabs_separate_texts(whole_lines: WholeLines) -> None:
+    text = "Öffnen …\tStrg+O\t12\t Ein Hund. Eine Katze.\t"
+    found = [text[start:end] for start, end in split_paragraph(text, "de", whole_lines)]
+    expected = ["Ein Hund. Eine Katze."] if whole_lines else ["Ein Hund.", "Eine Katze."]
+    assert [each for each in found if each != "12"] == ["Öffnen …", "Strg+O", *expected]
 
 
 def test_lowercased_text_is_split() -> None:

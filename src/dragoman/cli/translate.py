@@ -136,6 +136,8 @@ def translate(
     _refuse_combinations([name for name, value in given.items() if value])
     if columns and not document:
         raise UserError("--columns chooses the columns of a table; name the table with --document")
+    if output and not output.parent.is_dir():
+        raise UserError(f"{output}: there is no directory {output.parent}")
     part = Shard.parse(shard) if shard is not None else None
     if part:
         output = part_of_output(part, source, output)

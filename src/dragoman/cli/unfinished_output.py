@@ -91,6 +91,7 @@ def finished_lines(output: Path, identity: Any, group: int) -> Iterator[Finished
                 shown = counted(finished.number, "translated line")
                 print(f"dragoman: {directory} contains {shown}; to continue, run the same command", file=sys.stderr)
             else:
+                print(f"dragoman: interrupted before {counted(group, 'line')} were translated", file=sys.stderr)
                 _discard(file)
             raise
         except UserError:

@@ -11,7 +11,7 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.references import describe_reference
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference
-from dragoman.text.normalization import remove_invisible
+from dragoman.text.normalization import collapse_spaces, remove_invisible
 
 NO_PAIR = "the translation memory has no pair with text on both sides"
 
@@ -19,8 +19,8 @@ NO_PAIR = "the translation memory has no pair with text on both sides"
 class TranslationMemory:
     """Segments with their translations.
 
-    Spaces around segments and invisible characters in them do not count. If a segment has several translations, the
-    most frequent one is used; of equally frequent ones, the last.
+    Spaces around segments, their number in them, and invisible characters do not count. If a segment has several
+    translations, the most frequent one is used; of equally frequent ones, the last.
 
     >>> memory = dragoman.TranslationMemory.read("memory.tmx", ("de", "en"))
     >>> memory.find("Ein Hund läuft.")
@@ -72,7 +72,7 @@ class TranslationMemory:
 
 
 def _key(text: str) -> str:
-    return remove_invisible(text).strip()
+    return collapse_spaces(remove_invisible(text))
 
 
 def _read(reference: CorpusReference, languages: Languages) -> Iterator[Pair]:

@@ -28,10 +28,18 @@ WholeLines: TypeAlias = bool | Container[str]
 
 
 def split_paragraph(text: str, language: str, whole_lines: WholeLines) -> list[tuple[int, int]]:
-    """The start and the end of each text in a paragraph that is translated at once: each sentence, or all of it."""
-    if whole_lines is True or is_kept_whole(text, whole_lines):
+    """The start and the end of each text in a paragraph that is translated at once: each sentence, or all of it.
+
+    A tab separates texts, as in tables and menus.
+    """
+    if is_kept_whole(text, whole_lines):
         return trimmed(text)
-    return split_sentences(text, language)
+    spans, start = list[tuple[int, int]](), 0
+    for part in text.split("\t"):
+        whole = whole_lines is True or is_kept_whole(part, whole_lines)
+        spans += [(start + a, start + b) for a, b in (trimmed(part) if whole else split_sentences(part, language))]
+        start += len(part) + 1
+    return spans
 
 
 def is_kept_whole(text: str, whole_lines: WholeLines) -> bool:

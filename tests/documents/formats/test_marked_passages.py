@@ -97,6 +97,17 @@ def test_every_character_of_a_translation_is_written(case: tuple[PassageDocument
         position = after.index(text, position) + len(text)
 
 
+def test_group_of_two_sentences_repeats_no_word_if_words_change_their_order() -> None:
+    group = Group("(", ")", (TextItem(" Hause. ", " Hause. "), TextItem("Hund ", "Hund ")))
+    styled = TextItem("«Hund »", "Hund ", ("«", "»"))
+    opened = document([group, Group("(", ")", ()), TextItem("Hund ", "Hund "), styled])
+    crossed = TranslatedSegment("X X X X", (Link(10, 14, 2, 3), Link(0, 4, 4, 5)))
+    assert [segment.text for segment in opened.segments] == ["Hause.", "Hund Hund Hund"]
+    after = opened.assemble([TranslatedSegment(""), crossed]).decode()
+    assert after.count("X") == 4
+    assert Counter(after)["("] == Counter(after)[")"] == 2
+
+
 def test_group_of_two_sentences_does_not_swallow_or_repeat_a_word_that_moves_into_it() -> None:
     """The group surrounds the end of the first sentence, and the bold word before it moves behind it."""
     bold = TextItem("«Hund»", "Hund", STYLES[1])

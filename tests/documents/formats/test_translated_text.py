@@ -257,6 +257,23 @@ def test_memory_gets_the_missing_language_with_the_tag_of_its_other_texts(tag: s
     assert len(list(second)) == (3 if tag == "fr" else 2)
 
 
+def test_an_empty_text_of_a_memory_is_replaced() -> None:
+    from lxml import etree
+
+    empty = '<tuv xml:lang="en-GB"><seg></seg></tuv>'
+    root = etree.fromstring(translated(TMX.replace("</tuv>\n    </tu>", f"</tuv>{empty}</tu>"), "a.tmx").encode())
+    texts = [(each.values(), each.findtext("seg")) for each in next(root.iter("tu")).iter("tuv")]
+    assert [language for (language,), _ in texts] == ["de-DE", "fr", "en-GB"]
+    assert texts[-1][1]
+
+
+def test_a_new_translation_in_xliff_is_not_approved() -> None:
+    unit = '<trans-unit id="1" approved="yes"><source>Ein Hund</source><target state="needs-translation"/></trans-unit>'
+    found = translated(re.sub(r"<trans-unit id=.*?</trans-unit>", unit, XLIFF_1, count=1, flags=re.DOTALL), "a.xlf")
+    assert 'approved="no"' in found
+    assert 'approved="yes"' not in found.partition("</trans-unit>")[0]
+
+
 def test_languages_of_a_memory_are_checked() -> None:
     with pytest.raises(UserError, match="has no text in it, only in EN, de, de-DE, fr"):
         open_document(TMX.encode(), "a.tmx", ("it", "en"))

@@ -49,7 +49,7 @@ def test_filled_document_has_its_sources_and_its_translations(name: str, data: b
     encoding = "utf-16" if name.startswith("utf16") else "latin-1"
     added = (
         r'<target[^>]*state="needs-review-translation"[^>]*>.*?</target>|<target/>|<target state="new">.*?</target>'
-        r'|<target>[^<]*<pc.*?</target>| state="translated"| target-language="en"|<tuv xml:lang="en">.*?</tuv>'
+        r'|<target>[^<]*<pc.*?</target>| state="translated"| target-language="en"|<tuv xml:lang="(?:en|EN)">.*?</tuv>'
         r"|, fuzzy|#, fuzzy\r?\n|msgstr.*?(?=\n\n|\r\n\r\n|$)|\s"
     )
     before, after = (re.sub(added, "", each.decode(encoding), flags=re.DOTALL) for each in (data, assemble(document)))

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from dragoman.documents.formats.items import Fixed, Item, Part, TextItem, plain_text
 from dragoman.documents.marks import Mark
@@ -137,20 +137,31 @@ class _Writer:
             for number in numbers
             if number in self.marks
         ]
+        _separate(placed)
         placed.sort(key=lambda each: (each[0], each[0] != each[1], each[2]))
-        for left, right in pairwise(placed):
-            if right[0] < left[1]:
-                _separate(left, right)
         return [(number, (start, end)) for start, end, number in placed]
 
 
-def _separate(left: list[int], right: list[int]) -> None:
-    """Shorten one of two spans that overlap, so that neither loses all of its text; move an empty one."""
-    if right[0] == right[1] or right[0] == left[0]:
-        right[0] = left[1]
-        right[1] = max(right[1], left[1])
-    else:
-        left[1] = right[0]
+def _separate(spans: Sequence[list[int]]) -> None:
+    """Shorten spans that overlap, so that few lose all of their text; empty ones move to the end of the others.
+
+    Args:
+        spans: The start, the end and the number of each, which are changed.
+    """
+    wide = sorted((each for each in spans if each[0] < each[1]), key=lambda each: (each[0], each[2]))
+    last = [0, 0]
+    for span in wide:
+        if span[0] < last[1]:
+            if span[0] > last[0]:
+                last[1] = span[0]
+            else:
+                span[0] = last[1]
+                span[1] = max(span[1], last[1])
+        if span[0] < span[1]:
+            last = span
+    for point in spans:
+        if point[0] == point[1]:
+            point[0] = point[1] = next((end for start, end, _ in wide if start < point[0] < end), point[0])
 
 
 def _joined(items: Sequence[Item]) -> Iterator[Item]:

@@ -1,4 +1,4 @@
-"""Translation memories (TMX): the target language is added to the units that lack it."""
+"""Translation memories (TMX): the target language is added to the units that lack it, or have it without a text."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ class _Tmx:
 
     def _unit(self, unit: XmlElement) -> Iterator[Part]:
         variants = _find_variants(unit)
+        empty = [each for each in unit.elements("tuv") if self._is_empty_target(each, variants)]
         source, target = (find_language(language, tuple(variants)) for language in (self._source, self._target))
         if source is None or (target is not None and target != source):
             yield raw_xml([unit])
@@ -66,17 +67,27 @@ class _Tmx:
         segment = variants[source].elements("seg")[0]
         parts = to_parts(code_items(segment.children), self._make_passage)
         space = unit.children[0].raw if isinstance(unit.children[0], XmlText) else ""
-        start = f'{space}<tuv xml:lang="{self._label}">{segment.start}'
-        yield from (unit.start, raw_xml(unit.children[:last]), start, *parts, f"{segment.end}</tuv>")
+        label = _language_of(empty[0]) if empty else self._label
+        start = f'{space}<tuv xml:lang="{label}">{segment.start}'
+        kept = [each for each in unit.children[:last] if not any(each is other for other in empty)]
+        yield from (unit.start, raw_xml(kept), start, *parts, f"{segment.end}</tuv>")
         yield from (raw_xml(unit.children[last:]), unit.end)
+
+    def _is_empty_target(self, variant: XmlElement, variants: dict[str, XmlElement]) -> bool:
+        """Whether a variant in the target language has no text."""
+        language = _language_of(variant)
+        return language not in variants and find_language(self._target, (language,)) is not None
+
+
+def _language_of(variant: XmlElement) -> str:
+    return variant.attributes.get("xml:lang") or variant.attributes.get("lang") or ""
 
 
 def _find_variants(unit: XmlElement) -> dict[str, XmlElement]:
     """The first variant of each language that has a text."""
     variants: dict[str, XmlElement] = {}
     for variant in unit.elements("tuv"):
-        language = variant.attributes.get("xml:lang") or variant.attributes.get("lang") or ""
-        segments = variant.elements("seg")
+        language, segments = _language_of(variant), variant.elements("seg")
         if language and segments and xml_text(segments[0]).strip():
             variants.setdefault(language, variant)
     return variants

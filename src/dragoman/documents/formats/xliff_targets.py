@@ -70,7 +70,8 @@ class _Xliff:
             yield raw_xml([unit])
             return
         state, source = _STATES[unit.name], sources[-1]
-        yield with_attribute(unit.start, "state", state) if unit.name == "segment" else unit.start
+        unit_start = with_attribute(unit.start, "approved", "no") if "approved" in unit.attributes else unit.start
+        yield with_attribute(unit_start, "state", state) if unit.name == "segment" else unit_start
         tag = (
             (targets or sources)[0]
             .start.strip("</>")
