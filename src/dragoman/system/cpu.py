@@ -13,7 +13,7 @@ SCHEDULED = Path("/proc/self/schedstat")
 """Linux: nanoseconds that the main thread has run, and that it has waited for a processor."""
 
 MEASURED_SECONDS = 60.0
-"""Other programs are looked for in periods of this length."""
+"""The length of the periods in which waiting is measured."""
 
 
 def usable_cores() -> int:

@@ -10,7 +10,7 @@ const AUTO = "auto";
 const UNKNOWN = "unknown";
 const PAUSE = 250; // milliseconds without a key before a request
 const LOW_CONFIDENCE = 0.3;
-const RIGHT_TO_LEFT_SCRIPTS = /^(ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)\b/i;
+const RIGHT_TO_LEFT = /^(ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)\b/i;
 const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((each) => [each.id, each]));
 const { source, output, from, to, error, notes, status, count, copy, clear } = element;
 
@@ -55,7 +55,7 @@ function showLanguages() {
 
 function setLanguage(field, code) {
   field.lang = tagOf(code);
-  field.dir = code ? (RIGHT_TO_LEFT_SCRIPTS.test(field.lang) ? "rtl" : "ltr") : "auto";
+  field.dir = code ? (RIGHT_TO_LEFT.test(field.lang) ? "rtl" : "ltr") : "auto";
   if (field === source) Object.assign(element.backdrop, { lang: field.lang, dir: field.dir });
 }
 
