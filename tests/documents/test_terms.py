@@ -239,9 +239,8 @@ def test_a_lost_placeholder_is_put_back_with_the_term(translator: Translator) ->
 
 
 def test_without_terms_the_search_is_the_plain_one(translator: Translator, sentences: list[str]) -> None:
-    assert TermSearch(translator, TermMatcher(), lambda term: [term]).translate(list(map(Segment, sentences))) == list(
-        translator.stream(sentences)
-    )
+    search = TermSearch(translator, TermMatcher(), form_finder("xx"))
+    assert search.translate(list(map(Segment, sentences))) == list(translator.stream(sentences))
 
 
 def test_each_place_of_a_term_gets_it() -> None:

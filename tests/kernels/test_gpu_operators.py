@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -197,8 +198,9 @@ def test_a_layer_decodes_with_few_operators(options: dict[str, Any], monkeypatch
 def constraints(limit: int, prefix: bool) -> Constraints:
     """On the meta device, except for the maximum lengths, which a search reads once."""
     made = Constraints(2, 3, [0, 1, 2], torch.full((SENTENCES,), limit), ids(SENTENCES, 2) if prefix else None)
-    made.max_lengths = made.max_lengths.to(META)
-    return made
+    moved = replace(made, max_lengths=made.max_lengths.to(META))
+    vars(moved)["limits"] = made.limits
+    return moved
 
 
 PROCESSORS = {"min_length": 2, "no_repeat_ngram": 2, "temperature": 1.5}
