@@ -26,7 +26,7 @@ from dragoman.system.files import sha256
 from dragoman.training.directory import saved_tokenizers
 from dragoman.training.run import train
 from dragoman.training.stage_pairs import PASSES, synthetic_corpora
-from dragoman.training.stage_recipes import check_corpora
+from dragoman.training.stage_recipes import check_stage_corpora
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
@@ -253,7 +253,7 @@ def test_contradictory_sections_are_refused(make_student: MakeStudent, overrides
 
 def test_impossible_weights_of_the_original_pairs_are_refused(make_student: MakeStudent) -> None:
     with pytest.raises(UserError, match=r"distillation\.original_weight times"):
-        check_corpora(make_student(original_weight=0.0005))
+        check_stage_corpora(make_student(original_weight=0.0005))
 
 
 def test_a_teacher_of_other_languages_is_refused_and_leaves_no_directory(

@@ -24,7 +24,7 @@ from dragoman.system.progress import ProgressLine
 from dragoman.training import stages
 from dragoman.training.run import train
 from dragoman.training.stage_pairs import make_corpora, synthetic_corpora
-from dragoman.training.stage_recipes import check_corpora, final_recipe, needed_teachers, teacher_recipe
+from dragoman.training.stage_recipes import check_stage_corpora, final_recipe, needed_teachers, teacher_recipe
 from dragoman.training.stage_text import collect_text
 
 if TYPE_CHECKING:
@@ -288,15 +288,15 @@ def test_impossible_weights_are_refused_before_teachers_are_trained(
 ) -> None:
     train = f"data.train=[{{corpus='captions:train', weight={of_corpus}}}]"
     with pytest.raises(UserError, match=r"diversification\.weight times"):
-        check_corpora(make_recipe(train, f"diversification.weight={weight}"))
-    check_corpora(make_recipe(train))
+        check_stage_corpora(make_recipe(train, f"diversification.weight={weight}"))
+    check_stage_corpora(make_recipe(train))
 
 
 def test_teachers_need_text_that_is_not_tagged(make_recipe: Any) -> None:
     train = "data.train=[{corpus='captions:train', tagged=true}]"
     with pytest.raises(UserError, match="teachers learn from text that is not tagged"):
-        check_corpora(make_recipe(train, "diversification.weight=1"))
-    check_corpora(make_recipe(train))
+        check_stage_corpora(make_recipe(train, "diversification.weight=1"))
+    check_stage_corpora(make_recipe(train))
 
 
 def test_a_new_test_text_is_refused_if_it_filters_monolingual_text(

@@ -24,7 +24,7 @@ def usable_cores() -> int:
 
 
 class ProcessorWaits:
-    """Measures how much the main thread waits for a processor that others use: programs, or threads of its own."""
+    """Measures how much the main thread waits for a processor that other programs or its other threads use."""
 
     def __init__(self) -> None:
         self._start, self._before = time.monotonic(), _waited_seconds()

@@ -47,7 +47,7 @@ def needed_teachers(recipe: Recipe) -> list[Direction]:
     return [direction for direction, is_needed in needed.items() if is_needed]
 
 
-def check_corpora(recipe: Recipe) -> None:
+def check_stage_corpora(recipe: Recipe) -> None:
     """Check that teachers have text to learn from, and that synthetic pairs can have their weights.
 
     Raises:

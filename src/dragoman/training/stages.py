@@ -29,7 +29,13 @@ from dragoman.training.directory import resume_command, update_text_paths
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import current_lines, read_metrics
 from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
-from dragoman.training.stage_recipes import Direction, check_corpora, final_recipe, needed_teachers, teacher_recipe
+from dragoman.training.stage_recipes import (
+    Direction,
+    check_stage_corpora,
+    final_recipe,
+    needed_teachers,
+    teacher_recipe,
+)
 from dragoman.training.stage_text import cleaning_of, collect_text
 from dragoman.training.start import open_start
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
@@ -73,7 +79,7 @@ class Stages:
         Raises:
             UserError: Text is missing or broken, or a stage fails.
         """
-        check_corpora(self.recipe)
+        check_stage_corpora(self.recipe)
         open_start(self.recipe, self.run, no_log)  # the last stage needs it; errors should not come hours later
         with self.ranks.first_before_others():
             for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
