@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from running_server import Running, StartServer
 from dragoman.serving.errors import RequestError
 from dragoman.serving.glossaries import GlossaryStore
 from dragoman.serving.models import ModelOptions, load_models
+from dragoman.text import word_forms
 from dragoman.text.glossary import Glossary
 from dragoman.text.term_matcher import CheckedTerm, contains_term
 
@@ -88,6 +90,16 @@ def test_the_reply_names_the_used_terms(server: Running) -> None:
     assert "terms" not in second
     for path, sent in (("/v2/translate", chosen), ("/v2/glossaries", body)):
         assert httpx.post(f"{server.url}{path}", json=sent).status_code == 403
+
+
+def test_dictionaries_are_read_when_a_glossary_is_created(client: deepl.DeepLClient) -> None:
+    word_forms._dictionary.cache_clear()
+    word_forms.form_finder.cache_clear()
+    client.create_glossary("animals", "DE", "EN", ENTRIES)
+    deadline = time.monotonic() + 60
+    while not word_forms._dictionary.cache_info().currsize:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_keys_see_only_their_own_glossaries(start_server: StartServer) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import csv
 from typing import Any
 
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -16,6 +17,7 @@ from dragoman.serving.glossaries import StoredGlossary, split_lines
 from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import Service, service_of
 from dragoman.text.glossary import Glossary
+from dragoman.text.word_forms import load_dictionaries
 
 _TSV = "text/tab-separated-values"
 
@@ -31,7 +33,8 @@ async def create_glossary(request: Request) -> JSONResponse:
     source, target = (service.language(language) for language in languages)
     glossary = await asyncio.to_thread(_read_entries, parameters.text("entries"), parameters.text("entries_format"))
     stored = await asyncio.to_thread(service.glossaries.add, owner, name, (source, target), glossary)
-    return JSONResponse(_describe(stored), 201)
+    loading = BackgroundTask(load_dictionaries, source, target)  # so that the first translation need not wait for it
+    return JSONResponse(_describe(stored), 201, background=loading)
 
 
 async def list_glossaries(request: Request) -> JSONResponse:

@@ -87,6 +87,17 @@ def form_finder(language: str) -> FindForms:
     return find
 
 
+def load_dictionaries(source: str, target: str) -> None:
+    """Read the dictionaries with which terms are found and inflected, which takes seconds at the first call.
+
+    Args:
+        source: The code of the language of the terms.
+        target: That of their translations.
+    """
+    lemmatizer(source)("a")
+    form_finder(target)("a")
+
+
 def _changed_words(words: Sequence[str], first: int) -> set[int]:
     """Which words of an English term, which begins with the `first` one, and of those before it have other forms."""
     before = set(range(first))
