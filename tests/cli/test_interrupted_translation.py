@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.cli.translate_lines import GROUP
-from dragoman.cli.unfinished_output import FinishedLines, OutputLine
+from dragoman.cli.unfinished_output import FinishedLines, OutputLine, finished_lines
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -124,3 +124,13 @@ def test_only_complete_groups_are_kept(written: int, cut: int, tmp_path: Path) -
     assert (again.number, list(again)) == (kept, lines[:kept])
     stored = (tmp_path / "lines").read_text("utf-8").split("\n")[:-1]
     assert [json.loads(line)["text"] for line in stored] == [line.text for line in lines[:kept]]
+
+
+@pytest.mark.parametrize(("error", "is_told"), [(KeyboardInterrupt(), True), (OSError("disk full"), False)])
+def test_an_early_interruption_is_reported_and_leaves_nothing(
+    error: BaseException, is_told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(type(error)), finished_lines(tmp_path / "out", [], GROUP):
+        raise error
+    assert (f"interrupted before {GROUP} lines were translated" in capsys.readouterr().err) == is_told
+    assert not list(tmp_path.glob("*.partial"))

@@ -8,6 +8,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -140,31 +141,32 @@ def test_the_translation_is_copied_where_browsers_offer_no_clipboard(browser: An
         context.close()
 
 
+@contextmanager
+def open_page(browser: Any, site: Path, **changes: str) -> Iterator[Any]:
+    """The page with changes to its config.json."""
+    with serve_directory(site) as address:
+        context = browser.new_context(service_workers="block")
+        config = json.loads((site / "config.json").read_text("utf-8")) | changes
+        context.route("**/config.json", lambda route: route.fulfill(json=config))
+        opened = context.new_page()
+        opened.goto(address)
+        yield opened
+        context.close()
+
+
 @pytest.mark.parametrize(
     ("code", "shown"), [("de_AT", "Austrian German"), ("hin_Deva", "Hindi (Devanagari)"), ("x", "x")]
 )
 def test_every_code_of_a_language_is_accepted(code: str, shown: str, browser: Any, site: Path) -> None:
-    with serve_directory(site) as address:
-        context = browser.new_context(service_workers="block")
-        config = json.loads((site / "config.json").read_text("utf-8")) | {"source": code}
-        context.route("**/config.json", lambda route: route.fulfill(json=config))
-        opened = context.new_page()
-        opened.goto(address)
+    with open_page(browser, site, source=code) as opened:
         opened.locator("#from").filter(has_text=re.compile(f"^{re.escape(shown)}$")).wait_for()
         assert type_text(opened, "Ein Hund läuft.")
-        context.close()
 
 
 @pytest.mark.parametrize(("code", "direction"), [("pa-Arab", "rtl"), ("he", "rtl"), ("pa", "ltr"), ("x", "ltr")])
 def test_the_script_decides_the_direction(code: str, direction: str, browser: Any, site: Path) -> None:
-    with serve_directory(site) as address:
-        context = browser.new_context(service_workers="block")
-        config = json.loads((site / "config.json").read_text("utf-8")) | {"target": code}
-        context.route("**/config.json", lambda route: route.fulfill(json=config))
-        opened = context.new_page()
-        opened.goto(address)
+    with open_page(browser, site, target=code) as opened:
         opened.locator(f"#output[dir={direction}]").wait_for(state="attached")
-        context.close()
 
 
 def test_invisible_characters_do_not_change_translations(page: Any) -> None:

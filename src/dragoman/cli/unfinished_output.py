@@ -86,12 +86,13 @@ def finished_lines(output: Path, identity: Any, group: int) -> Iterator[Finished
             print(f"dragoman: continues after {counted(finished.number, 'line')} in {directory}", file=sys.stderr)
         try:
             yield finished
-        except (KeyboardInterrupt, SystemExit, OSError):
+        except (KeyboardInterrupt, SystemExit, OSError) as error:
             if finished.number:
                 shown = counted(finished.number, "translated line")
                 print(f"dragoman: {directory} contains {shown}; to continue, run the same command", file=sys.stderr)
             else:
-                print(f"dragoman: interrupted before {counted(group, 'line')} were translated", file=sys.stderr)
+                if not isinstance(error, OSError):  # whose message follows
+                    print(f"dragoman: interrupted before {counted(group, 'line')} were translated", file=sys.stderr)
                 _discard(file)
             raise
         except UserError:
