@@ -68,7 +68,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         gradients = _Gradients(hidden, weight, bias)
         target_logits, log_sums = hidden.new_empty(2, len(targets), dtype=torch.float32)  # (tokens,) each
-        for chunk in _chunks(hidden, weight):
+        for chunk in chunks_of_tokens(hidden, len(weight)):
             logits = matmul_nt(hidden[chunk], weight, bias)  # (rows, vocabulary)
             target_logits[chunk] = logits.gather(1, targets[chunk, None])[:, 0]
             difference, log_sums[chunk] = _softmax_minus_target(logits, targets[chunk], smoothing)
@@ -117,12 +117,18 @@ def _clear(difference: Tensor, ignored: Tensor) -> None:
         difference.masked_fill_(ignored[:, None], 0.0)  # the number of rows would have to be known on the CPU
 
 
-def _chunks(hidden: Tensor, weight: Tensor) -> Iterator[slice]:
+def chunks_of_tokens(hidden: Tensor, logits: int) -> Iterator[slice]:
+    """Slices of tokens whose logits are computed at a time.
+
+    Args:
+        hidden: Decoder outputs, (…, tokens, d_model).
+        logits: The number of logits of a token.
+    """
     at_once = LOGITS_AT_ONCE_ON_CPU if hidden.device.type == "cpu" else LOGITS_AT_ONCE
     if hidden.dtype == torch.float16:
         at_once //= 4  # which leaves memory for float32 copies
-    rows = max(1, at_once // len(weight))
-    return (slice(start, start + rows) for start in range(0, len(hidden), rows))
+    rows, tokens = max(1, at_once // logits), hidden.shape[-2]
+    return (slice(start, min(start + rows, tokens)) for start in range(0, tokens, rows))
 
 
 def _softmax_minus_target(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
@@ -180,7 +186,10 @@ def _float16_cross_entropy(
             use_reentrant=False,
             preserve_rng_state=False,
         )
-        for chunk in (*_chunks(hidden, weight), slice(0, 0))  # the last one is there if there are no tokens
+        for chunk in (
+            *chunks_of_tokens(hidden, len(weight)),
+            slice(0, 0),
+        )  # the last one is there if there are no tokens
     ]
     losses, nlls = zip(*chunks, strict=True)
     return torch.stack(losses).sum(), torch.stack(nlls).sum()

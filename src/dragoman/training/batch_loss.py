@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.dataset.batch import Batch
 from dragoman.kernels import supports_unpadded, supports_varlen
 from dragoman.kernels.projected_loss import plain_cross_entropy, projected_cross_entropy
+from dragoman.kernels.projected_r_drop import plain_r_drop, projected_r_drop
 from dragoman.kernels.unpadded import UnpaddedBatch, unpadded_hidden
-from dragoman.kernels.varlen import concatenate, concatenate_vectors, plain_hidden, varlen_hidden
+from dragoman.kernels.varlen import TOKENS_MULTIPLE, concatenate, concatenate_vectors, plain_hidden, varlen_hidden
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
 from dragoman.system.device import autocast
-from dragoman.training.r_drop import r_drop_loss
 from dragoman.training.scheduled_sampling import SAMPLED
 
 
@@ -41,37 +40,42 @@ class BatchLoss(nn.Module):
             batch: Groups of sentences of similar length.
             teacher_forcing: Probability that an input of the decoder is the reference's token.
         """
-        unpadded = UnpaddedBatch.join(batch) if teacher_forcing == 1.0 and supports_unpadded(self.model) else None
+        passes = 2 if self.settings.r_drop else 1
+        together = batch * passes  # copies of a sentence have different dropout
+        unpadded = UnpaddedBatch.join(together) if teacher_forcing == 1.0 and supports_unpadded(self.model) else None
         with autocast(self.settings.precision, batch[0].source.device) as dtype:
             output = self.model.output
             projection = output.weight.to(dtype), None if output.bias is None else output.bias.to(dtype)
             if unpadded is None:
                 targets, ignore = self._targets(batch), self.target_pad
-                hidden, repeat = self._hidden(batch, teacher_forcing)  # (tokens, d_model)
+                hidden = self._hidden(batch, teacher_forcing, passes)
             else:
-                targets, ignore = unpadded.target_output, None
-                repeat = partial(unpadded_hidden, self.model, unpadded)
-                hidden = repeat()
-            hidden = hidden.to(dtype)
+                targets, ignore = unpadded.target_output[: len(unpadded.target_output) // passes], None
+                hidden = torch.stack(unpadded_hidden(self.model, unpadded).chunk(passes))
+            hidden, smoothing = hidden.to(dtype), self.settings.label_smoothing
             if self.settings.r_drop:
-                other = repeat().to(dtype)  # the same inputs with different dropout
-                logits = F.linear(hidden, *projection), F.linear(other, *projection)  # (tokens, vocabulary) each
-                return r_drop_loss(logits, targets, self.settings, ignore)
-            loss = projected_cross_entropy if self.settings.kernels else plain_cross_entropy
-            return loss(hidden, *projection, targets, self.settings.label_smoothing, ignore)
+                r_drop = projected_r_drop if self.settings.kernels else plain_r_drop
+                return r_drop(hidden, projection, targets, smoothing, self.settings.r_drop, ignore)
+            cross_entropy = projected_cross_entropy if self.settings.kernels else plain_cross_entropy
+            return cross_entropy(hidden[0], *projection, targets, smoothing, ignore)
 
     def _targets(self, batch: list[Batch]) -> Tensor:
         """The ids to predict in the order of `concatenate`, (tokens,)."""
         return concatenate([group.target_output for group in batch], self.target_pad)[0][0]
 
-    def _hidden(self, batch: list[Batch], teacher_forcing: float) -> tuple[Tensor, Callable[[], Tensor]]:
-        """The decoder's outputs in the order of `concatenate`, (tokens, d_model); a function for another such pass."""
-        if teacher_forcing == 1.0:
-            return self._teacher_forced(batch), partial(self._teacher_forced, batch)
-        sampled = SAMPLED[self.settings.scheduled_sampling]
-        hidden, inputs = zip(*(sampled(self.model, group, teacher_forcing) for group in batch), strict=True)
-        used = [replace(group, target_input=ids) for group, ids in zip(batch, inputs, strict=True)]
-        return concatenate_vectors(hidden), partial(self._teacher_forced, used)
+    def _hidden(self, batch: list[Batch], teacher_forcing: float, passes: int) -> Tensor:
+        """The decoder's outputs in the order of `concatenate`, (passes, tokens, d_model), all for the same inputs."""
+        if teacher_forcing < 1.0:
+            sampled = SAMPLED[self.settings.scheduled_sampling]
+            vectors, inputs = zip(*(sampled(self.model, group, teacher_forcing) for group in batch), strict=True)
+            used = [replace(group, target_input=ids) for group, ids in zip(batch, inputs, strict=True)]
+            first = concatenate_vectors(vectors)
+            return torch.stack([first, *(self._teacher_forced(used) for _ in range(1, passes))])
+        if passes == 1:
+            return self._teacher_forced(batch)[None]
+        tokens = sum(group.target_input.numel() for group in batch)
+        hidden = self._teacher_forced(batch * passes)[: passes * tokens].view(passes, tokens, -1)
+        return F.pad(hidden, (0, 0, 0, -tokens % TOKENS_MULTIPLE))
 
     def _teacher_forced(self, batch: list[Batch]) -> Tensor:
         """The decoder's outputs for the inputs in the batch, in the order of `concatenate`, (tokens, d_model)."""

@@ -29,8 +29,9 @@ DECODING_SETTINGS = ("beam_size", "length_penalty", "max_length", "max_length_ra
 
 README = Path(__file__).with_name("README.md.j2")
 PAGE = Path(__file__).with_name("page")
-LOOK = Path(__file__).parents[2] / "serving" / "page"
-"""The page of the server, which has the same style and icon."""
+SERVER_PAGE = Path(__file__).parents[2] / "serving" / "page"
+SHARED = ("page.css", "icon.svg", "languages.js")
+"""Files that both pages use."""
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; "
@@ -61,7 +62,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     for name, content in compressed.items():
         (directory / f"{name}.gz").write_bytes(gzip.compress(content, mtime=0))
     (directory / SCRIPT).write_bytes(runtime[SCRIPT])
-    for path in [*PAGE.glob("*.js"), LOOK / "page.css", LOOK / "icon.svg"]:
+    for path in [*PAGE.glob("*.js"), *(SERVER_PAGE / name for name in SHARED)]:
         (directory / path.name).write_bytes(path.read_bytes())
     save_tokenizers(directory, bundle.source, bundle.target)
     title = f"{bundle.recipe.name}: {data.source_language} → {data.target_language}"

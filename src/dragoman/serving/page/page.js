@@ -2,6 +2,7 @@
 
 import { startFiles } from "./files.js";
 import { glossary, onGlossaryChange } from "./glossary.js";
+import { directionOf, englishName, tagOf } from "./languages.js";
 import { startMenu } from "./menu.js";
 import { apiKey, get, post } from "./server.js";
 import { focusWord, showPlain, showSource, showWords, slice } from "./words.js";
@@ -10,7 +11,6 @@ const AUTO = "auto";
 const UNKNOWN = "unknown";
 const PAUSE = 250; // milliseconds without a key before a request
 const LOW_CONFIDENCE = 0.3;
-const RIGHT_TO_LEFT = /^(ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)\b/i;
 const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((each) => [each.id, each]));
 const { source, output, from, to, error, notes, status, count, copy, clear } = element;
 
@@ -25,21 +25,11 @@ let prefixes = {}; // beginnings of translations that the user chose, by sentenc
 
 // ---- Languages
 
-const englishNames = new Intl.DisplayNames("en", { type: "language" });
-const tagOf = (code) => code.replaceAll("_", "-"); // pages and Intl know zh-CN, but not zh_CN
 const nameOf = (code) => languages.find((each) => each.code === code)?.name ?? englishName(code);
 const language = () => (from.value === AUTO ? detected : from.value);
 const targets = () => languages.find((each) => each.code === language())?.targets ?? allTargets();
 const sources = () => languages.filter((each) => each.targets.some((code) => code !== each.code));
 const allTargets = () => [...new Set(languages.flatMap((each) => each.targets))];
-
-function englishName(code) {
-  try {
-    return englishNames.of(tagOf(code));
-  } catch {
-    return code; // it is not the code of a language
-  }
-}
 
 function showLanguages() {
   from.options[0].text = detected && from.value === AUTO ? `${nameOf(detected)} (auto)` : "Detect language";
@@ -54,8 +44,8 @@ function showLanguages() {
 }
 
 function setLanguage(field, code) {
-  field.lang = tagOf(code);
-  field.dir = code ? (RIGHT_TO_LEFT.test(field.lang) ? "rtl" : "ltr") : "auto";
+  field.lang = code && tagOf(code);
+  field.dir = code ? directionOf(code) : "auto";
   if (field === source) Object.assign(element.backdrop, { lang: field.lang, dir: field.dir });
 }
 

@@ -1,9 +1,9 @@
 // Translates while the user types.
 
 import { fetchJson } from "./files.js";
+import { directionOf, englishName, tagOf } from "./languages.js";
 
 const PAUSE = 150; // milliseconds without a key before a translation
-const RIGHT_TO_LEFT_SCRIPTS = new Set(["Adlm", "Arab", "Hebr", "Mand", "Nkoo", "Rohg", "Syrc", "Thaa"]);
 const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((each) => [each.id, each]));
 const { source, output, backdrop, error, notes, status, copy, clear } = element;
 const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
@@ -80,23 +80,12 @@ function clearText() {
   source.focus();
 }
 
-/** The code of a language as browsers know it, such as de-AT for de_AT; "und" if they cannot read it. */
-function tagOf(code) {
-  try {
-    return Intl.getCanonicalLocales(code.replaceAll("_", "-"))[0];
-  } catch {
-    return "und";
-  }
-}
-
 function showLanguages(config) {
   languages = { source: tagOf(config.source), target: tagOf(config.target) };
-  const names = new Intl.DisplayNames("en", { type: "language" });
   for (const [field, label, side] of [[source, "from", "source"], [output, "to", "target"]]) {
-    const tag = languages[side];
-    element[label].textContent = tag === "und" ? config[side] : names.of(tag);
-    field.lang = tag;
-    field.dir = RIGHT_TO_LEFT_SCRIPTS.has(new Intl.Locale(tag).maximize().script) ? "rtl" : "ltr";
+    element[label].textContent = englishName(config[side]);
+    field.lang = languages[side];
+    field.dir = directionOf(config[side]);
   }
   Object.assign(backdrop, { lang: source.lang, dir: source.dir });
 }
