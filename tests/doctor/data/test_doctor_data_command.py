@@ -58,6 +58,23 @@ def test_other_formats_are_checked(command: Command, tmp_path: Path, corpus: Pat
     assert command("doctor", "data", memory, "--test", memory).code == 1, "its languages are known"
 
 
+def test_pairs_of_memories_are_named_by_their_text(command: Command, tmp_path: Path) -> None:
+    """They have no line numbers that a user could look up."""
+    pairs, memory = tmp_path / "pairs.tsv", tmp_path / "pairs.tmx"
+    pairs.write_text("Ja, ja.\tYes, yes.\nHund &amp; Katze\tdog and cat\n")
+    assert command("convert", pairs, memory, "--languages", "de-en").code == 0
+    outcome = command("doctor", "data", memory, "--languages", "de-en")
+    assert 'pair 2: "Hund &amp; Katze" with "dog and cat"' in outcome.out
+
+
+def test_control_characters_do_not_reach_the_terminal(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "train.de").write_text("Ja, ja.\nHund \x1b[31m\n")
+    (tmp_path / "train.en").write_text("Yes, yes.\ndog\n")
+    outcome = command("doctor", "data", tmp_path / "train.de", tmp_path / "train.en")
+    assert 'line 2: "Hund \\x1b[31m" with "dog"' in outcome.out
+    assert "\x1b" not in outcome.out
+
+
 def test_files_of_unknown_languages_are_checked(command: Command, tmp_path: Path, corpus: Path) -> None:
     for language, name in (("de", "one.txt"), ("en", "two.txt")):
         (tmp_path / name).write_bytes((corpus / f"train.{language}").read_bytes())

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from dragoman.corpus.corpus import aligned_files, read_corpus
 from dragoman.corpus.encodings import find_byte_order_mark
@@ -55,6 +55,7 @@ class ChunkedReader:
         target_language: Code of the target language.
         data_directory: Mirror of the dataset catalog.
         line_counts: Lines of the source and of the target; known once all chunks have been read.
+        unit: What is counted, "line" or "pair" of a file of another format; known once reading has begun.
     """
 
     reference: CorpusReference
@@ -62,6 +63,7 @@ class ChunkedReader:
     target_language: str
     data_directory: Path | None = None
     line_counts: tuple[int, int] = field(default=(0, 0), init=False)
+    unit: Literal["line", "pair"] = field(default="line", init=False)
 
     @property
     def name(self) -> str:
@@ -82,6 +84,7 @@ class ChunkedReader:
             target_language=self.target_language,
             data_directory=self.data_directory,
         )
+        self.unit = "line" if files else "pair"
         return self._read_aligned(*files) if files else self._read_pairs()
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[list[str], list[str]]]:

@@ -20,6 +20,7 @@ MEASURED_LINES = 20  # line numbers in the measurements of a finding
 MESSAGE_LINES = 5  # line numbers, or stretches, in the message of a finding
 MAX_EXAMPLES = 3  # pairs
 MAX_EXAMPLE_CHARACTERS = 160
+MESSAGE_CHARACTERS = 60  # of each side of the example in a message
 WARNING_SHARE = 0.01  # of the pairs; fewer are only a note
 ERROR_SHARE = 0.05  # of the pairs that are misaligned or in a wrong language
 COPIED_ERROR_SHARE = 0.5  # of the pairs
@@ -121,17 +122,17 @@ def report_flags(
         measured = _measure(reader, values)
         if not measured["count"]:
             continue
-        where = _describe_lines(measured)
+        where = _describe_lines(measured, reader.unit)
         if code == "misaligned":
             measured["stretches"] = [asdict(stretch) for stretch in stretches]
-            where = _join(map(_describe_stretch, stretches))
+            where = _join(_describe_stretch(stretch, reader.unit) for stretch in stretches)
         if code == "wrong-language" and blocks:
             measured["blocks"] = [asdict(block) for block in blocks]
             elsewhere = count_outside(values, blocks)
-            where = _join(map(_describe_block, blocks))
-            where += f"; and {counted(elsewhere, 'line')} elsewhere" if elsewhere else ""
-        message = f"{_describe_count(code, measured, len(values))}: {where}"
+            where = _join(_describe_block(block, reader.unit) for block in blocks)
+            where += f"; and {counted(elsewhere, reader.unit)} elsewhere" if elsewhere else ""
         measured["examples"] = examples.pairs[code]
+        message = f"{_describe_count(code, measured, len(values))}: {where}{_describe_example(measured)}"
         yield make_finding(code, message, measured, severity=_severity(code, measured["share"], stretches))
 
 
@@ -139,7 +140,7 @@ def report_overlap(reader: ChunkedReader, overlap: Flags) -> Iterator[Finding]:
     """Report pairs of a validation or test corpus that are also in the training corpora."""
     measured = _measure(reader, overlap)
     if measured["count"]:
-        message = f"{_describe_count('test-overlap', measured, len(overlap))}: {_describe_lines(measured)}"
+        message = f"{_describe_count('test-overlap', measured, len(overlap))}: {_describe_lines(measured, reader.unit)}"
         severity: Severity = "error" if measured["share"] >= WARNING_SHARE else "warning"
         yield make_finding("test-overlap", message, measured, severity=severity)
 
@@ -167,11 +168,25 @@ def _describe_count(code: str, measured: Mapping[str, Any], size: int) -> str:
     return f"{measured['corpus']}: {pairs} {PROBLEMS[code]} ({measured['share']:.2%} of {size:,})"
 
 
-def _describe_lines(measured: Mapping[str, Any]) -> str:
+def _describe_lines(measured: Mapping[str, Any], unit: str) -> str:
     numbers = ", ".join(f"{line:,}" for line in measured["lines"][:MESSAGE_LINES])
     if measured["count"] == 1:
-        return f"line {numbers}"
-    return f"lines {numbers}" + (", …" if measured["count"] > MESSAGE_LINES else "")
+        return f"{unit} {numbers}"
+    return f"{unit}s {numbers}" + (", …" if measured["count"] > MESSAGE_LINES else "")
+
+
+def _describe_example(measured: Mapping[str, Any]) -> str:
+    """The texts of the first pair."""
+    if not (pairs := measured["examples"]):
+        return ""
+    beginning = ": " if measured["count"] == 1 else ", such as "
+    return f"{beginning}{_quote(pairs[0]['source'])} with {_quote(pairs[0]['target'])}"
+
+
+def _quote(text: str) -> str:
+    """The beginning of a text, with escaped control characters, which could change what a terminal shows."""
+    shown = text if len(text) <= MESSAGE_CHARACTERS else text[: MESSAGE_CHARACTERS - 1] + "…"
+    return f'"{"".join(each if each.isprintable() else ascii(each)[1:-1] for each in shown)}"'
 
 
 def _join(descriptions: Iterable[str]) -> str:
@@ -180,14 +195,14 @@ def _join(descriptions: Iterable[str]) -> str:
     return "; ".join(shown[:MESSAGE_LINES]) + (" …" if len(shown) > MESSAGE_LINES else "")
 
 
-def _describe_block(block: ForeignBlock) -> str:
-    lines = f"lines {block.first:,} to {block.last:,}"
-    return f"{lines} (the {block.side} looks like {block.language})" if block.language else lines
+def _describe_block(block: ForeignBlock, unit: str) -> str:
+    place = f"{unit}s {block.first:,} to {block.last:,}"
+    return f"{place} (the {block.side} looks like {block.language})" if block.language else place
 
 
-def _describe_stretch(stretch: Stretch) -> str:
-    lines = f"lines {stretch.first:,} to {stretch.last:,}"
+def _describe_stretch(stretch: Stretch, unit: str) -> str:
+    place = f"{unit}s {stretch.first:,} to {stretch.last:,}"
     if stretch.shift is None:
-        return f"{lines} (no shift aligns them)"
-    count = counted(abs(stretch.shift), "line")
-    return f"{lines} (the translations are {count} further {'down' if stretch.shift > 0 else 'up'})"
+        return f"{place} (no shift aligns them)"
+    count = counted(abs(stretch.shift), unit)
+    return f"{place} (the translations are {count} further {'down' if stretch.shift > 0 else 'up'})"
