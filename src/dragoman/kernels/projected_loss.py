@@ -47,7 +47,26 @@ class _Gradients:
             self.bias -= uniform * real.sum()
 
 
-class _ProjectedCrossEntropy(torch.autograd.Function):
+class ProjectedLoss(torch.autograd.Function):
+    """A loss of hidden states, weight, bias and three other inputs, whose forward pass saves the gradients."""
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor | None, None, None, None]:
+        """The saved gradients, times that of the loss."""
+        d_hidden, d_weight, d_bias = ctx.saved_tensors
+        scale = gradients[0]
+        return (
+            d_hidden * scale.to(d_hidden.dtype),
+            (d_weight * scale).to(ctx.dtype),
+            None if d_bias is None else (d_bias * scale).to(ctx.dtype),
+            None,
+            None,
+            None,
+        )
+
+
+class _ProjectedCrossEntropy(ProjectedLoss):
     """Loss of softmax(hidden @ weight^T + bias), whose gradients are computed in the forward pass.
 
     The logits of all tokens would be the largest tensor of a training step, so they are computed for some tokens
@@ -89,20 +108,6 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         loss, nll_sum = _sum((1 - smoothing) * nll + smoothing * smooth, ignored), _sum(nll, ignored)
         ctx.mark_non_differentiable(nll_sum)
         return loss, nll_sum
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor | None, None, None, None]:
-        d_hidden, d_weight, d_bias = ctx.saved_tensors
-        scale = gradients[0]
-        return (
-            d_hidden * scale.to(d_hidden.dtype),
-            (d_weight * scale).to(ctx.dtype),
-            None if d_bias is None else (d_bias * scale).to(ctx.dtype),
-            None,
-            None,
-            None,
-        )
 
 
 def _sum(losses: Tensor, ignored: Tensor | None) -> Tensor:

@@ -7,11 +7,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from dragoman.kernels.linear import matmul, matmul_nt, matmul_tn
-from dragoman.kernels.projected_loss import chunks_of_tokens
+from dragoman.kernels.projected_loss import ProjectedLoss, chunks_of_tokens
 
 Projection = tuple[Tensor, Tensor | None]
 """The matrix of the output layer, (vocabulary, d_model), and its bias, (vocabulary,)."""
@@ -63,7 +62,7 @@ def plain_r_drop(
     return cross_entropy + divergence / 4 * both_ways, nlls[0].detach()
 
 
-class _ProjectedRDrop(torch.autograd.Function):
+class _ProjectedRDrop(ProjectedLoss):
     """The loss, whose gradients are computed in the forward pass, where all that they need is in the cache."""
 
     @staticmethod
@@ -102,20 +101,6 @@ class _ProjectedRDrop(torch.autograd.Function):
         nll = nlls.sum()
         ctx.mark_non_differentiable(nll)
         return losses.sum(), nll
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, Tensor | None, None, None, None]:
-        d_hidden, d_weight, d_bias = ctx.saved_tensors
-        scale = gradients[0]
-        return (
-            d_hidden * scale.to(d_hidden.dtype),
-            (d_weight * scale).to(ctx.dtype),
-            None if d_bias is None else (d_bias * scale).to(ctx.dtype),
-            None,
-            None,
-            None,
-        )
 
 
 def _parts(logits: Tensor) -> Iterator[slice]:
