@@ -60,7 +60,7 @@ def formula(hidden: Tensor, projection: tuple[Tensor, Tensor | None], targets: T
 @LOSSES
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize(("weight", "smoothing"), [(0.0, 0.1), (3.0, 0.0), (5.0, 0.3)])
-def test_two_passes_are_drawn_together(loss: Loss, weight: float, smoothing: float, bias: bool) -> None:
+def test_value_and_gradients_are_those_of_the_formula(loss: Loss, weight: float, smoothing: float, bias: bool) -> None:
     leaves, targets = parts(bias=bias)
     expected = formula(leaves[0], (leaves[1], leaves[2] if bias else None), targets, smoothing, weight, PAD)
     gradients = torch.autograd.grad(expected / 3, leaves)
@@ -95,13 +95,13 @@ def test_ignored_targets_have_no_loss(loss: Loss) -> None:
     assert not d_hidden[:, ~real].any()
 
 
-@pytest.mark.parametrize("rows", [1, 7, TOKENS - 1, 2 * TOKENS])
-@pytest.mark.parametrize("limit", ["LOGITS_AT_ONCE_ON_CPU", "NUMBERS_AT_ONCE_ON_CPU"])
-def test_some_tokens_at_a_time_are_all_tokens(rows: int, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("chunk", [1, 7, TOKENS - 1, 2 * TOKENS])
+@pytest.mark.parametrize("split", [1, 2, TOKENS])
+def test_some_tokens_at_a_time_are_all_tokens(chunk: int, split: int, monkeypatch: pytest.MonkeyPatch) -> None:
     leaves, targets = parts()
     at_once = compute(projected_r_drop, leaves, targets, 5.0)
-    module = projected_loss if hasattr(projected_loss, limit) else r_drop_module
-    monkeypatch.setattr(module, limit, rows * VOCABULARY)
+    monkeypatch.setattr(projected_loss, "LOGITS_AT_ONCE_ON_CPU", 2 * chunk * VOCABULARY)
+    monkeypatch.setattr(r_drop_module, "NUMBERS_AT_ONCE_ON_CPU", split * VOCABULARY)
     assert_near(compute(projected_r_drop, leaves, targets, 5.0), at_once, 1e-6)
 
 
@@ -113,7 +113,42 @@ def test_bfloat16_is_as_exact_as_without_the_fused_loss() -> None:
         assert error < 1.5 * usual
 
 
-def test_no_tokens_have_no_loss() -> None:
-    leaves, targets = parts()
-    for each in compute(projected_r_drop, leaves, torch.full_like(targets, PAD), 5.0):
-        assert not each.any()
+@pytest.mark.parametrize("chunk", [7, 2 * TOKENS])
+def test_float16_is_close(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projected_loss, "LOGITS_AT_ONCE_ON_CPU", 4 * 2 * chunk * VOCABULARY)
+    ours = compute(projected_r_drop, *parts(dtype=torch.float16), 5.0)
+    assert_near(ours, compute(plain_r_drop, *parts(dtype=torch.float64), 5.0), 1e-2)
+
+
+def test_float16_gradients_are_rounded_after_the_loss_is_scaled() -> None:
+    """The gradients of tokens that the model is almost certain about are smaller than the numbers of float16."""
+    weight, hidden = torch.zeros(VOCABULARY, D_MODEL), torch.zeros(2, 3, D_MODEL)
+    weight[0, 0], hidden[0, :, 0], hidden[1, :, 0], scale = 1.0, 14.0, 15.0, 2.0**16
+    targets = torch.zeros(3, dtype=torch.int64)
+    half, exact = (
+        [each.to(dtype).requires_grad_() for each in (hidden, weight)] for dtype in (torch.half, torch.double)
+    )
+    found, expected = (
+        torch.autograd.grad(loss(*leaves[:1], (leaves[1], None), targets, 0.0, 1.0, None)[0] * scale, leaves)
+        for loss, leaves in ((projected_r_drop, half), (plain_r_drop, exact))
+    )
+    assert_near(list(found), list(expected), 0.05)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+@LOSSES
+def test_without_tokens_there_is_no_loss(loss: Loss, dtype: torch.dtype) -> None:
+    (hidden, *projection), targets = parts(dtype=dtype)
+    none = [hidden[:, :0].detach().requires_grad_(), *projection]
+    padding = [hidden, *projection], torch.full_like(targets, PAD)
+    for leaves, ids in ((none, targets[:0]), padding):
+        assert not any(each.any() for each in compute(loss, leaves, ids, 5.0))
+
+
+def test_ignored_targets_never_make_a_gpu_wait() -> None:
+    """The meta device, which has no values, refuses every operator whose result has a size that depends on them."""
+    hidden, weight = (torch.zeros(*shape, 4, device="meta", requires_grad=True) for shape in ((2, 8), (10,)))
+    targets = torch.zeros(8, dtype=torch.int64, device="meta")
+    for loss in (projected_r_drop, plain_r_drop):
+        total, _ = loss(hidden, (weight, None), targets, 0.1, 5.0, PAD)
+        total.backward()  # type: ignore[no-untyped-call]

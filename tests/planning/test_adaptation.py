@@ -11,6 +11,7 @@ import pytest
 from dragoman.planning.adaptation import START_SHARE, StartingPoint
 from dragoman.planning.old_text import OLD_SHARE, choose_old_text
 from dragoman.planning.plan import Texts, plan_with
+from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.recipe import build_recipe
 from dragoman.settings import Recipe
@@ -37,14 +38,14 @@ def start_of(**sections: Any) -> StartingPoint:
 
 
 def adapted(pairs: int, start: StartingPoint, minutes: float | None = None) -> Recipe:
-    return plan_with(TEXTS, facts_of(pairs), minutes, 5e11, None, start).recipe()
+    return plan_with(TEXTS, facts_of(pairs), minutes, MachineSpeed(5e11), None, start).recipe()
 
 
 @pytest.mark.parametrize("pairs", [1, 1000, 30_000, 1_000_000])
 @pytest.mark.parametrize("minutes", [None, 5.0])
 def test_an_adaptation_is_shorter_and_slower(pairs: int, minutes: float | None) -> None:
     start = start_of()
-    new, plain = adapted(pairs, start, minutes), plan_with(TEXTS, facts_of(pairs), minutes, 5e11).recipe()
+    new, plain = adapted(pairs, start, minutes), plan_with(TEXTS, facts_of(pairs), minutes, MachineSpeed(5e11)).recipe()
     assert (new.text, new.decoding) == (start.recipe.text, start.recipe.decoding)
     assert new.model == start.recipe.model.model_copy(update={"dropout": new.model.dropout})
     assert new.training.start_from == "runs/old"
@@ -59,7 +60,7 @@ def test_an_adaptation_is_shorter_and_slower(pairs: int, minutes: float | None) 
 def test_much_new_text_with_old_text_keeps_less_of_the_initial_weights() -> None:
     def share(pairs: int, old_share: float) -> float:
         facts = replace(facts_of(pairs), old_share=old_share)
-        return plan_with(TEXTS, facts, None, 5e11, None, start_of()).recipe().training.start_share
+        return plan_with(TEXTS, facts, None, MachineSpeed(5e11), None, start_of()).recipe().training.start_share
 
     assert share(100, 1.0) == share(1000, 1.0) == share(1_000_000, 0.0) == START_SHARE
     assert START_SHARE > share(2000, 1.0) > share(5000, 1.0) > share(1_000_000, 1.0) == 0
@@ -71,7 +72,10 @@ def test_large_models_have_a_lower_learning_rate() -> None:
 
 
 def test_training_goes_on_with_adamw_and_its_own_settings() -> None:
-    new, plain = adapted(1000, start_of()).training, plan_with(TEXTS, facts_of(1000), None, 5e11).recipe().training
+    new, plain = (
+        adapted(1000, start_of()).training,
+        plan_with(TEXTS, facts_of(1000), None, MachineSpeed(5e11)).recipe().training,
+    )
     assert (plain.optimizer, plain.schedule) == ("muon", "linear")
     assert (new.optimizer, new.schedule) == ("adamw", "cosine")
     assert new.weight_decay > plain.weight_decay, "which is per rate, and the rate is lower"
@@ -87,7 +91,7 @@ def test_words_get_no_augmentation_that_changes_letters() -> None:
 
 
 def test_the_summary_counts_the_weights_of_the_bundle() -> None:
-    planned = plan_with(TEXTS, facts_of(1000), None, 5e11, None, start_of(text={"lowercase": True}))
+    planned = plan_with(TEXTS, facts_of(1000), None, MachineSpeed(5e11), None, start_of(text={"lowercase": True}))
     summary = planned.summary(planned.recipe())
     assert "6.0 million parameters" in summary
     assert "starts from runs/old" in summary
@@ -140,6 +144,8 @@ def test_old_text_is_left_out_where_it_is_new_or_missing(old_files: list[str], t
 
 def test_old_text_makes_epochs_longer() -> None:
     start, facts = start_of(), facts_of(1000)
-    alone, mixed = (plan_with(TEXTS, each, None, 5e11, None, start) for each in (facts, replace(facts, old_share=0.5)))
+    alone, mixed = (
+        plan_with(TEXTS, each, None, MachineSpeed(5e11), None, start) for each in (facts, replace(facts, old_share=0.5))
+    )
     assert mixed.facts.target_tokens == pytest.approx(1.5 * alone.facts.target_tokens, 0.01)
     assert "0.5 pairs for each new one" in mixed.summary(mixed.recipe())

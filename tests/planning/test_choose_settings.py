@@ -18,7 +18,7 @@ from dragoman.planning.choose import (
 )
 from dragoman.planning.expect import ExpectedTraining, expect_training
 from dragoman.planning.plan import Texts, choose_size, plan_with
-from dragoman.planning.speed import R_DROP_COST
+from dragoman.planning.speed import R_DROP_COST, MachineSpeed
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.planning.write import recipe_text
 from dragoman.recipe import build_recipe
@@ -77,7 +77,7 @@ def test_text_without_spaces_is_not_split_at_spaces() -> None:
 
 
 def test_a_large_model_needs_much_text_and_time() -> None:
-    fast, slow = 1e14, 5e11  # a GPU, and a laptop
+    fast, slow = MachineSpeed(1e14), MachineSpeed(5e11)  # a GPU, and a laptop
     assert choose_size(facts_of(1_000_000), None, fast)[0] == LARGE_MODEL
     assert choose_size(facts_of(1_000_000), 600, fast)[0] == LARGE_MODEL
     assert choose_size(facts_of(1_000_000), 1, fast)[0] == SMALL_MODEL
@@ -87,33 +87,37 @@ def test_a_large_model_needs_much_text_and_time() -> None:
 
 def test_very_little_time_gets_a_tiny_model_that_reads_the_text_more_often() -> None:
     """Little time is a matter of the machine, of the text and of the minutes."""
-    facts, slow = facts_of(5750), 1e11
+    facts, slow = facts_of(5750), MachineSpeed(1e11)
     size, budget = choose_size(facts, 2, slow)
     assert size == TINY_MODEL
     model, text = {"model.d_model": 256, "model.d_ff": 1024}, Texts(("de", "en"), ["my/train.{lang}"])
     overrides = [f"{key}={value}" for key, value in model.items()]
     small = expect_training(plan_with(text, facts, 2, slow).recipe(overrides), facts, slow)
     assert budget.epochs(facts) > 2 * small.epochs
-    for other in (choose_size(facts, 20, slow), choose_size(facts, 2, 5e12), choose_size(facts_of(100), 2, slow)):
+    for other in (
+        choose_size(facts, 20, slow),
+        choose_size(facts, 2, MachineSpeed(5e12)),
+        choose_size(facts_of(100), 2, slow),
+    ):
         assert other[0] == SMALL_MODEL
 
 
 def test_little_text_with_much_time_is_read_with_r_drop() -> None:
-    """A step with R-Drop takes twice the time, so the text is read half as often, but still often."""
-    text, operations = Texts(("de", "en"), ["my/train.{lang}"]), 5e11
+    """A step with R-Drop takes longer, so the text is read half as often, but still often."""
+    text, machine = Texts(("de", "en"), ["my/train.{lang}"]), MachineSpeed(5e11)
 
     def plan(pairs: int, minutes: float | None) -> tuple[float, ExpectedTraining]:
-        recipe = plan_with(text, facts_of(pairs), minutes, operations).recipe()
-        return recipe.training.r_drop, expect_training(recipe, facts_of(pairs), operations)
+        recipe = plan_with(text, facts_of(pairs), minutes, machine).recipe()
+        return recipe.training.r_drop, expect_training(recipe, facts_of(pairs), machine)
 
     for pairs, minutes in ((1000, 60.0), (5000, 60.0), (14_500, 60.0), (29_000, 120.0)):
         r_drop, expected = plan(pairs, minutes)
         assert r_drop > 0
         assert expected.epochs > 14
         without = expect_training(
-            plan_with(text, facts_of(pairs), minutes, operations).recipe(["training.r_drop=0"]),
+            plan_with(text, facts_of(pairs), minutes, machine).recipe(["training.r_drop=0"]),
             facts_of(pairs),
-            operations,
+            machine,
         )
         assert expected.tokens_per_second == pytest.approx(without.tokens_per_second / R_DROP_COST)
     for pairs, limit in (
@@ -133,14 +137,14 @@ def test_more_time_never_lowers_the_dropout(pairs: int) -> None:
     """Not even when R-Drop begins, with which the text is read less often."""
     text, dropouts = Texts(("de", "en"), ["my/train.{lang}"]), []
     for minutes in range(10, 90, 8):
-        dropouts.append(plan_with(text, facts_of(pairs), minutes, 5e11).recipe().model.dropout)
+        dropouts.append(plan_with(text, facts_of(pairs), minutes, MachineSpeed(5e11)).recipe().model.dropout)
     assert dropouts == sorted(dropouts)
 
 
 @pytest.mark.parametrize("minutes", [None, 10.0, 20.0])
 @pytest.mark.parametrize("pairs", AMOUNTS)
 def test_ten_minutes_suffice_for_a_small_model(pairs: int, minutes: float | None) -> None:
-    assert choose_size(facts_of(pairs), minutes, 5e11)[0] != TINY_MODEL
+    assert choose_size(facts_of(pairs), minutes, MachineSpeed(5e11))[0] != TINY_MODEL
 
 
 @pytest.mark.parametrize("minutes", [None, 0.5, 20.0])
@@ -148,9 +152,9 @@ def test_ten_minutes_suffice_for_a_small_model(pairs: int, minutes: float | None
 def test_what_is_expected_is_what_was_planned(pairs: int, minutes: float | None) -> None:
     """The choice depends on the length of the training before there is a recipe."""
     facts = facts_of(pairs)
-    planned = plan_with(Texts(("de", "en"), ["my/train.{lang}"]), facts, minutes, 5e11)
-    _, budget = choose_size(facts, minutes, 5e11)
-    expected = expect_training(planned.recipe(), facts, 5e11)
+    planned = plan_with(Texts(("de", "en"), ["my/train.{lang}"]), facts, minutes, MachineSpeed(5e11))
+    _, budget = choose_size(facts, minutes, MachineSpeed(5e11))
+    expected = expect_training(planned.recipe(), facts, MachineSpeed(5e11))
     assert expected.tokens_per_second <= budget.tokens_per_second
     assert expected.minutes == pytest.approx(budget.expected_minutes(facts))
     assert expected.epochs == pytest.approx(budget.epochs(facts))
@@ -159,10 +163,10 @@ def test_what_is_expected_is_what_was_planned(pairs: int, minutes: float | None)
 
 def test_overrides_change_what_is_expected() -> None:
     facts = facts_of(30_000)
-    planned = plan_with(Texts(("de", "en"), ["my/train.{lang}"]), facts, 10.0, 5e11)
+    planned = plan_with(Texts(("de", "en"), ["my/train.{lang}"]), facts, 10.0, MachineSpeed(5e11))
 
     def expect(*overrides: str) -> ExpectedTraining:
-        return expect_training(planned.recipe(overrides), facts, 5e11)
+        return expect_training(planned.recipe(overrides), facts, MachineSpeed(5e11))
 
     before = expect()
     assert expect("training.minutes=20").epochs == pytest.approx(2 * before.epochs)

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 import torch
 
-from dragoman.planning.speed import operations_per_second
+from dragoman.planning.speed import THREAD_LIMIT, MachineSpeed, measure_speed
 from dragoman.system.cpu import usable_cores
 
 
@@ -25,13 +25,26 @@ def busy_cores() -> Iterator[None]:
         yield
 
 
-class TestOperationsPerSecond:
+class TestMeasureSpeed:
     def test_finds_the_speed_of_one_thread_at_least_on_a_busy_processor(self) -> None:
         threads = torch.get_num_threads()
         if threads == 1:
             pytest.skip("with one thread, all products are computed by one")
-        idle = operations_per_second()
+        idle = measure_speed().operations
         with busy_cores():
-            busy = operations_per_second()
+            busy = measure_speed().operations
         assert busy > idle / threads / 2
         assert torch.get_num_threads() == threads
+
+
+class TestTokensPerSecond:
+    def test_products_that_are_faster_than_the_rest_of_a_step_do_not_count(self) -> None:
+        usual, fast = (MachineSpeed(speed * THREAD_LIMIT, threads=2) for speed in (1.5, 6.0))
+        assert usual.tokens_per_second(6_500_000) < fast.tokens_per_second(6_500_000)
+        assert fast.tokens_per_second(6_500_000) == MachineSpeed(60 * THREAD_LIMIT, 2).tokens_per_second(6_500_000)
+        assert fast.tokens_per_second(6_500_000) == 2 * MachineSpeed(60 * THREAD_LIMIT, 1).tokens_per_second(6_500_000)
+
+    def test_large_models_use_fast_products_better(self) -> None:
+        fast, gpu = MachineSpeed(10 * THREAD_LIMIT, threads=1), MachineSpeed(10 * THREAD_LIMIT)
+        shares = [fast.tokens_per_second(size) / gpu.tokens_per_second(size) for size in (2_000_000, 48_000_000)]
+        assert shares[0] < shares[1] < 1.0

@@ -11,6 +11,7 @@ from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
 from dragoman.errors import UserError
 from dragoman.planning.plan import Texts, plan_with
+from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.subwords import measure_subwords
 from dragoman.planning.text_facts import SideFacts, TextFacts, collect_facts
 from dragoman.text.registry import train_tokenizers
@@ -49,7 +50,7 @@ def test_subwords_are_measured() -> None:
     side, other = SideFacts(1, 1, "Latin"), SideFacts(1, 1, "Han or Kana")
     facts = TextFacts(len(pairs), side, side)
     measured = measure_subwords(facts, pairs, ("de", "en"))
-    recipe = plan_with(Texts(("de", "en"), ["x.tsv"]), facts, None, 1e12).recipe().text
+    recipe = plan_with(Texts(("de", "en"), ["x.tsv"]), facts, None, MachineSpeed(1e12)).recipe().text
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     _, tokenizer = train_tokenizers(sources, targets, recipe, source_language="de", target_language="en")
     expected = sum(map(len, targets)) / sum(map(len, tokenizer.encode(targets)))

@@ -156,6 +156,20 @@ def test_loss_without_padding_is_that_of_padded_groups(
         torch.testing.assert_close(our, their, **tolerance)
 
 
+def test_r_drop_without_padding_compares_passes_with_different_dropout(make_trainer: TrainerMaker) -> None:
+    losses = []
+    for weight in ("1e-6", "1000"):
+        trainer = make_trainer(
+            *SETTINGS, "model.dropout=0.3", "training.precision=float32", f"training.r_drop={weight}"
+        )
+        trainer.batches.prefetch = True
+        (batch, *_) = trainer.batches.next_step()
+        trainer.batches.close()
+        torch.manual_seed(1)
+        losses.append(gpu_loss(trainer)(batch)[0])
+    assert losses[1] > 2 * losses[0]
+
+
 def test_prefetched_batches_have_pairs_without_padding(streams: Streams) -> None:
     stream = streams(True)
     (batch, _) = stream.next_step()

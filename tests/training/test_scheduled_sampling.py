@@ -8,6 +8,7 @@ import torch
 from tiny_models import PAD, SIZE, VARIANTS, padded_source, random_ids, tiny_model
 
 from dragoman.dataset.batch import Batch
+from dragoman.kernels import accelerate
 from dragoman.model.positions import Positions
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Training
@@ -112,6 +113,25 @@ def test_r_drop_compares_passes_over_the_same_inputs(kind: str, model: Transform
         torch.manual_seed(1)
         losses.append(loss([batch, batch], 0.5)[0])
     close(losses[0], losses[1], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("teacher_forcing", [1.0, 0.5])
+@pytest.mark.parametrize("kind", SAMPLED)
+def test_r_drop_compares_passes_with_different_dropout(
+    kind: str, teacher_forcing: float, kernels: bool, batch: Batch
+) -> None:
+    model = tiny_model(dropout=0.3).train()
+    if kernels:
+        accelerate(model)
+    losses = []
+    for weight in (1e-6, 1000.0):
+        settings = Training(
+            steps=1, scheduled_sampling=kind, r_drop=weight, precision="float32", kernels=kernels, label_smoothing=0.0
+        )
+        torch.manual_seed(1)
+        losses.append(BatchLoss(model, settings, PAD)([batch, batch], teacher_forcing)[0])
+    assert losses[1] > 2 * losses[0]
 
 
 def test_the_draws_of_batches_depend_on_the_seed_and_the_step_only() -> None:

@@ -43,4 +43,5 @@ def export_bundle(
     parity = export(Bundle.load(bundle), to, directory, compute_type, read_sample(source, reference), print_to_stderr)
     print(f"{parity}\n{directory}: exported to {to}; parity check passed")
     if parity.compute_type == "int8" and parity.bleu is None:
-        print_to_stderr("to measure what int8 changes in your text, add --source FILE and --reference FILE")
+        missing = "--reference FILE" if parity.own_sentences else "--source FILE and --reference FILE"
+        print_to_stderr(f"to measure how much int8 changes BLEU, add {missing}")

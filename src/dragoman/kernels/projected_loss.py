@@ -92,7 +92,7 @@ class _ProjectedCrossEntropy(ProjectedLoss):
             target_logits[chunk] = logits.gather(1, targets[chunk, None])[:, 0]
             difference, log_sums[chunk] = _softmax_minus_target(logits, targets[chunk], smoothing)
             if ignored is not None:
-                _clear(difference, ignored[chunk])
+                clear_ignored(difference, ignored[chunk])
             gradients.add_chunk(chunk, difference, hidden, weight)
         real = torch.ones_like(log_sums) if ignored is None else (~ignored).float()  # (tokens,)
         hidden = hidden.float() * real[:, None]  # no matrix products with it: autocast would round them
@@ -105,16 +105,17 @@ class _ProjectedCrossEntropy(ProjectedLoss):
             mean_logits += bias.mean(dtype=torch.float32)
         nll = log_sums - target_logits  # (tokens,)
         smooth = log_sums - mean_logits  # (tokens,), mean of -log p over the vocabulary
-        loss, nll_sum = _sum((1 - smoothing) * nll + smoothing * smooth, ignored), _sum(nll, ignored)
+        loss, nll_sum = sum_losses((1 - smoothing) * nll + smoothing * smooth, ignored), sum_losses(nll, ignored)
         ctx.mark_non_differentiable(nll_sum)
         return loss, nll_sum
 
 
-def _sum(losses: Tensor, ignored: Tensor | None) -> Tensor:
+def sum_losses(losses: Tensor, ignored: Tensor | None) -> Tensor:
+    """The sum of the losses, (tokens,), without those of ignored tokens."""
     return (losses if ignored is None else losses.masked_fill(ignored, 0.0)).sum()
 
 
-def _clear(difference: Tensor, ignored: Tensor) -> None:
+def clear_ignored(difference: Tensor, ignored: Tensor) -> None:
     """Set the rows of ignored targets to zero."""
     if difference.device.type == "cpu":
         difference.index_fill_(0, ignored.nonzero()[:, 0], 0.0)  # writes few rows
@@ -122,17 +123,12 @@ def _clear(difference: Tensor, ignored: Tensor) -> None:
         difference.masked_fill_(ignored[:, None], 0.0)  # the number of rows would have to be known on the CPU
 
 
-def chunks_of_tokens(hidden: Tensor, logits: int) -> Iterator[slice]:
-    """Slices of tokens whose logits are computed at a time.
-
-    Args:
-        hidden: Decoder outputs, (…, tokens, d_model).
-        logits: The number of logits of a token.
-    """
+def chunks_of_tokens(hidden: Tensor, logits_per_token: int) -> Iterator[slice]:
+    """Slices of tokens whose logits are computed at a time; `hidden` are decoder outputs, (…, tokens, d_model)."""
     at_once = LOGITS_AT_ONCE_ON_CPU if hidden.device.type == "cpu" else LOGITS_AT_ONCE
     if hidden.dtype == torch.float16:
         at_once //= 4  # which leaves memory for float32 copies
-    rows, tokens = max(1, at_once // logits), hidden.shape[-2]
+    rows, tokens = max(1, at_once // logits_per_token), hidden.shape[-2]
     return (slice(start, min(start + rows, tokens)) for start in range(0, tokens, rows))
 
 
@@ -184,6 +180,7 @@ def _float16_cross_entropy(
     The scale is known in the backward pass only. Therefore the logits are computed again there, some tokens at a time,
     and everything from the logits to their scaled gradients is float32.
     """
+    slices = (*chunks_of_tokens(hidden, len(weight)), slice(0, 0))  # the last one is there if there are no tokens
     chunks: Any = [
         checkpoint(
             plain_cross_entropy,
@@ -191,10 +188,7 @@ def _float16_cross_entropy(
             use_reentrant=False,
             preserve_rng_state=False,
         )
-        for chunk in (
-            *chunks_of_tokens(hidden, len(weight)),
-            slice(0, 0),
-        )  # the last one is there if there are no tokens
+        for chunk in slices
     ]
     losses, nlls = zip(*chunks, strict=True)
     return torch.stack(losses).sum(), torch.stack(nlls).sum()

@@ -8,58 +8,78 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 from dragoman.kernels.linear import matmul, matmul_nt, matmul_tn
-from dragoman.kernels.projected_loss import ProjectedLoss, chunks_of_tokens
+from dragoman.kernels.projected_loss import ProjectedLoss, chunks_of_tokens, clear_ignored, sum_losses
 
 Projection = tuple[Tensor, Tensor | None]
 """The matrix of the output layer, (vocabulary, d_model), and its bias, (vocabulary,)."""
 
 NUMBERS_AT_ONCE, NUMBERS_AT_ONCE_ON_CPU = 2**24, 2**17
-"""Logits of a pass from which losses and gradients are computed at a time: on a CPU, they and the results fit into its
-cache; on a GPU, a dozen float32 matrices of this size fit into its memory."""
+"""Logits of each pass that are processed at a time.
+
+On a CPU, these and all intermediate results fit into the cache; on a GPU, about a dozen float32 matrices of this size
+fit into its memory.
+"""
 
 
 def projected_r_drop(
-    hidden: Tensor, projection: Projection, targets: Tensor, smoothing: float, divergence: float, ignore: int | None
+    hidden: Tensor, projection: Projection, targets: Tensor, smoothing: float, alpha: float, ignore: int | None
 ) -> tuple[Tensor, Tensor]:
     """Summed loss of two predictions of the same tokens (eq. 3), halved, from hidden states through the output layer.
 
-    Halved, so that a token counts once, and without the divergence, it is the mean of the two cross-entropies.
+    Halved, so that a token counts once; with an alpha of 0, it is the mean of the two cross-entropies.
 
     Args:
         hidden: Decoder outputs of two passes with different dropout, (2, tokens, d_model).
         projection: The output layer.
         targets: Ids to predict, (tokens,), int64.
         smoothing: Probability spread evenly over the vocabulary (Szegedy et al. 2016, section 7).
-        divergence: Weight of the Kullback-Leibler divergences, the paper's alpha.
+        alpha: The weight of the Kullback-Leibler divergences.
         ignore: Targets with this id, such as padding, do not count; None: all targets count.
 
     Returns:
         The loss to minimize, and the negative log-likelihood of the first pass (not differentiable), each summed over
         tokens, in nats.
     """
-    if hidden.dtype == torch.float16:  # whose gradients are zero unless the loss is scaled before they are rounded
-        return plain_r_drop(hidden, projection, targets, smoothing, divergence, ignore)
-    ignored = None if ignore is None else (targets == ignore).nonzero()[:, 0]
+    if hidden.dtype == torch.float16:
+        return _float16_r_drop(hidden, projection, targets, smoothing, alpha, ignore)
+    ignored = None if ignore is None else targets == ignore
     apply: Any = _ProjectedRDrop.apply
-    loss, nll = apply(hidden, *projection, targets, (smoothing, divergence), ignored)
+    loss, nll = apply(hidden, *projection, targets, (smoothing, alpha), ignored)
     return loss, nll
 
 
+def _float16_r_drop(
+    hidden: Tensor, projection: Projection, targets: Tensor, smoothing: float, alpha: float, ignore: int | None
+) -> tuple[Tensor, Tensor]:
+    """The same for float16, for the reason given at `projected_cross_entropy`: logits are computed again backwards."""
+    slices = (*chunks_of_tokens(hidden, 2 * len(projection[0])), slice(0, 0))  # the last one if there are no tokens
+    chunks: Any = [
+        checkpoint(
+            plain_r_drop,
+            *(hidden[:, chunk], projection, targets[chunk], smoothing, alpha, ignore),
+            use_reentrant=False,
+            preserve_rng_state=False,
+        )
+        for chunk in slices
+    ]
+    losses, nlls = zip(*chunks, strict=True)
+    return torch.stack(losses).sum(), torch.stack(nlls).sum()
+
+
 def plain_r_drop(
-    hidden: Tensor, projection: Projection, targets: Tensor, smoothing: float, divergence: float, ignore: int | None
+    hidden: Tensor, projection: Projection, targets: Tensor, smoothing: float, alpha: float, ignore: int | None
 ) -> tuple[Tensor, Tensor]:
     """The same as `projected_r_drop`, with all logits in memory."""
-    if ignore is not None:
-        real = targets != ignore
-        targets, hidden = targets[real], hidden[:, real]
-    first, second = F.linear(hidden, *projection).float().log_softmax(-1)  # (tokens, vocabulary) each
-    nlls = [F.nll_loss(each, targets, reduction="sum") for each in (first, second)]
-    uniform = [-each.sum() / each.shape[1] for each in (first, second)]  # the cross-entropies of a uniform distribution
-    both_ways = ((first.exp() - second.exp()) * (first - second)).sum()  # KL(first || second) + KL(second || first)
-    cross_entropy = (1 - smoothing) * sum(nlls) / 2 + smoothing * sum(uniform) / 2
-    return cross_entropy + divergence / 4 * both_ways, nlls[0].detach()
+    log = F.linear(hidden, *projection).float().log_softmax(-1)  # (2, tokens, vocabulary)
+    nlls = -log.gather(-1, targets.expand(2, -1)[:, :, None])[:, :, 0]  # (2, tokens)
+    uniform = -log.mean(-1)  # (2, tokens), cross-entropies of a uniform distribution
+    both_ways = ((log[0].exp() - log[1].exp()) * (log[0] - log[1])).sum(-1)  # KL(first || second) + KL(second || first)
+    losses = ((1 - smoothing) * nlls + smoothing * uniform).mean(0) + alpha / 4 * both_ways  # (tokens,)
+    ignored = None if ignore is None else targets == ignore
+    return sum_losses(losses, ignored), sum_losses(nlls[0], ignored).detach()
 
 
 class _ProjectedRDrop(ProjectedLoss):
@@ -72,7 +92,7 @@ class _ProjectedRDrop(ProjectedLoss):
         weight: Tensor,
         bias: Tensor | None,
         targets: Tensor,
-        weights: tuple[float, float],
+        factors: tuple[float, float],
         ignored: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
         d_hidden = torch.empty_like(hidden)
@@ -81,39 +101,34 @@ class _ProjectedRDrop(ProjectedLoss):
         losses, nlls = hidden.new_empty(2, len(targets), dtype=torch.float32)  # (tokens,) each
         for chunk in chunks_of_tokens(hidden, 2 * len(weight)):
             both = hidden[:, chunk].flatten(0, 1)  # (2 rows, d_model)
-            logits = matmul_nt(both, weight, bias).view(2, -1, len(weight))  # (2, rows, vocabulary)
-            for part in _parts(logits):
-                tokens = slice(chunk.start + part.start, chunk.start + part.stop)
-                gradient, losses[tokens], nlls[tokens] = _loss_of_logits(logits[:, part], targets[tokens], *weights)
-                logits[:, part] = gradient
+            difference = matmul_nt(both, weight, bias)  # (2 rows, vocabulary): logits, then their gradients
+            logits = difference.view(2, -1, len(weight))
+            for rows in _split(logits):
+                tokens = slice(chunk.start + rows.start, chunk.start + rows.stop)
+                gradient, losses[tokens], nlls[tokens] = _loss_of_logits(logits[:, rows], targets[tokens], *factors)
+                logits[:, rows] = gradient
             if ignored is not None:
-                here = ignored[(ignored >= chunk.start) & (ignored < chunk.stop)] - chunk.start
-                logits.index_fill_(1, here, 0.0)
-            difference = logits.flatten(0, 1)  # (2 rows, vocabulary)
+                clear_ignored(difference, ignored[chunk].repeat(2))
             d_hidden[:, chunk] = matmul(difference, weight).view(2, -1, hidden.shape[-1])
             d_weight += matmul_tn(difference, both)
             if d_bias is not None:
                 d_bias += difference.sum(0, dtype=torch.float32)
-        if ignored is not None:
-            losses, nlls = (each.index_fill(0, ignored, 0.0) for each in (losses, nlls))
         ctx.save_for_backward(d_hidden, d_weight, d_bias)
         ctx.dtype = weight.dtype
-        nll = nlls.sum()
+        loss, nll = sum_losses(losses, ignored), sum_losses(nlls, ignored)
         ctx.mark_non_differentiable(nll)
-        return losses.sum(), nll
+        return loss, nll
 
 
-def _parts(logits: Tensor) -> Iterator[slice]:
-    """Slices of the tokens of logits, (2, rows, vocabulary), that are processed at a time."""
+def _split(logits: Tensor) -> Iterator[slice]:
+    """Slices of the rows of logits, (2, rows, vocabulary), that are processed at a time."""
     _, rows, vocabulary = logits.shape
     at_once = NUMBERS_AT_ONCE_ON_CPU if logits.device.type == "cpu" else NUMBERS_AT_ONCE
     size = max(1, at_once // vocabulary)
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
 
-def _loss_of_logits(
-    logits: Tensor, targets: Tensor, smoothing: float, divergence: float
-) -> tuple[Tensor, Tensor, Tensor]:
+def _loss_of_logits(logits: Tensor, targets: Tensor, smoothing: float, alpha: float) -> tuple[Tensor, Tensor, Tensor]:
     """The gradient of the loss with respect to logits, (2, rows, vocabulary); losses and log-likelihoods, (rows,) each.
 
     If p and q are the probabilities of the two passes, the gradient of KL(p || q) + KL(q || p) with respect to the
@@ -126,13 +141,13 @@ def _loss_of_logits(
     kl[1].neg_()
     row = torch.arange(len(targets), device=targets.device)
     nlls = -log[:, row, targets]  # (2, rows)
-    losses = ((1 - smoothing) * nlls - smoothing * log.mean(-1)).mean(0) + divergence / 4 * kl.sum(0)
-    weight = divergence / 4
-    factors = 0.5 + weight * (1 - kl)[:, :, None]  # (2, rows, 1)
+    losses = ((1 - smoothing) * nlls - smoothing * log.mean(-1)).mean(0) + alpha / 4 * kl.sum(0)
+    factor = alpha / 4
+    constant = 0.5 + factor * (1 - kl)[:, :, None]  # (2, rows, 1)
     gradient = torch.stack(
-        (torch.add(factors[0], ratio, alpha=weight), torch.add(factors[1], ratio, alpha=-weight))
+        (torch.add(constant[0], ratio, alpha=factor), torch.add(constant[1], ratio, alpha=-factor))
     )  # (2, rows, vocabulary)
     gradient *= probabilities
-    gradient.sub_(probabilities.flip(0), alpha=weight).sub_(smoothing / 2 / log.shape[-1])
+    gradient.sub_(probabilities.flip(0), alpha=factor).sub_(smoothing / 2 / log.shape[-1])
     gradient[:, row, targets] -= (1 - smoothing) / 2
     return gradient, losses, nlls[0]

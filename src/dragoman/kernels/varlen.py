@@ -108,7 +108,7 @@ def varlen_hidden(model: Transformer, sources: Sequence[Tensor], targets: Sequen
         targets: Target ids of each group, (rows, target).
 
     Returns:
-        Hidden states in the order of `concatenate`, (tokens, d_model); those of padded tokens are undefined.
+        Hidden states in the order of `concatenate`, (tokens, d_model); those of padded tokens mean nothing.
     """
     source, source_positions = concatenate(sources, model.source_pad)
     target, target_positions = concatenate(targets, pad=0)

@@ -9,7 +9,7 @@ import torch
 
 from dragoman.errors import counted
 from dragoman.model.transformer import Transformer, parameter_counts
-from dragoman.planning.speed import R_DROP_COST, tokens_per_second
+from dragoman.planning.speed import R_DROP_COST, MachineSpeed
 from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Model, Recipe
 from dragoman.training.report.verdict import FEW_PAIRS
@@ -30,19 +30,19 @@ class ExpectedTraining:
 
 
 def expect_training(
-    recipe: Recipe, facts: TextFacts, operations: float, parameters: int | None = None
+    recipe: Recipe, facts: TextFacts, machine: MachineSpeed, parameters: int | None = None
 ) -> ExpectedTraining:
     """Estimate the length of a training.
 
     Args:
         recipe: The recipe.
         facts: Its training text.
-        operations: Result of `operations_per_second`.
+        machine: The speed of the machine.
         parameters: Number of parameters of the model, if the recipe's vocabulary size does not decide it.
     """
     training, tokens = recipe.training, facts.target_tokens
     parameters = parameters or count_parameters(recipe.model, recipe.text.vocabulary_size)
-    speed = tokens_per_second(parameters, operations) / (R_DROP_COST if training.r_drop else 1)
+    speed = machine.tokens_per_second(parameters) / (R_DROP_COST if training.r_drop else 1)
     batch = training.batch_tokens
     if training.batch_sentences:
         batch = min(batch, max(1, training.batch_sentences * tokens // facts.pairs))

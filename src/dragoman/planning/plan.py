@@ -26,7 +26,7 @@ from dragoman.planning.choose import (
 )
 from dragoman.planning.expect import FEW_EPOCHS, advise, count_parameters, describe_minutes, expect_training
 from dragoman.planning.old_text import choose_old_text
-from dragoman.planning.speed import operations_per_second, tokens_per_second
+from dragoman.planning.speed import MachineSpeed, measure_speed
 from dragoman.planning.subwords import facts_with, measure_subwords
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
@@ -84,7 +84,7 @@ class PlannedRecipe:
         name: The languages.
         text: The recipe.
         facts: The training text.
-        operations: Result of `operations_per_second`.
+        machine: The speed of the machine.
         cleaned: What was left out of the training text.
         start: The bundle that the training starts from.
     """
@@ -92,7 +92,7 @@ class PlannedRecipe:
     name: str
     text: str
     facts: TextFacts
-    operations: float
+    machine: MachineSpeed
     cleaned: CleanedText | None
     start: StartingPoint | None = None
 
@@ -109,7 +109,7 @@ class PlannedRecipe:
         facts, parameters = self.facts, None
         if self.start and not recipe.training.new_vocabulary:
             parameters = self.start.parameters
-        expected = expect_training(recipe, facts, self.operations, parameters)
+        expected = expect_training(recipe, facts, self.machine, parameters)
         words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
         lines = [
             f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {facts.target_tokens:,} target "
@@ -169,8 +169,8 @@ def plan_recipe(
         new = [each.corpus for each in texts.data().weighted]
         old, share = choose_old_text(start, texts.languages, new, facts.pairs, data_directory, log)
         texts, facts = replace(texts, train=[*texts.train, *old]), replace(facts, old_share=share)
-    operations = operations_per_second()
-    made = plan_with(texts, facts, minutes, operations, cleaned, start)
+    machine = measure_speed()
+    made = plan_with(texts, facts, minutes, machine, cleaned, start)
     if start is None:
         return made
     recipe = made.recipe(overrides)
@@ -178,14 +178,14 @@ def plan_recipe(
     if not recipe.training.new_vocabulary:
         return made
     facts = measure_subwords(facts, sample, texts.languages, recipe.text)
-    return plan_with(texts, facts, minutes, operations, cleaned, start)
+    return plan_with(texts, facts, minutes, machine, cleaned, start)
 
 
 def plan_with(
     texts: Texts,
     facts: TextFacts,
     minutes: float | None,
-    operations: float,
+    machine: MachineSpeed,
     cleaned: CleanedText | None = None,
     start: StartingPoint | None = None,
 ) -> PlannedRecipe:
@@ -195,22 +195,22 @@ def plan_with(
         texts: The text, which is not read.
         facts: The facts about its training pairs.
         minutes: The time for training; None chooses a number of epochs.
-        operations: Result of `operations_per_second`.
+        machine: The speed of the machine.
         cleaned: What was left out of the training text.
         start: The bundle that the training starts from.
     """
     name, longest = "-".join(texts.languages), MAX_TOKENS
     if start is None:
-        settings = choose_settings(facts, *choose_size(facts, minutes, operations))
+        settings = choose_settings(facts, *choose_size(facts, minutes, machine))
     else:
-        budget = PlannedBudget(minutes, tokens_per_second(start.parameters, operations), EPOCHS_SHARE)
+        budget = PlannedBudget(minutes, machine.tokens_per_second(start.parameters), EPOCHS_SHARE)
         settings = choose_adaptation(facts, start, budget)
         name, longest = f"{name}{ADAPTED}", min(MAX_TOKENS, start.recipe.model.max_length - 1)
     text = recipe_text(name, _choose_data(texts, facts, cleaned, longest), settings)
-    return PlannedRecipe(name, text, facts, operations, cleaned, start)
+    return PlannedRecipe(name, text, facts, machine, cleaned, start)
 
 
-def choose_size(facts: TextFacts, minutes: float | None, operations: float) -> tuple[ModelSize, PlannedBudget]:
+def choose_size(facts: TextFacts, minutes: float | None, machine: MachineSpeed) -> tuple[ModelSize, PlannedBudget]:
     """The size of the model, and what the time amounts to with it.
 
     A large model needs much text, and time to read it several times. If there is time for few steps and few epochs of
@@ -219,22 +219,22 @@ def choose_size(facts: TextFacts, minutes: float | None, operations: float) -> t
     Args:
         facts: The text.
         minutes: The time for training; None if there is no limit.
-        operations: Result of `operations_per_second`.
+        machine: The speed of the machine.
     """
     if facts.pairs >= MANY_PAIRS:
-        budget = _plan_budget(facts, LARGE_MODEL, minutes, operations)
+        budget = _plan_budget(facts, LARGE_MODEL, minutes, machine)
         if budget.expected_minutes(facts) <= MAX_MINUTES and budget.epochs(facts) >= FEW_EPOCHS:
             return LARGE_MODEL, budget
-    budget = _plan_budget(facts, SMALL_MODEL, minutes, operations)
+    budget = _plan_budget(facts, SMALL_MODEL, minutes, machine)
     if budget.steps(facts) < FEW_STEPS and budget.epochs(facts) < NO_DROPOUT_EPOCHS:
-        return TINY_MODEL, _plan_budget(facts, TINY_MODEL, minutes, operations)
+        return TINY_MODEL, _plan_budget(facts, TINY_MODEL, minutes, machine)
     return SMALL_MODEL, budget
 
 
-def _plan_budget(facts: TextFacts, size: ModelSize, minutes: float | None, operations: float) -> PlannedBudget:
+def _plan_budget(facts: TextFacts, size: ModelSize, minutes: float | None, machine: MachineSpeed) -> PlannedBudget:
     settings = Model.model_validate({choice.key: choice.value for choice in choose_model(facts, size)})
     parameters = count_parameters(settings, vocabulary_size(facts.pairs))
-    return PlannedBudget(minutes, tokens_per_second(parameters, operations), allows_r_drop=True)
+    return PlannedBudget(minutes, machine.tokens_per_second(parameters), allows_r_drop=True)
 
 
 def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None, max_tokens: int) -> list[ChosenSetting]:

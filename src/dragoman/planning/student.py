@@ -14,7 +14,7 @@ from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
 from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, PlannedBudget, choose_dropout, choose_training
 from dragoman.planning.expect import count_parameters
-from dragoman.planning.speed import operations_per_second, tokens_per_second
+from dragoman.planning.speed import measure_speed
 from dragoman.planning.subwords import facts_with
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.recipe import build_recipe, load_recipe
@@ -145,7 +145,7 @@ def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:
 def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts, subwords: int) -> dict[str, Any]:
     """The sections that all recipes have, as plain data."""
     shape = Model(**STUDENT_SIZES[plan.size].model, tie="all" if teacher.text.joint else "target")
-    speed = tokens_per_second(count_parameters(shape, subwords), operations_per_second())
+    speed = measure_speed().tokens_per_second(count_parameters(shape, subwords))
     budget = PlannedBudget(plan.minutes, speed)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
     (dropout,) = choose_dropout(facts, budget)

@@ -51,13 +51,13 @@ class BatchLoss(nn.Module):
                 hidden = self._hidden(batch, teacher_forcing, passes)
             else:
                 targets, ignore = unpadded.target_output[: len(unpadded.target_output) // passes], None
-                hidden = torch.stack(unpadded_hidden(self.model, unpadded).chunk(passes))
+                hidden = unpadded_hidden(self.model, unpadded).view(passes, len(targets), -1)
             hidden, smoothing = hidden.to(dtype), self.settings.label_smoothing
             if self.settings.r_drop:
                 r_drop = projected_r_drop if self.settings.kernels else plain_r_drop
                 return r_drop(hidden, projection, targets, smoothing, self.settings.r_drop, ignore)
             cross_entropy = projected_cross_entropy if self.settings.kernels else plain_cross_entropy
-            return cross_entropy(hidden[0], *projection, targets, smoothing, ignore)
+            return cross_entropy(hidden.squeeze(0), *projection, targets, smoothing, ignore)
 
     def _targets(self, batch: list[Batch]) -> Tensor:
         """The ids to predict in the order of `concatenate`, (tokens,)."""

@@ -6,7 +6,7 @@ const englishNames = new Intl.DisplayNames("en", { type: "language" });
 /** The code of a language as browsers know it, such as de-AT for de_AT; "und" if they cannot read it. */
 export function tagOf(code) {
   try {
-    return Intl.getCanonicalLocales(code.replaceAll("_", "-"))[0] ?? "und";
+    return Intl.getCanonicalLocales(code.replaceAll("_", "-"))[0];
   } catch {
     return "und";
   }
@@ -14,8 +14,8 @@ export function tagOf(code) {
 
 /** The English name of a language, or its code if browsers cannot read it. */
 export function englishName(code) {
-  const tag = tagOf(code);
-  return tag === "und" ? code : englishNames.of(tag);
+  const { baseName } = new Intl.Locale(tagOf(code)); // without extensions, which have no names
+  return baseName === "und" ? code : englishNames.of(baseName);
 }
 
 /** "rtl" or "ltr", as most of the texts in this language are written. */
