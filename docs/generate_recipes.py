@@ -14,6 +14,7 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from dragoman.planning.plan import PlannedRecipe, Texts, plan_with
+from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.text_facts import SideFacts, TextFacts
 from dragoman.recipe import build_recipe
 from dragoman.settings import CorpusFile, FilePair, Recipe, Settings, WeightedCorpus
@@ -121,7 +122,7 @@ ROWS = (
     *("model.d_model", "model.encoder_layers", "model.dropout"),
     *("training.epochs", "training.batch_tokens", "training.learning_rate", "training.warmup_steps"),
 )
-GPU = 3e14  # operations per second, at which even a large model is trained within a day
+GPU = MachineSpeed(3e14)  # at which even a large model is trained within a day
 
 
 def plan(pairs: int) -> PlannedRecipe:

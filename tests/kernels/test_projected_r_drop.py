@@ -129,7 +129,7 @@ def test_float16_gradients_are_rounded_after_the_loss_is_scaled() -> None:
         [each.to(dtype).requires_grad_() for each in (hidden, weight)] for dtype in (torch.half, torch.double)
     )
     found, expected = (
-        torch.autograd.grad(loss(*leaves[:1], (leaves[1], None), targets, 0.0, 1.0, None)[0] * scale, leaves)
+        torch.autograd.grad(loss(leaves[0], (leaves[1], None), targets, 0.0, 1.0, None)[0] * scale, leaves)
         for loss, leaves in ((projected_r_drop, half), (plain_r_drop, exact))
     )
     assert_near(list(found), list(expected), 0.05)

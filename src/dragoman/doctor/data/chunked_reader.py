@@ -55,7 +55,7 @@ class ChunkedReader:
         target_language: Code of the target language.
         data_directory: Mirror of the dataset catalog.
         line_counts: Lines of the source and of the target; known once all chunks have been read.
-        unit: What is counted, "line" or "pair" of a file of another format; known once reading has begun.
+        unit: What is counted, "line" or "pair" of a file of another format; known once a chunk has been read.
     """
 
     reference: CorpusReference
