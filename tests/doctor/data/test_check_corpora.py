@@ -293,6 +293,45 @@ def test_a_missing_line_in_lists_of_messages_is_found(data_directory: Path, tmp_
     assert found.measured["count"] > 0.9 * 2900
 
 
+def stretches_of(directory: Path, sources: list[str], targets: list[str]) -> list[tuple[int, int]]:
+    """The misaligned stretches of a Hindi and an English text."""
+    paths = directory / "train.hi", directory / "train.en"
+    for path, lines in zip(paths, (sources, targets), strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    (found,) = (finding for finding in check_corpora(two_files(*paths)) if finding.code == "misaligned")
+    return [(each["first"], each["last"]) for each in found.measured["stretches"]]
+
+
+@pytest.fixture
+def short_sentences(data_directory: Path) -> tuple[list[str], list[str]]:
+    """Hindi and English, so little that the words of many lines are unknown."""
+    languages = {"source_language": "hi", "target_language": "en"}
+    pairs = list(read_corpus("tatoeba-hi-en:train", **languages, data_directory=data_directory))
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]
+
+
+def test_a_missing_line_in_short_sentences_misaligns_the_rest(
+    short_sentences: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    sources, targets = short_sentences
+    ((first, last),) = stretches_of(tmp_path, [*sources[:2999], *sources[3000:]], targets)
+    assert abs(first - 3000) <= 3
+    assert last == len(sources) - 1
+
+
+def test_lines_between_two_shifted_stretches_are_aligned(
+    short_sentences: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    sources, targets = short_sentences
+    for start in (2000, 2200):
+        sources[start : start + 60] = [*sources[start + 1 : start + 60], sources[start]]
+    found = stretches_of(tmp_path, sources, targets)
+    assert len(found) == 2
+    for (first, last), start in zip(found, (2000, 2200), strict=True):
+        assert abs(first - start - 1) <= 3
+        assert abs(last - start - 60) <= 3
+
+
 @pytest.mark.parametrize("name", ["multi30k:train", "tatoeba-hi-en:train", "wmt-news-de-en:train"])
 def test_published_corpora_have_at_most_notes(name: str, data_directory: Path) -> None:
     languages = ("hi", "en") if "hi" in name else ("de", "en")

@@ -8,7 +8,9 @@ the length of its translation (Gale and Church 1993).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,10 +19,11 @@ from dragoman.doctor.data.length_model import MAX_SHIFT, WINDOW, Floats, LengthM
 from dragoman.doctor.data.line_statistics import Flags
 from dragoman.doctor.data.pair_scores import PairScores
 from dragoman.doctor.data.realignment import MAX_LINE_EVIDENCE, Block
-from dragoman.doctor.data.stretches import MIN_EVIDENCE, Stretch, best_part, find_peaks, merge_stretches
+from dragoman.doctor.data.stretches import MIN_EVIDENCE, Stretch, best_part, best_prefix, find_peaks, merge_stretches
 
 USUAL_SHARE, MAX_DOUBTFUL_EVIDENCE = 0.5, 4.0  # of the median evidence of a pair; lines below it may be misaligned
 BLOCK_LINES = 500  # lines that are examined at a time
+MAX_JOINED_LINES = 20_000  # between two stretches with the same shift
 MIN_UNEXPLAINED_EVIDENCE = 60.0  # nats of the lengths in a stretch that no shift explains
 MIN_LINES_BY_LENGTH = 25  # of a stretch that only the lengths show
 MIN_CORRELATION = 0.3  # of the lengths in a corpus that is not misaligned as a whole
@@ -39,7 +42,8 @@ def find_misaligned(reader: ChunkedReader, model: LengthModel, scores: PairScore
     if len(model) < 2 * MIN_LINES_BY_LENGTH:
         return []
     if scores.links is not None:
-        return merge_stretches(list(_find_by_words(reader, scores, unreadable)))
+        found = merge_stretches(list(_find_by_words(reader, scores, unreadable)))
+        return merge_stretches([*found, *_find_more(reader, scores, found)])
     lengths_vary = min(model.source.std(), model.target.std()) > 0.1
     if len(model) >= WINDOW and model.correlation < MIN_CORRELATION and lengths_vary:
         return [Stretch(1, len(model), model.common_shift(~unreadable) or None)]
@@ -60,6 +64,52 @@ def _find_by_words(reader: ChunkedReader, scores: PairScores, unreadable: Flags)
     for (start, _), (sources, targets) in zip(around, reader.read_ranges(around), strict=True):
         for stretch in Block(scores.links, scores.usual, sources, targets).find_misaligned():
             yield Stretch(start + stretch.first + 1, start + stretch.last + 1, stretch.shift)
+
+
+def _find_more(reader: ChunkedReader, scores: PairScores, stretches: Sequence[Stretch]) -> Iterator[Stretch]:
+    """More lines that belong to shifted stretches, before, after or between them.
+
+    After a missing line, the rest of a file is shifted, also where the words of single lines do not show it clearly.
+    """
+    assert scores.links is not None
+    size = len(scores.translation)
+    nearby = [each for each in _lines_nearby(stretches, size) if each.first <= each.last]
+    around = [(max(0, each.first - 1 - MAX_SHIFT), min(size, each.last + MAX_SHIFT)) for each in nearby]
+    for lines, (start, _), (sources, targets) in zip(nearby, around, reader.read_ranges(around), strict=True):
+        advantage = Block(scores.links, scores.usual, sources, targets).advantage(lines.shift)
+        advantage = advantage[lines.first - 1 - start : lines.last - start]
+        if lines.after and lines.before and advantage.sum() >= 0:
+            yield Stretch(lines.first, lines.last, lines.shift)
+            continue
+        if lines.after and (count := best_prefix(advantage)):
+            yield Stretch(lines.first, lines.first + count - 1, lines.shift)
+        if lines.before and (count := best_prefix(advantage[::-1])):
+            yield Stretch(lines.last - count + 1, lines.last, lines.shift)
+
+
+@dataclass(frozen=True)
+class _Nearby:
+    """Lines from `first` to `last`, after or before a stretch with a shift, or between two."""
+
+    first: int
+    last: int
+    shift: int
+    after: bool
+    before: bool
+
+
+def _lines_nearby(stretches: Sequence[Stretch], size: int) -> Iterator[_Nearby]:
+    """The lines next to shifted stretches, in ascending order."""
+    ends = [Stretch(0, 0, None), *stretches, Stretch(size + 1, size + 1, None)]
+    for one, other in pairwise(ends):
+        first, last = one.last + 1, other.first - 1
+        if one.shift is not None and one.shift == other.shift and last - first < MAX_JOINED_LINES:
+            yield _Nearby(first, last, one.shift, after=True, before=True)
+            continue
+        if one.shift is not None:
+            yield _Nearby(first, min(last, first + BLOCK_LINES - 1), one.shift, after=True, before=False)
+        if other.shift is not None:
+            yield _Nearby(max(first, last - BLOCK_LINES + 1), last, other.shift, after=False, before=True)
 
 
 def _find_by_lengths(model: LengthModel, unreadable: Flags) -> Iterator[Stretch]:

@@ -50,6 +50,11 @@ class Block:
         yield from self._find_shifted()
         yield from self._find_unrelated()
 
+    def advantage(self, shift: int) -> Floats:
+        """Nats by which each source fits the target `shift` lines further down better than its own."""
+        difference: Floats = np.clip(self._score(self._lines, shift) - self._own, -MAX_GAIN, MAX_GAIN)
+        return difference
+
     def _find_shifted(self) -> Iterator[Stretch]:
         gains = {shift: self._gain(self._lines, shift) for shift in self._likely_shifts()}
         while True:
