@@ -97,7 +97,7 @@ def test_other_numbers_of_languages_are_listed(tmp_path: Path) -> None:
     regions.write_text(memory({"pt-BR": "trem", "pt-PT": "comboio", "pt-AO": "comboio"}), "utf-8")
     with pytest.raises(UserError, match=r"choose two, such as --languages pt-BR:pt-PT$"):
         find_languages([str(regions)])
-    with pytest.raises(UserError, match="only one language is stated, de; add --languages, such as --languages de-en"):
+    with pytest.raises(UserError, match="only one language is stated, de; add --languages, such as --languages en-de"):
         find_languages([str(one)])
     one.write_text('msgid ""\nmsgstr "Language: en\\n"\n\nmsgid "Hund"\nmsgstr "dog"\n', "utf-8")
     with pytest.raises(UserError, match="only one language is stated, en; add --languages, such as --languages de-en"):

@@ -376,6 +376,25 @@ def test_the_chosen_language_comes_back_when_the_text_is_in_another_one(
     assert messages == []
 
 
+def test_a_copied_text_says_why(browser: Any, start_server: StartServer) -> None:
+    """The server translates from German only, and detects German and English."""
+    running = start_server(("de-en",))
+    running.service.detector = german_or_english()
+    page, messages, _ = open_page(browser, running.url)
+    for text, reason in (
+        ("a man and a woman", "The text seems to be in English; this server does not translate from it."),
+        ("мужчина и женщина", "The language was not recognized; this server translates only from German."),
+    ):
+        assert type_text(page, text) == text
+        page.locator("#notes li").get_by_text(reason, exact=True).wait_for()
+    assert page.locator("#output").get_attribute("dir") == "auto"
+    assert type_text(page, "ein mann und eine frau") == "en[ein mann und eine frau]"
+    assert page.locator("#notes li").count() == 0
+    assert page.locator("#output").get_attribute("dir") == "ltr"
+    page.close()
+    assert messages == []
+
+
 def test_languages_without_a_way_back_cannot_be_swapped(browser: Any, start_server: StartServer) -> None:
     page, messages, _ = open_page(browser, start_server(("en-de",)).url)
     page.locator("#from").select_option("en")

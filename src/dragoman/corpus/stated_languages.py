@@ -43,7 +43,11 @@ def find_languages(references: Sequence[CorpusReference]) -> Languages:
         raise UserError(f"{names}: the languages are not known; add --languages, such as --languages de-en")
     shown = ", ".join(languages[:_SHOWN]) + (", …" if len(languages) > _SHOWN else "")
     if len(languages) == 1:
-        example = f"{shown}-en" if _base(shown) != "en" else f"de-{shown}"
+        pair = (shown, "en") if _base(shown) != "en" else ("de", shown)
+        into = (
+            names.endswith((".po", ".po.gz")) and pair[0] == shown
+        )  # a PO file states the language of its translations
+        example = "-".join(reversed(pair) if into else pair)
         raise UserError(
             f"{names}: only one language is stated, {shown}; add --languages, such as --languages {example}"
         )

@@ -75,8 +75,8 @@ class RunLog:
             self._warned.add(BUSY)
             message = f"warning: training waits for a processor {share:.0%} of the time"
             self.message(
-                f"{message}, because other programs or too many threads use them\n  fix: stop other programs, or train "
-                "for longer; training.threads=1 may be faster while they run"
+                f"{message}, because of other programs or too many threads\n  fix: stop other programs, or train for "
+                "longer; training.threads=1 may be faster while they run"
             )
             self.event(position, message)
 

@@ -11,7 +11,7 @@ export const glossary = () => field.value;
 
 /** Call a function after the glossary has changed. */
 export function onGlossaryChange(changed) {
-  field.addEventListener("change", () => {
+  field.addEventListener("input", () => {
     localStorage.setItem(GLOSSARY, field.value);
     changed();
   });

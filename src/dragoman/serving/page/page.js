@@ -38,7 +38,7 @@ function showLanguages() {
   to.replaceChildren(...names.sort((one, other) => one.text.localeCompare(other.text)));
   if (names.some((each) => each.value === kept)) to.value = kept;
   setLanguage(source, language());
-  setLanguage(output, to.value);
+  setLanguage(output, source.value && !language() ? "" : to.value); // a text in an unknown language is copied
   element.swap.disabled = !reverse();
   element.swap.title = reverse() ? "Swap languages (s)" : `This server does not translate from ${nameOf(to.value)}`;
 }
@@ -78,7 +78,11 @@ function swap() {
 function edited() {
   showSource(source.value);
   showCount();
-  if (!source.value.trim()) return translate();
+  if (source.value.trim()) translateSoon();
+  else translate();
+}
+
+function translateSoon() {
   clearTimeout(timer);
   timer = setTimeout(translate, PAUSE);
 }
@@ -138,7 +142,7 @@ function changeTarget(code) {
 function showNotes(text, reply) {
   const found = (reply?.segments ?? []).flatMap((segment) => {
     const low = segment.confidence !== null && segment.confidence < LOW_CONFIDENCE;
-    const doubt = low ? [`probably wrong (confidence ${Math.round(100 * segment.confidence)} %)`] : [];
+    const doubt = low ? [`probably wrong (confidence ${Math.round(100 * segment.confidence)}%)`] : [];
     return [...segment.problems, ...doubt].map((problem) => [slice(text, ...segment.source), problem]);
   });
   const items = found.map(([sentence, problem]) => {
@@ -152,12 +156,22 @@ function showNotes(text, reply) {
     item.textContent = problem;
     items.unshift(item);
   }
-  if (reply && from.value === AUTO && !detected) {
+  const reason = reply && from.value === AUTO ? whyCopied() : "";
+  if (reason) {
     const item = document.createElement("li");
-    item.textContent = "The language was not recognized. Choose it above.";
+    item.textContent = reason;
     items.unshift(item);
   }
   notes.replaceChildren(...items);
+}
+
+/** Why a text whose language was to be detected is not translated; empty if it is. */
+function whyCopied() {
+  const known = sources();
+  if (known.some((each) => each.code === detected)) return "";
+  if (detected) return `The text seems to be in ${nameOf(detected)}; this server does not translate from it.`;
+  if (known.length === 1) return `The language was not recognized; this server translates only from ${known[0].name}.`;
+  return "The language was not recognized. Choose it above.";
 }
 
 const isTooLong = () => [...source.value].length > limit;
@@ -196,7 +210,7 @@ element["key-form"].addEventListener("submit", (event) => event.preventDefault()
 element.swap.addEventListener("click", swap);
 copy.addEventListener("click", copyTranslation);
 clear.addEventListener("click", clearText);
-onGlossaryChange(() => translate());
+onGlossaryChange(translateSoon);
 
 const KEYS = { "/": () => source.focus(), s: swap, c: copyTranslation, f: () => element.chosen.click() };
 document.addEventListener("keydown", (event) => {

@@ -64,7 +64,7 @@ function describe(word, segment, place, probability, chosen) {
   word.className = "word";
   if (chosen) word.classList.add("chosen");
   else if (level >= 0) word.classList.add(`unsure-${LEVELS.length - level}`);
-  word.title = `${(100 * probability).toFixed(probability < 0.01 ? 1 : 0)} %`;
+  word.title = `${(100 * probability).toFixed(probability < 0.01 ? 1 : 0)}%`;
   word.tabIndex = -1;
   word.role = "button";
   word.ariaHasPopup = "dialog";
