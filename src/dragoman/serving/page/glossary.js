@@ -2,6 +2,7 @@
 
 const field = document.getElementById("glossary");
 const GLOSSARY = "dragoman-glossary";
+const COMPLETE = /^\s*$|=\s*\S/; // an empty line, or one with a translation
 
 field.value = localStorage.getItem(GLOSSARY) ?? "";
 field.closest("details").open = field.value !== "";
@@ -9,10 +10,11 @@ field.closest("details").open = field.value !== "";
 /** The lines that the user entered. */
 export const glossary = () => field.value;
 
-/** Call a function after the glossary has changed. */
+/** Call a function after the glossary has changed: as soon as each line has a translation, or when the user leaves it. */
 export function onGlossaryChange(changed) {
   field.addEventListener("input", () => {
     localStorage.setItem(GLOSSARY, field.value);
-    changed();
+    if (field.value.split("\n").every((line) => COMPLETE.test(line))) changed();
   });
+  field.addEventListener("change", changed);
 }
