@@ -44,10 +44,9 @@ def find_languages(references: Sequence[CorpusReference]) -> Languages:
     shown = ", ".join(languages[:_SHOWN]) + (", …" if len(languages) > _SHOWN else "")
     if len(languages) == 1:
         pair = (shown, "en") if _base(shown) != "en" else ("de", shown)
-        into = (
-            names.endswith((".po", ".po.gz")) and pair[0] == shown
-        )  # a PO file states the language of its translations
-        example = "-".join(reversed(pair) if into else pair)
+        if pair[0] == shown and names.endswith((".po", ".po.gz")):  # which state the language of their translations
+            pair = pair[::-1]
+        example = "-".join(pair)
         raise UserError(
             f"{names}: only one language is stated, {shown}; add --languages, such as --languages {example}"
         )
