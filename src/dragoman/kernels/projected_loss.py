@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -181,16 +181,15 @@ def _float16_cross_entropy(
     and everything from the logits to their scaled gradients is float32.
     """
     slices = (*chunks_of_tokens(hidden, len(weight)), slice(0, 0))  # the last one is there if there are no tokens
-    chunks: Any = [
-        checkpoint(
-            plain_cross_entropy,
-            *(hidden[chunk], weight, bias, targets[chunk], smoothing, ignore),
-            use_reentrant=False,
-            preserve_rng_state=False,
-        )
-        for chunk in slices
-    ]
-    losses, nlls = zip(*chunks, strict=True)
+    return sum_recomputed(
+        plain_cross_entropy, ((hidden[chunk], weight, bias, targets[chunk], smoothing, ignore) for chunk in slices)
+    )
+
+
+def sum_recomputed(loss: Callable[..., Any], chunks: Iterable[tuple[Any, ...]]) -> tuple[Tensor, Tensor]:
+    """Sums of the two results of a loss for chunks of tokens; its logits are computed again in the backward pass."""
+    results: Any = [checkpoint(loss, *chunk, use_reentrant=False, preserve_rng_state=False) for chunk in chunks]
+    losses, nlls = zip(*results, strict=True)
     return torch.stack(losses).sum(), torch.stack(nlls).sum()
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 
 from dragoman.kernels.linear import matmul, matmul_nt, matmul_tn
-from dragoman.kernels.projected_loss import ProjectedLoss, chunks_of_tokens, clear_ignored, sum_losses
+from dragoman.kernels.projected_loss import ProjectedLoss, chunks_of_tokens, clear_ignored, sum_losses, sum_recomputed
 
 Projection = tuple[Tensor, Tensor | None]
 """The matrix of the output layer, (vocabulary, d_model), and its bias, (vocabulary,)."""
@@ -56,17 +55,9 @@ def _float16_r_drop(
 ) -> tuple[Tensor, Tensor]:
     """The same for float16, for the reason given at `projected_cross_entropy`: logits are computed again backwards."""
     slices = (*chunks_of_tokens(hidden, 2 * len(projection[0])), slice(0, 0))  # the last one if there are no tokens
-    chunks: Any = [
-        checkpoint(
-            plain_r_drop,
-            *(hidden[:, chunk], projection, targets[chunk], smoothing, alpha, ignore),
-            use_reentrant=False,
-            preserve_rng_state=False,
-        )
-        for chunk in slices
-    ]
-    losses, nlls = zip(*chunks, strict=True)
-    return torch.stack(losses).sum(), torch.stack(nlls).sum()
+    return sum_recomputed(
+        plain_r_drop, ((hidden[:, chunk], projection, targets[chunk], smoothing, alpha, ignore) for chunk in slices)
+    )
 
 
 def plain_r_drop(
