@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 SHOWN_CHARACTERS = 60
-"""Maximum length of values in messages."""
+"""Maximum length of texts and values in messages."""
 LINE_CHARACTERS = 2000
 """Maximum length of a line of a message; messages of libraries repeat values at full length."""
 
@@ -32,13 +32,13 @@ def escape_controls(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """At most the first `SHOWN_CHARACTERS` characters of a value."""
-    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "..."
+    """At most the first `SHOWN_CHARACTERS` characters of a text or value; an ellipsis shows that it goes on."""
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
 
 
 def _shortened_in_the_middle(line: str) -> str:
     half = LINE_CHARACTERS // 2 - 3
-    return line if len(line) <= LINE_CHARACTERS else f"{line[:half]} ... {line[-half:]}"
+    return line if len(line) <= LINE_CHARACTERS else f"{line[:half]} … {line[-half:]}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -163,7 +163,7 @@ def _apply_override(data: dict[str, Any], key: str, equals: str, text: str) -> s
     if not equals or not all([*sections, last]):
         return f"--set {key}{equals}{text}: expected SECTION.KEY=VALUE"
     if len(sections) > _MAX_DEPTH:
-        return f"--set {key[:40]}…: nested too deeply"
+        return f"--set {shortened(key)}: nested too deeply"
     for name in sections:
         data = data.setdefault(name, {})
         if not isinstance(data, dict):

@@ -377,6 +377,21 @@ def test_the_chosen_language_comes_back_when_the_text_is_in_another_one(
     assert messages == []
 
 
+def test_problems_are_told_in_words_and_once(browser: Any, real_server: Running) -> None:
+    sentence = "Ein Hund mit {name} und %s."
+    found = ask(real_server, "page/translate", q=f"{sentence} {sentence}")["segments"]
+    assert [each["problems"] for each in found] == [["loop", "too long"]] * 2
+    page, messages, _ = open_page(browser, real_server.url)
+    type_text(page, f"{sentence} {sentence}")
+    page.locator("#notes li").first.wait_for()
+    assert page.locator("#notes li").all_inner_texts() == [
+        f"“{sentence}”: the translation repeats the same words (2 times)",
+        f"“{sentence}”: the translation is unusually long (2 times)",
+    ]
+    page.close()
+    assert messages == []
+
+
 def test_a_copied_text_says_why(browser: Any, start_server: StartServer) -> None:
     """The server translates from German only, and detects German and English."""
     running = start_server(("de-en",))

@@ -6,6 +6,7 @@ some of them.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import socket
 import sys
@@ -48,7 +49,8 @@ class ForkedRanks:
         for process in self.processes:
             process.join(120)
         printed = self.log.read_text(encoding="utf-8")
-        assert [process.exitcode for process in self.processes] == [0] * len(self.processes), printed
+        codes = [process.exitcode for process in self.processes]
+        assert codes == [0] * len(codes), f"exit codes {codes}\n{printed}"
         return printed
 
 
@@ -64,6 +66,7 @@ def run_rank(rank: int, size: int, port: int, log: Path, function: Callable[...,
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "TORCHELASTIC_RUN_ID": "forked"}
     with log.open("a") as stream:
         os.dup2(stream.fileno(), sys.stderr.fileno())
+    faulthandler.enable()  # a crash of one process appears as a lost connection in the others
     function(*arguments)
 
 

@@ -60,7 +60,7 @@ def translate_lines(
             f"limit of {texts.translator.source_limit} tokens, because lines with prefixes are not divided",
             file=sys.stderr,
         )
-    counts.warn("; --json prints them as problems")
+    counts.warn("; --json prints them as problems", unseen=to_file)
 
 
 def _translate(

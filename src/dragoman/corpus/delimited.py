@@ -18,7 +18,7 @@ from dragoman.corpus.lines import MAX_LINE_CHARACTERS, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import UndeclaredError, as_corpus_file
 from dragoman.corpus.rows import open_single_file
-from dragoman.errors import UserError
+from dragoman.errors import UserError, shortened
 from dragoman.settings import CorpusFile, CorpusReference
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -119,7 +119,7 @@ def _refuse_quotes(row: Sequence[str], incomplete: bool, place: str) -> None:
     for text in row:
         opened = incomplete and text.count('"') % 2  # and closed on another line
         if text.startswith('"') and (opened or looks_quoted(text)):
-            problem = f"{place}: the quotation marks in {_shorten(text)} look like those of Excel"
+            problem = f"{place}: the quotation marks in {shortened(text)} look like those of Excel"
             raise UndeclaredError(
                 f"{problem}; if they are part of the text, set quotes = false (--no-quotes)", quotes=True
             )
@@ -128,10 +128,6 @@ def _refuse_quotes(row: Sequence[str], incomplete: bool, place: str) -> None:
 def looks_quoted(text: str) -> bool:
     """Whether a column without tabs looks like those of Excel: in quotation marks, and with "" inside."""
     return _QUOTED.fullmatch(text) is not None
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 def _detect_delimiter(sample: list[str], file: CorpusFile, name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS
-from dragoman.errors import UserError
+from dragoman.errors import UserError, shortened
 
 _ENTRY = re.compile(
     r'\s*(?:(?P<keyword>msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)\s*)?"(?P<text>(?:[^"\\]|\\.)*)"\s*'
@@ -59,7 +59,7 @@ def read_messages(lines: Iterable[str], name: str) -> Iterator[Message]:
             continue
         match = _ENTRY.fullmatch(line)
         if not match or not (match["keyword"] or keyword):
-            raise UserError(f"{name} line {number}: not a line of a PO file: {line.strip()[:40]!r}")
+            raise UserError(f"{name} line {number}: not a line of a PO file: {shortened(line.strip())!r}")
         starts = match["keyword"] == "msgctxt" or (match["keyword"] == "msgid" and "msgid" in message.texts)
         if starts and message.texts:
             yield _require_complete(message, name)

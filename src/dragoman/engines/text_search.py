@@ -11,7 +11,7 @@ from dragoman.bundle import Bundle
 from dragoman.engines.fuzzy_memory import FuzzyMemory
 from dragoman.engines.protocol import Copies, Engine, Ids
 from dragoman.engines.scoring import score_targets
-from dragoman.errors import UserError
+from dragoman.errors import UserError, shortened
 from dragoman.kernels import accelerated
 from dragoman.model.transformer import Transformer
 from dragoman.search.hypothesis import Hypothesis, length_penalty
@@ -106,7 +106,7 @@ class TextSearch:
         for prefix, tokens in zip(prefixes, encoded, strict=True):
             if len(tokens) > limit:
                 raise UserError(
-                    f"the prefix {prefix[:40]!r} … has {len(tokens):,} tokens; a translation has at most {limit:,}"
+                    f"the prefix {shortened(prefix)!r} has {len(tokens):,} tokens; a translation has at most {limit:,}"
                 )
         return encoded
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import regex
 
-from dragoman.errors import UserError
+from dragoman.errors import UserError, shortened
 from dragoman.text.lemmas import Lemmatize, find_lemma
 from dragoman.text.normalization import WITHOUT_SPACES, remove_invisible
 from dragoman.text.placeholders import SpanKind, find_spans
@@ -78,7 +78,7 @@ class Glossary:
                 where = f"{places[index]} of " if places else ""
                 raise UserError(f"{where}the glossary has an empty term: {term.source!r} = {term.target!r}; delete it")
             if len(key) > MOST_WORDS:
-                raise UserError(f"a term of the glossary has more than {MOST_WORDS} words: {term.source[:80]!r}")
+                raise UserError(f"a term of the glossary has more than {MOST_WORDS} words: {shortened(term.source)!r}")
             self._terms.setdefault(key, term)
             conflicts[key].setdefault(term.target, f"{term.target} in {places[index]}" if places else term.target)
         if several := {key: targets for key, targets in conflicts.items() if len(targets) > 1}:
@@ -102,7 +102,9 @@ class Glossary:
             columns = [column.strip() for column in line.split(separator)]
             if len(columns) != 2 and line.strip():
                 sign = "a tab" if separator == "\t" else separator
-                raise UserError(f"{name}:{number}: expected a term, {sign} and its translation, not {line[:40]!r}")
+                raise UserError(
+                    f"{name}:{number}: expected a term, {sign} and its translation, not {shortened(line)!r}"
+                )
             if line.strip():
                 terms.append(Term(*columns))
                 places.append(f"line {number}")

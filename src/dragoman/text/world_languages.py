@@ -13,6 +13,8 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 MIN_WORDS = 4  # of shorter texts in German and English, up to 5 % look like another language
 MAX_PROBABILITY = 0.02  # of lines of ten corpora in German, English and Hindi, at most 0.7 % are below
 
+RIGHT_TO_LEFT_SCRIPTS = frozenset(("Adlm", "Arab", "Hebr", "Mand", "Nkoo", "Rohg", "Syrc", "Thaa"))
+
 
 @cache
 def primary_language(language: str) -> str:
@@ -28,6 +30,14 @@ def primary_language(language: str) -> str:
     except LanguageTagError:
         return code
     return short if len(short) == 2 else code
+
+
+def is_right_to_left(language: str) -> bool:
+    """Whether most texts in a language are written from right to left, or in the script that its code has."""
+    try:
+        return langcodes.get(language).maximize().script in RIGHT_TO_LEFT_SCRIPTS
+    except LanguageTagError:
+        return False
 
 
 def is_foreign(text: str, language: str, others: Collection[str]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.findings.finding_types import make_finding
+from dragoman.errors import shortened
 from dragoman.settings import Decoding
 
 MIN_CASES = 3  # fewer cases are not reported
@@ -17,7 +18,6 @@ MIN_REPEATS = 4  # consecutive occurrences of the same words that count as a rep
 MAX_REPEATED_WORDS = 5  # longer repeated phrases are not looked for
 COPY_SHARE = 0.05  # of the translations, in addition to that of the references
 MAX_LENGTH_DEVIATION = 0.2  # of the characters of all references
-SHOWN_CHARACTERS = 80  # of a translation in a message
 MAX_EXAMPLES = 3
 
 
@@ -32,7 +32,7 @@ def check_collapsed(
     if translation.strip() and common and count > 2 * reference_count:
         yield make_finding(
             "collapsed",
-            f"{_share(count, distinct, 'different sources')} have the same translation: {_shorten(translation)}",
+            f"{_share(count, distinct, 'different sources')} have the same translation: {shortened(translation)!r}",
             {"count": count, "of": distinct, "translation": translation},
         )
 
@@ -73,7 +73,7 @@ def check_repetition(
         yield make_finding(
             "repetition",
             f"{_share(count, size, 'translations')} repeat the same words over and over: "
-            f"{_shorten(translations[repeating[0]])}",
+            f"{shortened(translations[repeating[0]])!r}",
             {"count": count, "of": size, "examples": examples},
         )
 
@@ -98,7 +98,7 @@ def check_copying(sources: Sequence[str], references: Sequence[str], translation
     if count >= MIN_CASES and (count - reference_count) / size > COPY_SHARE:
         yield make_finding(
             "copying",
-            f"{_share(count, size, 'translations')} are copies of the source: {_shorten(translations[copies[0]])}",
+            f"{_share(count, size, 'translations')} are copies of the source: {shortened(translations[copies[0]])!r}",
             {"count": count, "of": size},
         )
 
@@ -134,10 +134,6 @@ def _length_advice(decoding: Decoding | None, longer: bool) -> str:
 
 def _share(count: int, total: int, what: str) -> str:
     return f"{count:,} of {total:,} {what} ({count / total:.0%})"
-
-
-def _shorten(text: str) -> str:
-    return repr(text[:SHOWN_CHARACTERS])
 
 
 def equal_words(text: str, other: str) -> bool:

@@ -9,9 +9,7 @@ from dragoman.corpus.pair import Languages
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.po_header import header_end
 from dragoman.documents.segment import Segment, SegmentedDocument, TranslatedSegment
-from dragoman.text.world_languages import primary_language
-
-RIGHT_TO_LEFT = frozenset(("ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"))
+from dragoman.text.world_languages import is_right_to_left, primary_language
 
 _CODE = rb"(?P<code>[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*)(?![\w@\x80-\xff-])"
 _COMMENT = rb"<!--(?s:.*?)(?:-->|\Z)"
@@ -100,7 +98,7 @@ def _set_direction(tag: bytes, languages: Languages) -> bytes:
     """The start of a document, with the direction of the target if it states the source language."""
     if not any(_is_source(match, languages) for match in _LANG.finditer(tag)):
         return tag
-    direction = b"rtl" if primary_language(languages[1]) in RIGHT_TO_LEFT else b"ltr"
+    direction = b"rtl" if is_right_to_left(languages[1]) else b"ltr"
     directed, count = _DIRECTION.subn(lambda match: match[1] + direction, tag)
     is_html = tag[:5].lower() == b"<html"
     return tag[:5] + b' dir="rtl"' + tag[5:] if is_html and direction == b"rtl" and not count else directed

@@ -11,6 +11,14 @@ const AUTO = "auto";
 const UNKNOWN = "unknown";
 const PAUSE = 250; // milliseconds without a key before a request
 const LOW_CONFIDENCE = 0.3;
+const PROBLEMS = {
+  empty: "the translation is empty",
+  loop: "the translation repeats the same words",
+  copied: "the translation is a copy of the text",
+  "too short": "the translation is unusually short",
+  "too long": "the translation is unusually long",
+  "other language": "the text seems to be in another language",
+};
 const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((each) => [each.id, each]));
 const { source, output, from, to, error, notes, status, count, copy, clear } = element;
 
@@ -140,29 +148,23 @@ function changeTarget(code) {
 }
 
 function showNotes(text, reply) {
-  const found = (reply?.segments ?? []).flatMap((segment) => {
-    const low = segment.confidence !== null && segment.confidence < LOW_CONFIDENCE;
-    const doubt = low ? [`probably wrong (confidence ${Math.round(100 * segment.confidence)}%)`] : [];
-    return [...segment.problems, ...doubt].map((problem) => [slice(text, ...segment.source), problem]);
-  });
-  const items = found.map(([sentence, problem]) => {
-    const [item, quote] = [document.createElement("li"), document.createElement("q")];
-    quote.textContent = sentence.length > 60 ? `${sentence.slice(0, 60)} …` : sentence;
-    item.append(quote, ` ${problem}`);
+  const reason = reply && from.value === AUTO ? whyCopied() : "";
+  const general = [reason, ...(reply?.problems ?? [])].filter(Boolean);
+  const notesOfSentences = (reply?.segments ?? []).flatMap((segment) => notesOf(slice(text, ...segment.source), segment));
+  const lines = [...general, ...notesOfSentences];
+  const items = [...new Set(lines)].map((line) => {
+    const [item, times] = [document.createElement("li"), lines.filter((each) => each === line).length];
+    item.textContent = times > 1 ? `${line} (${times} times)` : line;
     return item;
   });
-  for (const problem of reply?.problems ?? []) {
-    const item = document.createElement("li");
-    item.textContent = problem;
-    items.unshift(item);
-  }
-  const reason = reply && from.value === AUTO ? whyCopied() : "";
-  if (reason) {
-    const item = document.createElement("li");
-    item.textContent = reason;
-    items.unshift(item);
-  }
   notes.replaceChildren(...items);
+}
+
+function notesOf(sentence, { problems, confidence }) {
+  const quoted = `“${sentence.length > 60 ? `${sentence.slice(0, 60)} …` : sentence}”`;
+  const low = confidence !== null && confidence < LOW_CONFIDENCE;
+  const doubt = low ? [`the translation is probably wrong (confidence ${Math.round(100 * confidence)}%)`] : [];
+  return [...problems.map((each) => PROBLEMS[each] ?? each), ...doubt].map((problem) => `${quoted}: ${problem}`);
 }
 
 /** Why a text whose language was to be detected is not translated; empty if it is. */

@@ -70,7 +70,7 @@ def judge_run(metrics: Metrics, training: Training, about_text: Sequence[str] = 
     best = next((line for line in reversed(validations) if line["best"]), None)
     scores = [judge_scores(test, name) for name, test in tests.items()]
     if best and not scores:
-        scores = [judge_scores(best, f"the validation at step {best['step']:,}")]
+        scores = [judge_scores(best, f"the validation scores of step {best['step']:,}")]
     training_reasons = [*judge_training(validations, training), *_judge_forgetting(compared_texts(metrics))]
     return RunVerdict(scores, [*training_reasons, *about_text])
 
@@ -108,7 +108,7 @@ def judge_text(pairs: int, left_out: float, by_teachers: bool = False) -> list[s
     if left_out > MANY_PROBLEMS:
         reasons.append(
             f"{left_out:.0%} of the training pairs have problems and were left out ({LEFT_OUT_FILE} lists them). "
-            "Look for the cause: other pairs may have the same one."
+            "If that is not what you expect, look for the cause: it may have damaged other pairs too."
         )
     return reasons
 
