@@ -32,7 +32,7 @@ def escape_controls(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """At most the first `SHOWN_CHARACTERS` characters of a text or value; an ellipsis shows that it goes on."""
+    """At most the first `SHOWN_CHARACTERS` characters of a text or value; with an ellipsis if it is longer."""
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
 
 

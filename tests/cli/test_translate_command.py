@@ -186,6 +186,22 @@ def test_empty_translations_are_reported(finished_run: Path, command: Command, t
     assert "warning: 1 part with a sentence whose translation is empty" in outcome.error
 
 
+def test_doubtful_translations_are_counted_where_nobody_sees_them(
+    finished_run: Path, command: Command, tmp_path: Path
+) -> None:
+    source, output = tmp_path / "in.de", tmp_path / "out.jsonl"
+    source.write_text("Ein Hund läuft.\nDie Frau liest ein Buch im Park.\n", "utf-8")
+    shown = command("translate", finished_run, "--input", source, "--json")
+    assert shown.error == ""
+    problems = [json.loads(line)["problems"] for line in shown.out.splitlines()]
+    doubtful = sum("loop" in each or "too long" in each for each in problems)
+    assert doubtful
+    written = command("translate", finished_run, "--input", source, "--json", "--output", output)
+    assert f"warning: {doubtful} translation" in written.error
+    assert "repeated words, a copied sentence or an unusual length; --json" in written.error
+    assert output.read_text("utf-8") == shown.out
+
+
 def test_long_lines_are_divided(finished_run: Path, command: Command, translator: Translator) -> None:
     long = "Hund " * 300
     outcome = command("translate", finished_run, long, "Ein Hund.", long)

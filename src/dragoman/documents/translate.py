@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from dragoman.corpus.memory import TranslationMemory
-from dragoman.doctor.input.source_language import SourceLanguage
+from dragoman.doctor.input.source_language import OTHER_LANGUAGE, SourceLanguage
 from dragoman.doctor.input.text_warnings import MUCH_LONGER
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.sentence_checks import check_sentence
@@ -38,9 +38,6 @@ PARAGRAPHS = 0.1
 
 _MEMORY_SAMPLE = 200
 """Segments of a translation memory whose language is checked, at least."""
-
-OTHER_LANGUAGE = "other language"
-"""The problem of a text that is not in the language that the bundle translates from."""
 
 
 class TextTranslator:

@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dragoman.bundle import Bundle
-from dragoman.doctor.input.source_language import SourceLanguage
+from dragoman.doctor.input.source_language import OTHER_LANGUAGE, SourceLanguage
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.text.translation import Translation
-
-OTHER_LANGUAGE = "other language"
-"""Why a text is left out that is not in the source language of the bundle."""
 
 
 @dataclass(frozen=True)

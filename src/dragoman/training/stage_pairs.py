@@ -13,9 +13,9 @@ from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import without
+from dragoman.doctor.input.source_language import OTHER_LANGUAGE
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.block import BlockMaker
-from dragoman.synthesis.pair_checks import OTHER_LANGUAGE
 from dragoman.synthesis.write import Synthesized, write_synthetic
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, ProgressLine

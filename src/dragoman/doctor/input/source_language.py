@@ -6,6 +6,9 @@ from dragoman.doctor.input.training_text import TrainingText, script_shares
 from dragoman.text.language_profile import NgramClassifier, words_of
 from dragoman.text.placeholders import find_spans, text_between
 
+OTHER_LANGUAGE = "other language"
+"""The problem of a text that is not in the language that a translator translates from."""
+
 RARE_SCRIPT = 0.002  # share of the letters of the training text
 FOREIGN_LETTERS = 0.5  # share of the letters of a text that are in a script of which the training text has few
 MIN_EVIDENCE = 6.5  # nats; at least three words, as each contributes at most `MAX_EVIDENCE`
