@@ -78,6 +78,10 @@ def test_output_without_pairs_is_not_written(
     assert "0 pairs from 2 lines" in outcome.error
     assert "not written, because no pair is left; --mono must be text in de" in outcome.error
     assert [path.name for path in tmp_path.iterdir()] == ["mono.de"]
+    printed = command("backtranslate", finished_run, "--mono", tmp_path / "mono.de")
+    assert (printed.code, printed.out) == (2, "")
+    assert "0 pairs from 2 lines; left out: blank 2" in printed.error
+    assert "no pair is left; --mono must be text in de" in printed.error
 
 
 def test_pipes_and_compressed_files(

@@ -256,3 +256,15 @@ def test_output_that_is_not_utf8_is_rejected_before_training(train: TrainCommand
     assert outcome.code == 2
     assert "not valid UTF-8" in outcome.error
     assert not train.run.exists()
+
+
+def test_several_processes_do_not_choose_settings(
+    finished_run: Path, corpus: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each would choose others, because it would measure another speed, and would train another model."""
+    for name, value in (("TORCHELASTIC_RUN_ID", "x"), ("WORLD_SIZE", "2"), ("RANK", "1"), ("LOCAL_RANK", "1")):
+        monkeypatch.setenv(name, value)
+    for arguments in (("train", corpus / "train.de", corpus / "train.en"), ("distill", finished_run)):
+        outcome = command(*arguments, "--output", tmp_path / "run")
+        assert_error(outcome, "chooses settings, but several processes must have the same ones")
+        assert not (tmp_path / "run").exists()

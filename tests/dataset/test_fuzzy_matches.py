@@ -59,6 +59,15 @@ def test_another_translation_of_the_source_is_never_a_match(data: Dataset) -> No
     assert find_matches(without_original, data.source, no_update).tolist() == [1, 0]
 
 
+def test_the_mark_of_tagged_pairs_makes_no_other_source(data: Dataset) -> None:
+    one, other, mark = [9, 10, 11, 12, 13], [9, 10, 11, 12, 14], data.source.vocabulary.bos
+    targets = [[20, 21, number] for number in (22, 23, 24, 25)]
+    equal = PairStore(IdStore.of([one, [mark, *one]]), IdStore.of(targets[:2]))
+    assert find_matches(equal, data.source, no_update).tolist() == [-1, -1]
+    similar = PairStore(IdStore.of([one, other, [mark, *one], [mark, *other]]), IdStore.of(targets))
+    assert find_matches(similar, data.source, no_update).tolist() == [1, 0, 1, 0]
+
+
 def test_many_copies_do_not_hide_what_is_only_similar(data: Dataset) -> None:
     one, other, copies = [9, 10, 11, 12, 13], [9, 10, 11, 12, 14], 6000
     targets = [[20, 21 + number] for number in range(copies + 1)]

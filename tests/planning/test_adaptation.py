@@ -84,6 +84,19 @@ def test_training_goes_on_with_adamw_and_its_own_settings() -> None:
     assert large.weight_decay < new.weight_decay
 
 
+@pytest.mark.parametrize(("terms", "matches"), [(0.1, 0.25), (0.4, 0.6), (0.0, 0.25), (0.0, 0.0)])
+def test_abilities_of_the_bundle_are_kept(terms: float, matches: float) -> None:
+    """A translator that no longer sees marked terms or matches would forget how to use a glossary or a memory."""
+    text = {"terms": terms > 0, "placeholders": True, "tokenizer": "bpe", "joint": True}
+    old = {"steps": 1, "augmentation": {"terms": terms, "fuzzy_matches": matches}}
+    new = adapted(1000, start_of(text=text, training=old)).training.augmentation
+    assert (new.terms > 0, new.fuzzy_matches > 0) == (terms > 0, matches > 0)
+    assert new.terms <= terms
+    assert new.fuzzy_matches <= matches
+    if terms + matches < 0.5:
+        assert (new.terms, new.fuzzy_matches) == (terms, matches)
+
+
 def test_words_get_no_augmentation_that_changes_letters() -> None:
     words = start_of(text={"tokenizer": "whitespace"})
     assert not any(adapted(1000, words).training.augmentation.model_dump().values())

@@ -15,6 +15,7 @@ from span_texts import TEXTS
 from dragoman.errors import UserError
 from dragoman.settings import Text
 from dragoman.text.bpe_dropout import BPEDropout
+from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.masked_text import LabelledTokenizer, decode_with_spans, encode_masked, masking_of
 from dragoman.text.masking import ALL_RESERVED, KINDS, RESERVED, SLOTS, Mask, Masking
 from dragoman.text.registry import load_tokenizer, train_tokenizers
@@ -115,6 +116,22 @@ def test_many_reserved_characters_in_a_text_are_one_span() -> None:
     mask = MASKING.mask(text)
     assert len(mask.text) == 1
     assert mask.restore(f"x {mask.text}") == f"x {text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("it costs €5, 10 € or 7% of that", ["€5", "10 €", "7%"]),
+        ("25°C and 5 😀 or 6 → 7", ["25°", "5", "😀", "6", "→", "7"]),
+        ("R&D since 2024-01-05T10:30:00Z", ["R&D", "2024-01-05T10:30:00Z"]),
+    ],
+)
+def test_a_number_stays_together_with_a_sign_that_the_model_does_not_know(text: str, spans: list[str]) -> None:
+    known = KnownCharacters("abcdefghijklmnopqrstuvwxyz0123456789.,'-")
+    mask = Masking(known=known).mask(text)
+    assert (list(mask.spans.values()), mask.restore(mask.text)) == (spans, text)
+    aware = Masking(known=KnownCharacters(f"{known.characters}€%")).mask("it costs €5 or 7%")
+    assert list(aware.spans.values()) == ["5", "7"], "the model has learned where to write known signs"
 
 
 def test_unknown_tokens_are_dropped_and_reported() -> None:

@@ -68,6 +68,8 @@ def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
         (r"Zeile\nreadme.txt", []),
         ("pracę.po południu, a.community, Ende.Com", []),
         (r"nach C:\ und öffnen Sie a.pdf", ["a.pdf"]),
+        (r"C:\x\a.txt und Bericht.pdf", [r"C:\x\a.txt", "Bericht.pdf"]),
+        ("seit 2024-01-05T10:30Z, 2024-01-05T10:30:00.5+01:00.", ["2024-01-05T10:30Z", "2024-01-05T10:30:00.5+01:00"]),
         ("R&D & Co; #1 #FF00AAB", ["1"]),
         ("♥ © ™ ✓ * # 1", ["1"]),
     ],

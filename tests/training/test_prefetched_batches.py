@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 
-from dragoman.dataset.batch import Batch, make_batch
+from dragoman.dataset.batch import Batch, make_batch, take_rows
 from dragoman.kernels import accelerate, supports_unpadded
 from dragoman.model.build import build_model
 from dragoman.training import batches
@@ -189,3 +190,27 @@ def test_a_share_without_sentences_has_no_loss_on_a_gpu(make_trainer: TrainerMak
     loss, nll = gpu_loss(trainer)(batch)
     assert loss.item() == nll.item() == 0.0
     loss.backward()
+
+
+@pytest.mark.parametrize("r_drop", [0, 1])
+def test_a_process_without_tokens_calls_each_layer_as_often_as_the_others(
+    make_trainer: TrainerMaker, r_drop: int
+) -> None:
+    """Otherwise sharded processes would exchange weights of different layers."""
+    trainer = make_trainer(*SETTINGS, f"training.r_drop={r_drop}")
+    trainer.batches.prefetch = True
+    loss, calls = gpu_loss(trainer), Counter[str]()
+    for name, module in loss.model.named_modules():
+        module.register_forward_pre_hook(lambda *_, name=name: calls.update([name]))
+    (full, *_) = trainer.batches.next_step()
+    trainer.batches.close()
+    pads = trainer.data.source.vocabulary.pad, trainer.data.target.vocabulary.pad
+    empty = [take_rows(group, slice(0, 0), *pads) for group in full]
+    counts = []
+    for batch in (full, empty):
+        calls.clear()
+        minimized, _ = loss(batch)
+        minimized.backward()
+        counts.append(dict(calls))
+    assert counts[0] == counts[1]
+    assert minimized.item() == 0

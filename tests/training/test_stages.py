@@ -249,8 +249,10 @@ def test_teachers_that_are_needed(make_staged: Any) -> None:
     assert needed_teachers(make_staged(backtranslation=mono)) == ["backward"]
     assert needed_teachers(make_staged(backtranslation={**mono, "minimum_chrf": 30})) == ["backward", "forward"]
     assert needed_teachers(make_staged(diversification={"weight": 1})) == ["backward", "forward"]
-    with pytest.raises(UserError, match="must be below 1"):
-        make_staged("teachers.share=0.45", "teachers.translation_share=0.1")
+    shares = "teachers.share=0.45", "teachers.translation_share=0.1"
+    check_stage_corpora(make_staged(*shares, backtranslation=mono))
+    with pytest.raises(UserError, match="2 times share and translation_share add up to 1, which must be below 1"):
+        check_stage_corpora(make_staged(*shares, diversification={"weight": 1}))
 
 
 def test_the_command_runs_all_stages(make_staged: Any, mono: Path, tmp_path: Path, command: Command) -> None:

@@ -161,7 +161,7 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
     from dragoman.corpus.references import to_toml
     from dragoman.corpus.writers import tsv_line, write_corpus
     from dragoman.synthesis.block import made_blocks
-    from dragoman.synthesis.write import write_synthetic
+    from dragoman.synthesis.write import NOTHING, write_synthetic
     from dragoman.system.progress import Meter, ProgressLine
     from dragoman.system.unfinished import delete_unfinished, unfinished_directory
 
@@ -171,9 +171,14 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
         meter = Meter(line.update, "translating", total)
         meter.advance(0)  # the first block may take a minute
         if output is None:
+            written = NOTHING
             for block in made_blocks(pairs, maker, meter):
                 sys.stdout.writelines(f"{tsv_line(pair)}\n" for pair in block.pairs)
                 sys.stdout.flush()
+                written = written.plus(block)
+            line.log(str(written))
+            if not written.pairs and not is_part:
+                raise UserError(f"no pair is left; --mono must be text in {data.source_language}")
             return
         try:
             languages = data.target_language, data.source_language

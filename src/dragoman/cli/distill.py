@@ -74,9 +74,11 @@ def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: boo
     from dragoman.planning.student import STUDENT_SIZES, plan_student
     from dragoman.recipe import load_recipe
     from dragoman.training.directory import check_directory, resume_command
+    from dragoman.training.distributed import refuse_several_processes
 
     check_directory(run, resume)  # before the text is read
     if not resume:
+        refuse_several_processes("dragoman distill")
         return plan_student(plan, overrides, data_dir, print_to_stderr)
     recipe = load_recipe(run / "recipe.toml", overrides)
     set_keys = {each.partition("=")[0].strip() for each in overrides}

@@ -62,6 +62,9 @@ def _read_pairs(path: Path, languages: Languages) -> list[Pair]:
     except UndeclaredError as error:
         names = error.settings.get("columns", ())
         if "header" not in error.settings and not any(isinstance(name, str) for name in names):
+            if names:
+                problem = "a glossary has two columns, a term and its translation"
+                raise UserError(f"{path}: {problem}; delete the others") from None
             raise
         described = described.model_copy(update={"header": True} | error.settings)
         return list(read_corpus(described, source_language=source, target_language=target))

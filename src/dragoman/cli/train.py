@@ -139,6 +139,7 @@ def _find_recipe(
     """
     from dragoman.recipe import BUDGETS, builtin_recipes, load_recipe
     from dragoman.training.directory import check_directory
+    from dragoman.training.distributed import refuse_several_processes
 
     first = files.train[0]
     if len(files.train) == 1 and (first.endswith(".toml") or first in builtin_recipes()):
@@ -153,6 +154,7 @@ def _find_recipe(
     check_directory(run, resuming)  # before the text is checked, which can take minutes
     if resuming:
         return _recipe_of_run(run, files, overrides)
+    refuse_several_processes("dragoman train FILE…")
     made = files.plan(overrides)
     recipe = made.recipe(overrides)
     print(made.summary(recipe), file=sys.stderr)

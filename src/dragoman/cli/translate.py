@@ -160,7 +160,8 @@ def translate(
     elif text_format == "html":
         with open_output(output) as file:
             counts = write_html(translator, chosen, file)
-        counts.warn(unseen=output not in (None, DASH))
+            seen = bool(chosen.texts) or file.isatty()
+        counts.warn(unseen=not seen)
     else:
         files = [file for file in (source, prefixes) if file and file.is_file()]
         identity = [engine, device, compute_type, as_json, _identify(translator, [bundle, *(ensemble or [])], files)]

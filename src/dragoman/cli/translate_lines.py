@@ -47,7 +47,8 @@ def translate_lines(
         lines = _translate(texts, chosen, prefixes, done, as_json)
         if finished:
             lines = chain(finished, finished.extend(lines))
-        shown = sys.stderr.isatty() and not (chosen.texts or chosen.typed or file.isatty())
+        seen = chosen.texts or chosen.typed or file.isatty()
+        shown = sys.stderr.isatty() and not seen
         for line in _with_progress(lines, total, done) if shown else lines:
             truncated += line.truncated
             counts.add(line.problems)
@@ -60,7 +61,7 @@ def translate_lines(
             f"limit of {texts.translator.source_limit} tokens, because lines with prefixes are not divided",
             file=sys.stderr,
         )
-    counts.warn("; --json prints them as problems", unseen=to_file)
+    counts.warn("; --json prints them as problems", unseen=not seen)
 
 
 def _translate(
@@ -72,7 +73,7 @@ def _translate(
     group = 1 if chosen.typed else GROUP
     lines = islice(chosen.read(texts.translator.bundle, divided=not prefixes), done, None)
     translations = (
-        texts.translator.stream(lines, islice(read_lines(prefixes), done, None), group)
+        texts.continue_prefixes(lines, islice(read_lines(prefixes), done, None), group)
         if prefixes
         else texts.stream(lines, group)
     )

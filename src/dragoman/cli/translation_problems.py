@@ -9,7 +9,7 @@ from dragoman.errors import counted
 
 
 class ProblemCounts:
-    """How many translations are empty, are probably wrong as a whole, or lack a placeholder or have one too many.
+    """How many translations have problems of each kind.
 
     Args:
         unit: What is translated, "line" or "part".
@@ -17,15 +17,17 @@ class ProblemCounts:
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self.empty = self.doubtful = self.faulty = 0
+        self.empty = self.foreign = self.doubtful = self.faulty = 0
 
     def add(self, problems: Sequence[str]) -> None:
         """Count the problems of one translation."""
+        from dragoman.doctor.input.source_language import OTHER_LANGUAGE
         from dragoman.doctor.output.sentence_checks import EMPTY
 
         details = {problem for problem in problems if ": " in problem}  # such as "missing: %s"
         self.empty += EMPTY in problems
-        self.doubtful += bool(set(problems) - details - {EMPTY})  # such as "loop"
+        self.foreign += OTHER_LANGUAGE in problems
+        self.doubtful += bool(set(problems) - details - {EMPTY, OTHER_LANGUAGE})  # such as "loop"
         self.faulty += bool(details)
 
     def warn(self, remedy: str = "", *, unseen: bool) -> None:
@@ -33,20 +35,16 @@ class ProblemCounts:
 
         Args:
             remedy: Added to the counts of problems with which it helps.
-            unseen: Whether nobody sees the translations now: otherwise, wrong ones need no message.
+            unseen: Whether nobody sees the translations now. Otherwise, those that are obviously wrong are not counted.
         """
-        if self.empty:
-            problem = f"{counted(self.empty, self.unit)} with a sentence whose translation is empty"
-            print(f"dragoman: warning: {problem}", file=sys.stderr)
-        if self.doubtful and unseen:
-            print(
-                f"dragoman: warning: {counted(self.doubtful, 'translation')} with repeated words, a copied sentence or "
-                f"an unusual length{remedy}",
-                file=sys.stderr,
-            )
-        if self.faulty:
-            print(
-                f"dragoman: warning: {counted(self.faulty, 'translation')} with missing, repeated or invented "
-                f"placeholders, URLs, numbers or terms{remedy}",
-                file=sys.stderr,
-            )
+        empty, foreign = counted(self.empty, self.unit), counted(self.foreign, self.unit)
+        doubtful, faulty = counted(self.doubtful, "translation"), counted(self.faulty, "translation")
+        messages = {
+            f"{empty} with a sentence whose translation is empty": self.empty,
+            f"{foreign} with a sentence that is probably not in the source language": self.foreign * unseen,
+            f"{doubtful} with repeated words, a copied sentence or an unusual length{remedy}": self.doubtful * unseen,
+            f"{faulty} with missing, repeated or invented placeholders, URLs, numbers or terms{remedy}": self.faulty,
+        }
+        for message, count in messages.items():
+            if count:
+                print(f"dragoman: warning: {message}", file=sys.stderr)

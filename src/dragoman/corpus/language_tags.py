@@ -57,7 +57,7 @@ _NAMES = {
 _LANGUAGE_OF = {name: code for code, names in _NAMES.items() for name in names.split()}
 _WORD = re.compile(r"\b[a-z]{2,3}[-_](?:[a-z]{2}|[a-z]{4}|\d{3})\b|[^\s_.,:;()\[\]/-]+")
 _TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|\d{3}))?")
-SOURCE_WORDS = frozenset(["source", "src", "quelle", "quelltext", "ausgangstext", "original"])
+SOURCE_WORDS = frozenset(["source", "src", "quelle", "quelltext", "ausgangstext", "original", "term"])
 TARGET_WORDS = frozenset(["target", "tgt", "trg", "ziel", "zieltext", "translation", "translated", "übersetzung"])
 _OTHER_WORDS = frozenset(
     [

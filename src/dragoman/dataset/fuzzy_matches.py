@@ -30,21 +30,34 @@ def find_matches(pairs: PairStore, tokenizer: Tokenizer, update: Update) -> NDAr
 
     Pairs with the same source do not count: a translation memory returns their translation without a model. Nor do
     pairs with the same target, or with another translation of the source, from which the model would only learn to
-    copy: synthetic pairs often have one. Sources that differ only in masked spans, such as numbers, are similar.
+    copy: synthetic pairs often have one. Sources that differ only in masked spans, such as numbers, are similar, and
+    the mark of tagged pairs does not count.
     """
     context, count = MatchContext(tokenizer), len(pairs)
+    sources = _UnmarkedSources(pairs, tokenizer.vocabulary.bos)
     searched = _spaced(count, SEARCHED)
     groups = _Groups(searched)
-    index = MatchIndex(IdStore.of(groups.add(context.number_spans(pairs.source[each].tolist()) for each in searched)))
-    translations = {_checksum(pairs, each, each) for each in searched}
+    index = MatchIndex(IdStore.of(groups.add(context.number_spans(sources[each].tolist()) for each in searched)))
+    translations = {_checksum(sources[each], pairs.target[each]) for each in searched}
     matches = np.full(count, -1, np.int64)
     asked = _spaced(count, WITH_MATCH)
     for place in Meter(update, "searching for similar pairs", len(asked)).track(asked.tolist()):
-        others = _OtherPairs(pairs, groups, translations, place)
-        found = index.find(context.number_spans(pairs.source[place].tolist()), others.excludes)
+        others = _OtherPairs(sources, pairs.target, groups, translations, place)
+        found = index.find(context.number_spans(sources[place].tolist()), others.excludes)
         if found is not None and (match := others.first(found.index)) is not None:
             matches[place] = match
     return matches
+
+
+class _UnmarkedSources:
+    """The sources of pairs by index, without the mark of tagged pairs."""
+
+    def __init__(self, pairs: PairStore, mark: int) -> None:
+        self._sources, self._mark = pairs.source, mark
+
+    def __getitem__(self, index: int) -> NDArray[Any]:
+        source = self._sources[index]
+        return source[1:] if len(source) and source[0] == self._mark else source
 
 
 class _Groups:
@@ -83,7 +96,8 @@ class _OtherPairs:
     diversification makes two such pairs of each pair, one with another source, and one with another target.
     """
 
-    pairs: PairStore
+    sources: _UnmarkedSources
+    targets: IdStore
     groups: _Groups
     translations: Container[int]
     place: int
@@ -97,15 +111,15 @@ class _OtherPairs:
         return next(filter(self._may_match, self.groups.pairs(group)), None)
 
     def _may_match(self, other: int) -> bool:
-        if any(np.array_equal(side[other], side[self.place]) for side in (self.pairs.source, self.pairs.target)):
+        if any(np.array_equal(side[other], side[self.place]) for side in (self.sources, self.targets)):
             return False
         crossed = (self.place, other), (other, self.place)
-        return not any(_checksum(self.pairs, *sides) in self.translations for sides in crossed)
+        return not any(_checksum(self.sources[one], self.targets[two]) in self.translations for one, two in crossed)
 
 
-def _checksum(pairs: PairStore, source: int, target: int) -> int:
+def _checksum(source: NDArray[Any], target: NDArray[Any]) -> int:
     """A number for the source of one pair with the target of another."""
-    return hash((pairs.source[source].tobytes(), pairs.target[target].tobytes()))
+    return hash((source.tobytes(), target.tobytes()))
 
 
 def _spaced(count: int, most: int) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import tee
 
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE, SourceLanguage
@@ -17,6 +18,7 @@ from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_links, join_translations, with_invisible
 from dragoman.documents.plain_text import PlainText, find_spans_of_lines
+from dragoman.documents.quantities import lost_numbers
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import WholeLines
 from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
@@ -122,7 +124,8 @@ class TextTranslator:
         The translation of a line with several sentences joins those of its sentences: `text`, `tokens`,
         `log_probabilities`, `problems` and `terms` follow each other, `log_probability` and `score` are sums,
         `confidence` is the lowest, and the first alternative joins the first alternatives of all sentences. A line
-        without a letter or a number is its own translation. Numbers of lists are found as in a text of these lines.
+        without a letter or a number is its own translation. Numbers of lists are found as in a text of the lines that
+        are batched together.
 
         Raises:
             UserError: A line is not a string, or `window` is below 1.
@@ -134,6 +137,18 @@ class TextTranslator:
             found = (each.joined for each in self._translate_divided(sentences))
             for line, each in zip(texts, spans, strict=True):
                 yield join_parts(line, each, [next(found) for _ in each])
+
+    def continue_prefixes(
+        self, lines: Iterable[str], prefixes: Iterable[str], window: int = WINDOW
+    ) -> Iterator[Translation]:
+        """Translate lines, given how each translation begins; they are neither split into sentences nor divided.
+
+        Raises:
+            UserError: As `Translator.stream`.
+        """
+        given, lines = tee(lines)
+        for line, found in zip(lines, self.translator.stream(given, prefixes, window), strict=False):
+            yield self.judge(Segment(line), found)
 
     def _translate_divided(self, segments: Sequence[Segment]) -> list[_DividedText]:
         """The translation of each segment: that of the memory, or else of the model; long segments are divided.
@@ -196,9 +211,14 @@ class TextTranslator:
     def judge(self, segment: Segment, translation: Translation) -> Translation:
         """The translation of a segment with its confidence, its terms and all its problems."""
         text = segment.text
-        problems = translation.problems if self._masks else check_spans(text, translation.text)
+        lost = (f"missing: {number}" for number in lost_numbers(text, translation.text))
+        spans = [*translation.problems, *lost] if self._masks else check_spans(text, translation.text)
         terms = self._matcher.check(text, segment.glossary, translation.text)
-        problems = [*problems, *missing_terms(terms), *check_sentence(text, translation.text, self._trained)]
+        problems = [
+            *dict.fromkeys(spans),
+            *missing_terms(terms),
+            *check_sentence(text, translation.text, self._trained),
+        ]
         if self._language and self._language.find_other(text):
             problems.append(OTHER_LANGUAGE)
         is_used = any(term.used != "not" for term in terms)
@@ -258,7 +278,7 @@ def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequen
         truncated=any(each.truncated for each in translations),
         alternatives=[join_parts(text, spans, each) for each in ranked],
         problems=[problem for each in translations for problem in each.problems],
-        terms=[term for each in translations for term in each.terms],
+        terms=list(dict.fromkeys(term for each in translations for term in each.terms)),
         match=worst_match(each.match for each in translations),
         confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
     )

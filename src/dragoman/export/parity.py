@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice
@@ -49,6 +50,7 @@ class Parity:
         same_text: Share of equal translations, 0 to 1.
         bleu: Of the export's translations; None without references.
         bleu_of_bundle: Of the bundle's translations; None without references.
+        masking: Whether dragoman masks placeholders, which neither of the compared translators does.
     """
 
     format: str
@@ -63,12 +65,15 @@ class Parity:
     same_text: float
     bleu: float | None = None
     bleu_of_bundle: float | None = None
+    masking: bool = False
 
     @property
     def problems(self) -> list[str]:
         """The differences that are larger than allowed."""
         problems, exact = [], self.compute_type == "float32"
-        if exact and not self.largest_difference <= TOLERANCE:  # NaN is a problem too
+        if not math.isfinite(self.mean_difference):
+            problems.append(f"some {self.compared} are NaN or infinite")
+        elif exact and self.largest_difference > TOLERANCE:
             problems.append(f"{self.compared} differ by up to {self.largest_difference:.2g}; {TOLERANCE:g} are allowed")
         different = round((1 - self.same_text) * self.sentences)
         if exact and self.own_sentences and different > max(1, (1 - SAME_TEXT) * self.sentences):
@@ -97,7 +102,8 @@ class Parity:
             f"({self.decoding})",
         ]
         if self.bleu is not None and self.bleu_of_bundle is not None:
-            lines.append(f"BLEU: {self.bleu:.2f} (bundle: {self.bleu_of_bundle:.2f})")
+            without = " without masking placeholders" if self.masking else ""
+            lines.append(f"BLEU{without}: {self.bleu:.2f} (bundle: {self.bleu_of_bundle:.2f})")
         return "\n".join(lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -67,7 +68,8 @@ def export(
         exporter.write(bundle, unfinished, compute_type)
         log("comparing it with the bundle …")
         exported = exporter.load(plain, unfinished, compute_type)
-        parity = measure_parity(name, plain, exported, sample or Sample(), compute_type)
+        measured = measure_parity(name, plain, exported, sample or Sample(), compute_type)
+        parity = replace(measured, masking=plain is not bundle)
         parity.require()
         write_json(unfinished / PARITY_FILE, {**parity.to_dict(), "files": _list_files(unfinished)})
         _refuse_other_files(directory)  # somebody may have put files there in the meantime

@@ -79,24 +79,24 @@ def onednn_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
     return matmul_nt(x, weight, bias)
 
 
-class OneDNNLinear(StackedLinear):
+class _SharedLinear(StackedLinear):
     """A linear map that shares the parameters of another."""
 
     def __init__(self, other: nn.Linear) -> None:
         super().__init__(other.in_features, other.out_features, bias=other.bias is not None, device="meta")
         self.weight, self.bias = other.weight, other.bias
 
+
+class OneDNNLinear(_SharedLinear):
+    """A linear map that is computed by oneDNN, as is its gradient."""
+
     def forward(self, x: Tensor, rows: slice = slice(None)) -> Tensor:
         """(…, inputs) -> (…, outputs of these rows of the matrix)."""
         return onednn_linear(x, self.weight[rows], None if self.bias is None else self.bias[rows])
 
 
-class UnslicedLinear(StackedLinear):
-    """A linear map that shares the parameters of another; if it uses all rows, its gradient is not copied."""
-
-    def __init__(self, other: nn.Linear) -> None:
-        super().__init__(other.in_features, other.out_features, bias=other.bias is not None, device="meta")
-        self.weight, self.bias = other.weight, other.bias
+class UnslicedLinear(_SharedLinear):
+    """A linear map whose gradient is not copied if it uses all rows."""
 
     def forward(self, x: Tensor, rows: slice = slice(None)) -> Tensor:
         """(…, inputs) -> (…, outputs of these rows of the matrix)."""

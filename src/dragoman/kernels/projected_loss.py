@@ -17,11 +17,11 @@ LOGITS_AT_ONCE, LOGITS_AT_ONCE_ON_CPU = 2**28, 2**24
 """Logits computed at a time: enough for an efficient matrix product, but little memory."""
 
 
-class _Gradients:
-    """Gradients of the loss, added up chunk by chunk.
+class Gradients:
+    """Gradients of a loss, added up chunk by chunk.
 
     Attributes:
-        hidden: (tokens, d_model).
+        hidden: (…, tokens, d_model).
         weight: (vocabulary, d_model), float32.
         bias: (vocabulary,), float32, or None.
     """
@@ -31,12 +31,21 @@ class _Gradients:
         self.weight = torch.zeros_like(weight, dtype=torch.float32)
         self.bias = None if bias is None else torch.zeros_like(bias, dtype=torch.float32)
 
-    def add_chunk(self, chunk: slice, difference: Tensor, hidden: Tensor, weight: Tensor) -> None:
-        """Add the part of some tokens, given the gradient of their logits, (rows, vocabulary)."""
-        self.hidden[chunk] = matmul(difference, weight)
-        self.weight += matmul_tn(difference, hidden[chunk])
+    def add_rows(self, difference: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+        """Add the part of some hidden states, (rows, d_model), to the gradients of weight and bias.
+
+        Args:
+            difference: The gradient of their logits, (rows, vocabulary).
+            hidden: The hidden states.
+            weight: The output projection.
+
+        Returns:
+            The gradient of the hidden states, (rows, d_model).
+        """
+        self.weight += matmul_tn(difference, hidden)
         if self.bias is not None:
             self.bias += difference.sum(0, dtype=torch.float32)
+        return matmul(difference, weight)
 
     def add_smoothing(self, smoothing: float, real: Tensor, hidden: Tensor, mean_weight: Tensor) -> None:
         """Add the uniform part of label smoothing, which is the same for every token with real = 1, (tokens,)."""
@@ -45,6 +54,11 @@ class _Gradients:
         self.weight -= uniform * hidden.sum(0)
         if self.bias is not None:
             self.bias -= uniform * real.sum()
+
+    def save(self, ctx: Any, weight: Tensor) -> None:
+        """Keep them for the backward pass of a `ProjectedLoss`."""
+        ctx.save_for_backward(self.hidden, self.weight, self.bias)
+        ctx.dtype = weight.dtype
 
 
 class ProjectedLoss(torch.autograd.Function):
@@ -85,7 +99,7 @@ class _ProjectedCrossEntropy(ProjectedLoss):
         smoothing: float,
         ignored: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        gradients = _Gradients(hidden, weight, bias)
+        gradients = Gradients(hidden, weight, bias)
         target_logits, log_sums = hidden.new_empty(2, len(targets), dtype=torch.float32)  # (tokens,) each
         for chunk in chunks_of_tokens(hidden, len(weight)):
             logits = matmul_nt(hidden[chunk], weight, bias)  # (rows, vocabulary)
@@ -93,13 +107,12 @@ class _ProjectedCrossEntropy(ProjectedLoss):
             difference, log_sums[chunk] = _softmax_minus_target(logits, targets[chunk], smoothing)
             if ignored is not None:
                 clear_ignored(difference, ignored[chunk])
-            gradients.add_chunk(chunk, difference, hidden, weight)
+            gradients.hidden[chunk] = gradients.add_rows(difference, hidden[chunk], weight)
         real = torch.ones_like(log_sums) if ignored is None else (~ignored).float()  # (tokens,)
         hidden = hidden.float() * real[:, None]  # no matrix products with it: autocast would round them
         mean_weight = weight.mean(0, dtype=torch.float32)  # (d_model,)
         gradients.add_smoothing(smoothing, real, hidden, mean_weight)
-        ctx.save_for_backward(gradients.hidden, gradients.weight, gradients.bias)
-        ctx.dtype = weight.dtype
+        gradients.save(ctx, weight)
         mean_logits = (hidden * mean_weight).sum(-1)  # (tokens,)
         if bias is not None:
             mean_logits += bias.mean(dtype=torch.float32)

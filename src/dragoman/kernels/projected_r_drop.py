@@ -9,8 +9,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.kernels.linear import matmul, matmul_nt, matmul_tn
-from dragoman.kernels.projected_loss import ProjectedLoss, chunks_of_tokens, clear_ignored, sum_losses, sum_recomputed
+from dragoman.kernels.linear import matmul_nt
+from dragoman.kernels.projected_loss import (
+    Gradients,
+    ProjectedLoss,
+    chunks_of_tokens,
+    clear_ignored,
+    sum_losses,
+    sum_recomputed,
+)
 
 Projection = tuple[Tensor, Tensor | None]
 """The matrix of the output layer, (vocabulary, d_model), and its bias, (vocabulary,)."""
@@ -86,9 +93,7 @@ class _ProjectedRDrop(ProjectedLoss):
         factors: tuple[float, float],
         ignored: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        d_hidden = torch.empty_like(hidden)
-        d_weight = torch.zeros_like(weight, dtype=torch.float32)
-        d_bias = None if bias is None else torch.zeros_like(bias, dtype=torch.float32)
+        gradients = Gradients(hidden, weight, bias)
         losses, nlls = hidden.new_empty(2, len(targets), dtype=torch.float32)  # (tokens,) each
         for chunk in chunks_of_tokens(hidden, 2 * len(weight)):
             both = hidden[:, chunk].flatten(0, 1)  # (2 rows, d_model)
@@ -100,12 +105,8 @@ class _ProjectedRDrop(ProjectedLoss):
                 logits[:, rows] = gradient
             if ignored is not None:
                 clear_ignored(difference, ignored[chunk].repeat(2))
-            d_hidden[:, chunk] = matmul(difference, weight).view(2, -1, hidden.shape[-1])
-            d_weight += matmul_tn(difference, both)
-            if d_bias is not None:
-                d_bias += difference.sum(0, dtype=torch.float32)
-        ctx.save_for_backward(d_hidden, d_weight, d_bias)
-        ctx.dtype = weight.dtype
+            gradients.hidden[:, chunk] = gradients.add_rows(difference, both, weight).view(2, -1, hidden.shape[-1])
+        gradients.save(ctx, weight)
         loss, nll = sum_losses(losses, ignored), sum_losses(nlls, ignored)
         ctx.mark_non_differentiable(nll)
         return loss, nll

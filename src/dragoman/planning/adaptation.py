@@ -69,9 +69,22 @@ def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBud
             "training", "start_share", _start_share(facts), "Their share of the final weights: less is forgotten."
         ),
         *_choose_training(facts, start, budget),
-        *(choose_augmentation(facts, budget) if recipe.text.tokenizer in ("bpe", "unigram") else ()),
+        *_choose_augmentation(facts, recipe, budget),
         *_copy("decoding", recipe.decoding, "The search of the bundle."),
     ]
+
+
+def _choose_augmentation(facts: TextFacts, recipe: Recipe, budget: PlannedBudget) -> Iterator[ChosenSetting]:
+    """That of other recipes, and what keeps the bundle able to use a glossary or a translation memory."""
+    chosen = list(choose_augmentation(facts, budget)) if recipe.text.tokenizer in ("bpe", "unigram") else []
+    yield from chosen
+    augmentation = recipe.training.augmentation
+    kept = {"terms": augmentation.terms, "fuzzy_matches": augmentation.fuzzy_matches}
+    room = 1 - sum(choice.value for choice in chosen)
+    for key, share in kept.items():
+        if share:
+            fitting = round(share * min(1.0, room / sum(kept.values())), 3)
+            yield ChosenSetting("training.augmentation", key, fitting, "As for the bundle, which would forget it.")
 
 
 def _start_share(facts: TextFacts) -> float:

@@ -76,8 +76,8 @@ class Distillation(Settings):
 
 
 def _time_is_left(teachers: Teachers) -> str | None:
-    used = 2 * teachers.share + teachers.translation_share
-    return f"two shares and translation_share add up to {used:g}, which must be below 1" if used >= 1 else None
+    used = teachers.share + teachers.translation_share
+    return f"share and translation_share add up to {used:g}, which must be below 1" if used >= 1 else None
 
 
 class Teachers(Settings):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain
 from pathlib import Path
 
@@ -29,12 +30,21 @@ class Synthesized:
         """How many lines they were made of."""
         return self.pairs + sum(self.left_out.values())
 
+    def plus(self, block: PairBlock) -> Synthesized:
+        """These pairs and those of another block."""
+        complete = sum(pair.complete for pair in block.pairs)
+        left_out = Counter(self.left_out) + block.left_out
+        return Synthesized(self.pairs + complete, dict(left_out), self.seconds + block.seconds)
+
     def __str__(self) -> str:
         reasons = sorted(self.left_out.items(), key=lambda item: -item[1])
         shown = ", ".join(f"{reason} {number:,}" for reason, number in reasons)
         return f"{counted(self.pairs, 'pair')} from {counted(self.lines, 'line')}" + (
             f"; left out: {shown}" if shown else ""
         )
+
+
+NOTHING = Synthesized(0, {}, 0.0)
 
 
 def write_synthetic(
@@ -67,14 +77,8 @@ def write_synthetic(
     with only_writer(output) as directory:
         check_output(output, languages)  # another process may have finished it before this one had the lock
         paths = list(stored_blocks(pairs, maker, directory, meter, limit))
-        left_out: Counter[str] = Counter()
-        written, seconds = 0, 0.0
-        for path in paths:
-            block = PairBlock.load(path)
-            written += sum(pair.complete for pair in block.pairs)
-            left_out += block.left_out
-            seconds += block.seconds
-        if written or Path(output).is_fifo():  # whose reader waits for its end
+        written = reduce(Synthesized.plus, map(PairBlock.load, paths), NOTHING)
+        if written.pairs or Path(output).is_fifo():  # whose reader waits for its end
             made = chain.from_iterable(PairBlock.load(path).pairs for path in paths)
             write_corpus(made, output, languages)
-    return Synthesized(written, dict(left_out), seconds)
+    return written

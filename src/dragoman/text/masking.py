@@ -35,6 +35,7 @@ KINDS: dict[str, SpanKind] = {character: kind for kind, characters in RESERVED.i
 
 _RESERVED_PATTERN = re.compile(f"[{ALL_RESERVED}]")
 _ANY_RESERVED = re.compile(f"[{ALL_RESERVED}{TERM_MARKS}]")
+_SIGNS = regex.compile(r"[\p{Sc}%‰°]+")
 _AFTER_SENTENCE = re.compile(f"(?<=[.!?])(?=([{ALL_RESERVED}]))")
 
 
@@ -153,7 +154,7 @@ class Masking:
         source, spans = text, self._spans(text)
         if self.known:
             replaced = self.known.replace_rare(text)
-            spans = sorted([*spans, *self.known.find_copied(replaced, spans)])
+            spans = _joined_signs(text, sorted([*spans, *self.known.find_copied(replaced, spans)]))
             text = _replace_between(text, replaced, spans)
         spelled = text
         text, case = self.case.apply(spelled, spans) if self.case else (spelled, "usual")
@@ -202,6 +203,26 @@ class Masking:
 
     def _translate_number(self, number: str) -> str:
         return exchange_separators(number) if number_form(number) in self.numbers_with_exchange else number
+
+
+def _joined_signs(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Spans of a text in which a number and the sign of a currency, a percentage or a degree next to it are one."""
+    joined: list[Span] = []
+    for span in spans:
+        last = joined[-1] if joined else None
+        if (
+            last
+            and text[last.end : span.start] in ("", " ")
+            and ((last.kind == "number" and _is_sign(text, span)) or (_is_sign(text, last) and span.kind == "number"))
+        ):
+            joined[-1] = Span(last.start, span.end, "number")
+        else:
+            joined.append(span)
+    return joined
+
+
+def _is_sign(text: str, span: Span) -> bool:
+    return _SIGNS.fullmatch(text, span.start, span.end) is not None
 
 
 def _is_found(span: str) -> bool:

@@ -52,7 +52,8 @@ _NO_PATH = r"\\/:*?\"<>|\n"
 """Characters that names of files and directories in Windows do not have."""
 
 _WINDOWS_PATH = (
-    rf"[A-Za-z]:\\(?:[^{_NO_PATH}\s][^{_NO_PATH}]{{0,60}}\\)*(?:[^{_NO_PATH}\s]+[ ]){{0,2}}[^{_NO_PATH}\s]*"
+    rf"[A-Za-z]:\\(?:[^{_NO_PATH}\s][^{_NO_PATH}]{{0,60}}\\)*"
+    rf"(?:(?![^{_NO_PATH}\s]*\.(?:{_EXTENSION})[ ])[^{_NO_PATH}\s]+[ ]){{0,2}}[^{_NO_PATH}\s]*"
     rf"|(?<!\\)(?:\.\.?|\\)\\(?:{_FILE_CHARACTERS}|\\)*"
 )
 _FILE = (
@@ -67,6 +68,7 @@ _IDENTIFIER = rf"""
       | [0-9A-Fa-f]{{8}}-(?:[0-9A-Fa-f]{{4}}-){{3}}[0-9A-Fa-f]{{12}}  # UUID
       | \#[0-9A-Fa-f]{{6}}                                     # the color #FF00AA
       | [A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+                 # font_size
+      | \d{{4}}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?  # 2024-01-05T10:30:00Z
     )(?!{LETTER})
   | (?<![\w.-])(?:[a-z0-9-]+\.)+(?:com|org|net|edu|gov|info)(?![\w-])  # server01.example.org
 """
@@ -75,9 +77,9 @@ _LINK = rf"""
   | (?<![\w.+-])[\w.+-]++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
   | {_FILE} | {_IDENTIFIER}
 """
-_SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
+SEPARATOR = r"[.,:/'’٫٬\u00a0\u202f-]"
 _NUMBER = (
-    rf"(?<!{LETTER})(?<!{LETTER}[.,:/'’_-])\d++(?:{_SEPARATOR}\d++)*+(?:[eE][-+]?\d++)?+"
+    rf"(?<!{LETTER})(?<!{LETTER}[.,:/'’_-])\d++(?:{SEPARATOR}\d++)*+(?:[eE][-+]?\d++)?+"
     rf"(?!{LETTER}|[\ufe0f\u20e3]|[.,:/'’]{LETTER})"
 )
 _PICTURE = r"""(?:\p{Emoji_Presentation}\ufe0f? | \p{Extended_Pictographic}\ufe0f | \p{Emoji}(?=\p{Emoji_Modifier}))

@@ -42,11 +42,15 @@ class BatchLoss(nn.Module):
         """
         passes = 2 if self.settings.r_drop else 1
         together = batch * passes  # copies of a sentence have different dropout
-        unpadded = UnpaddedBatch.join(together) if teacher_forcing == 1.0 and supports_unpadded(self.model) else None
+        unpads = teacher_forcing == 1.0 and supports_unpadded(self.model)
+        unpadded = UnpaddedBatch.join(together) if unpads else None
         with autocast(self.settings.precision, batch[0].source.device) as dtype:
             output = self.model.output
             projection = output.weight.to(dtype), None if output.bias is None else output.bias.to(dtype)
-            if unpadded is None:
+            if unpads and not any(group.target_tokens for group in batch):
+                targets, ignore = batch[0].target_output[0], self.target_pad
+                hidden = self._hidden_of_padding(batch[0], passes)
+            elif unpadded is None:
                 targets, ignore = self._targets(batch), self.target_pad
                 hidden = self._hidden(batch, teacher_forcing, passes)
             else:
@@ -58,6 +62,10 @@ class BatchLoss(nn.Module):
                 return r_drop(hidden, projection, targets, smoothing, self.settings.r_drop, ignore)
             cross_entropy = projected_cross_entropy if self.settings.kernels else plain_cross_entropy
             return cross_entropy(hidden.squeeze(0), *projection, targets, smoothing, ignore)
+
+    def _hidden_of_padding(self, group: Batch, passes: int) -> Tensor:
+        """Outputs without a loss, in one call of each layer, as the other processes make; (passes, tokens, d_model)."""
+        return self.model.hidden(group.source[:1].expand(passes, -1), group.target_input[:1].expand(passes, -1))
 
     def _targets(self, batch: list[Batch]) -> Tensor:
         """The ids to predict in the order of `concatenate`, (tokens,)."""

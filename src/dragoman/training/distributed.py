@@ -23,6 +23,7 @@ from torch.distributed.rendezvous import rendezvous
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from dragoman.errors import UserError
 from dragoman.system.cpu import usable_cores
 from dragoman.system.device import choose_device
 
@@ -118,6 +119,22 @@ class Ranks:
 
 
 SINGLE_PROCESS = Ranks()
+
+
+def refuse_several_processes(command: str) -> None:
+    """Check that torchrun did not start several processes: each would choose settings by its own speed.
+
+    Args:
+        command: The command that chooses them.
+
+    Raises:
+        UserError: It did.
+    """
+    if dist.is_torchelastic_launched() and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UserError(
+            f"{command} chooses settings, but several processes must have the same ones; write a recipe with one "
+            "process, and name it in the command for several"
+        )
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -25,7 +24,7 @@ from dragoman.settings import Recipe
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.device import compute_dtype
 from dragoman.system.files import restore_replaced, write_text
-from dragoman.system.progress import ProgressLine, format_seconds
+from dragoman.system.progress import ProgressLine
 from dragoman.training.checkpoint import checkpoint_steps, load_checkpoint, newest_intact, refuse_other_versions
 from dragoman.training.directory import (
     LEFT_OUT_FILE,
@@ -43,6 +42,7 @@ from dragoman.training.log import RunLog
 from dragoman.training.metrics_file import MetricsFile, read_metrics
 from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.report import render_report
+from dragoman.training.report.run_facts import run_facts
 from dragoman.training.report.verdict import judge_run, judge_text
 from dragoman.training.stage_recipes import has_stages
 from dragoman.training.stages import Stages
@@ -119,21 +119,25 @@ class _Run:
                 made, resume = False, True
             started = (self.output / PAIRS_FILE).is_file()
             with self.ranks.first_before_others():
-                with removed_after_error(self.output if made else None):
-                    self.start = open_start(self.recipe, self.output, self.line.log)
-                    tokenizers = saved_tokenizers(self.output) or self._start_tokenizers()
-                    cleaned = self._clean()
-                    data = prepare(cleaned, self.data_directory, tokenizers, self.line.log, self.line.update)
-                    tests = read_tests(self.recipe, self.data_directory) if self.ranks.first else {}
-                    if self.start and self.ranks.first and same_languages(self.recipe, self.start.recipe):
-                        scores = read_old_text(self.start, self.recipe, self.data_directory, self.line.log)
-                        self.start_scores = scores
-                if self.ranks.first:
-                    start_directory(self.written, self.output, data, resume)
-                    record_start(self.recipe, self.output)
-                    if self.cleaned:
-                        shutil.copyfile(self.cleaned.listing, self.output / LEFT_OUT_FILE)
+                data, tests = self._prepare(bool(resume), bool(made))
             return self._train(data, tests, device, started)
+
+    def _prepare(self, resume: bool, made: bool) -> tuple[Dataset, dict[str, list[Pair]]]:
+        """The training data and the test text; the first process writes the files that a run starts with."""
+        with removed_after_error(self.output if made else None):
+            self.start = open_start(self.recipe, self.output, self.line.log)
+            tokenizers = saved_tokenizers(self.output) or self._start_tokenizers()
+            cleaned = self._clean()
+            data = prepare(cleaned, self.data_directory, tokenizers, self.line.log, self.line.update)
+            tests = read_tests(self.recipe, self.data_directory) if self.ranks.first else {}
+            if self.start and self.ranks.first and same_languages(self.recipe, self.start.recipe):
+                self.start_scores = read_old_text(self.start, self.recipe, self.data_directory, self.line.log)
+        if self.ranks.first:
+            start_directory(self.written, self.output, data, resume)
+            record_start(self.recipe, self.output)
+            if self.cleaned:
+                shutil.copyfile(self.cleaned.listing, self.output / LEFT_OUT_FILE)
+        return data, tests
 
     def _finish_stages(self, resume: bool, made: bool) -> bool:
         """Finish all stages before the last one, which this run is then about; returns False if it must stop."""
@@ -252,26 +256,12 @@ class _Run:
         trainer.log.warn(trainer.position, findings)
 
     def _write_report(self, trainer: Trainer) -> None:
-        data, progress = trainer.data, trainer.state.progress
-        counts, steps = parameter_counts(trainer.state.model), counted(progress.step, "step")
-        by_size = sorted(counts.items(), key=lambda item: -item[1])
+        facts = run_facts(trainer, self.cleaned, self.facts)
         finished_run = trainer.run if self._has_bundle else None
-        facts = [
-            *((f"Parameters, {part.replace('_', ' ')}", f"{number:,}") for part, number in by_size),
-            ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
-            ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out by the filters)"),
-            *([("Cleaning", str(self.cleaned))] if self.cleaned else []),
-            *self.facts,
-            *([("Initial weights", start_from)] if (start_from := self.recipe.training.start_from) else []),
-            ("Training", f"{steps} in {format_seconds(progress.seconds)}, validation included"),
-            ("End of training", trainer.budget.reason_to_end(progress)),
-            ("Machine", f"{trainer.state.device}, {torch.get_num_threads()} threads, {platform.machine()}"),
-            ("Versions", f"Python {platform.python_version()}, torch {torch.__version__}"),
-        ]
         path = trainer.run / REPORT_FILE
         metrics = read_metrics(trainer.run / "metrics.jsonl")
         left_out = self.cleaned.left_out / (self.cleaned.kept + self.cleaned.left_out) if self.cleaned else 0.0
-        about_text = judge_text(len(data.train), left_out, bool(self.written.distillation.teachers))
+        about_text = judge_text(len(trainer.data.train), left_out, bool(self.written.distillation.teachers))
         write_text(path, render_report(self.recipe, facts, metrics, finished_run, about_text))
         for text in (
             judge_run(complete_lines(metrics), self.recipe.training, about_text).lines() if finished_run else ()

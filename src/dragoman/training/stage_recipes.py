@@ -48,11 +48,17 @@ def needed_teachers(recipe: Recipe) -> list[Direction]:
 
 
 def check_stage_corpora(recipe: Recipe) -> None:
-    """Check that teachers have text to learn from, and that synthetic pairs can have their weights.
+    """Check that teachers have text to learn from, the translator has time, and synthetic pairs can have their weights.
 
     Raises:
-        UserError: All text is tagged, or a weight of these sections times the weight of a corpus is out of bounds.
+        UserError: All text is tagged, the teachers use all of the time, or a weight of these sections times the weight
+            of a corpus is out of bounds.
     """
+    count, teachers = len(needed_teachers(recipe)), recipe.teachers
+    if count and (used := count * teachers.share + teachers.translation_share) >= 1:
+        raise UserError(
+            f"teachers: {count} times share and translation_share add up to {used:g}, which must be below 1"
+        )
     if needed_teachers(recipe) and all(each.tagged for each in recipe.data.weighted):
         raise UserError("data.train: teachers learn from text that is not tagged; add some")
     factors = {

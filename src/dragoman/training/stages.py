@@ -123,15 +123,16 @@ class Stages:
         minutes = self.recipe.training.minutes
         limit = minutes and 60 * minutes * self.recipe.teachers.translation_share
         stop = StopFlag()
-        with self.ranks.first_before_others():
-            if self.ranks.first:
-                self._synthetic.mkdir(exist_ok=True)
-                try:
-                    with stop_on_signals(stop, self.line.log), stop.interruptible():
-                        make_corpora(self._corpora(data), self._open_maker, self.line, limit)
-                except StopRequested:
-                    stop.requested = True
-        (stopped,) = self.ranks.largest((stop.requested,))
+        with stop_on_signals(stop, self.line.log, "and keeping what is translated"):  # in all processes
+            with self.ranks.first_before_others():
+                if self.ranks.first:
+                    self._synthetic.mkdir(exist_ok=True)
+                    try:
+                        with stop.interruptible():
+                            make_corpora(self._corpora(data), self._open_maker, self.line, limit)
+                    except StopRequested:
+                        stop.requested = True
+            (stopped,) = self.ranks.largest((stop.requested,))
         if stopped:
             self.line.log(f"stopped while translating; continue with: {resume_command(self.run, self.data_directory)}")
         return not stopped

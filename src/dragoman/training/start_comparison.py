@@ -77,18 +77,19 @@ def compare_with_start(
         start: The bundle and its text.
     """
     device = trainer.state.device
-    request = EngineRequest(start.bundle, start.bundle.recipe.decoding, device, compute_type="float32")
-    before = Translator(start.bundle, device=str(device), engine=open_engine(request))
+    decoding = trainer.recipe.decoding  # the same search for both
+    request = EngineRequest(start.bundle, decoding, device, compute_type="float32")
+    before = Translator(start.bundle, decoding, device=str(device), engine=open_engine(request))
     validation = trainer.data.validation[: trainer.settings.validation_sentences]
     for name, pairs in {**tests, VALIDATION: validation, **start.old_text}.items():
         trainer.log.line.update(1.0, f"comparing the scores of {name} …")
-        old, decoding = _scores(before, pairs)
+        old, search = _scores(before, pairs)
         new = {key: scores[name][key] for key in old} if name in tests else _scores(translator, pairs)[0]
         values = {"name": name, "old_text": name in start.old_text, "before": old, "after": new}
         trainer.log.metrics.write("comparison", trainer.position | values)
         trainer.log.message(
             f"{name}{', old text' * (name in start.old_text)}: BLEU {old['bleu']:.2f} → {new['bleu']:.2f}, chrF "
-            f"{old['chrf']:.2f} → {new['chrf']:.2f} ({counted(len(pairs), 'sentence')}, {decoding}, before and after "
+            f"{old['chrf']:.2f} → {new['chrf']:.2f} ({counted(len(pairs), 'sentence')}, {search}, before and after "
             "training)"
         )
 

@@ -50,8 +50,10 @@ class StopFlag:
 
 
 @contextmanager
-def stop_on_signals(flag: StopFlag, log: Callable[[str], None]) -> Iterator[None]:
-    """Ctrl-C, SIGTERM and the end of the terminal stop the run with a checkpoint; a second signal does at once.
+def stop_on_signals(
+    flag: StopFlag, log: Callable[[str], None], how: str = "at the next batch and saving a checkpoint"
+) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and the end of the terminal stop the run, as `how` says; a second signal does at once.
 
     Under nohup, the end of the terminal does not matter.
 
@@ -70,7 +72,7 @@ def stop_on_signals(flag: StopFlag, log: Callable[[str], None]) -> Iterator[None
             raise KeyboardInterrupt
         flag.requested = True
         with suppress(RuntimeError):  # the signal arrived while a line was written, which is not possible twice
-            log("stopping at the next batch and saving a checkpoint; press Ctrl-C again to stop immediately")
+            log(f"stopping {how}; press Ctrl-C again to stop immediately")
         flag.interrupt()
 
     numbers = [signal.SIGINT, signal.SIGTERM]

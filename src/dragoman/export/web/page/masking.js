@@ -69,6 +69,7 @@ export function makeMasking(tokenizer) {
     if (known) {
       const replaced = known.replaceRare(text); // as long as the text
       spans = [...spans, ...known.findCopied(replaced, spans)].sort((one, other) => one.start - other.start);
+      spans = joinedSigns(text, spans);
       spelled = between(text, replaced, spans);
     }
     const [written, letterCase] = usual ? usual.apply(spelled, spans) : [spelled, "usual"];
@@ -82,6 +83,19 @@ export function makeMasking(tokenizer) {
     const whole = RESERVED.emoji[0]; // too many sequences of reserved characters
     return new Mask(whole, new Map([[whole, spelled]]));
   };
+}
+
+/** Spans of a text in which a number and the sign of a currency, a percentage or a degree next to it are one. */
+function joinedSigns(text, spans) {
+  const isSign = ({ start, end }) => /^[\p{Sc}%‰°]+$/u.test(text.slice(start, end));
+  const joined = [];
+  for (const span of spans) {
+    const last = joined.at(-1);
+    const isNear = last && ["", " "].includes(text.slice(last.end, span.start));
+    if (isNear && (last.kind === "number" ? isSign(span) : isSign(last) && span.kind === "number")) joined[joined.length - 1] = { start: last.start, end: span.end, kind: "number" };
+    else joined.push(span);
+  }
+  return joined;
 }
 
 /** A text with its spans, and another text of the same length between them. */

@@ -39,7 +39,8 @@ const EXTENSION =
 const FILE_CHARACTERS = String.raw`[[${WORD}.+~\/\-]--[${WITHOUT_SPACES}]]`;
 const NO_PATH = String.raw`\\\/:*?"<>\|\n`; // characters that names of files and directories in Windows do not have
 const WINDOWS_PATH =
-  String.raw`[A-Za-z]:\\(?:[^${NO_PATH}${SPACE}][^${NO_PATH}]{0,60}\\)*(?:[^${NO_PATH}${SPACE}]+ ){0,2}[^${NO_PATH}${SPACE}]*` +
+  String.raw`[A-Za-z]:\\(?:[^${NO_PATH}${SPACE}][^${NO_PATH}]{0,60}\\)*` +
+  String.raw`(?:(?![^${NO_PATH}${SPACE}]*\.(?:${EXTENSION}) )[^${NO_PATH}${SPACE}]+ ){0,2}[^${NO_PATH}${SPACE}]*` +
   String.raw`|(?<!\\)(?:\.\.?|\\)\\(?:${FILE_CHARACTERS}|\\)*`;
 const FILE =
   String.raw`(?<!${FILE_CHARACTERS})(?<!\\(?=[nrt]))(?:${WINDOWS_PATH}|${FILE_CHARACTERS}*)${LETTER}\.` +
@@ -48,7 +49,9 @@ const HEX = "[0-9A-Fa-f]";
 const IDENTIFIER =
   String.raw`(?<!${LETTER})(?:[vV]\p{Nd}+(?:\.\p{Nd}+)+` + // v2.3.1
   String.raw`|${HEX}{8}-(?:${HEX}{4}-){3}${HEX}{12}|#${HEX}{6}` + // a UUID, the color #FF00AA
-  String.raw`|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?!${LETTER})` + // font_size
+  String.raw`|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+` + // font_size
+  String.raw`|\p{Nd}{4}-\p{Nd}{2}-\p{Nd}{2}T\p{Nd}{2}:\p{Nd}{2}(?::\p{Nd}{2}(?:\.\p{Nd}+)?)?(?:Z|[+\-]\p{Nd}{2}:?\p{Nd}{2})?)` + // 2024-01-05T10:30Z
+  String.raw`(?!${LETTER})` +
   String.raw`|(?<!${WORD}|[.\-])(?:[a-z0-9\-]+\.)+(?:com|org|net|edu|gov|info)(?!${WORD}|-)`; // server01.example.org
 const LINK =
   String.raw`(?<![A-Za-z0-9_])(?:${SCHEME})(?=[${WORD}\/\[\{%$])${ADDRESS}` +
