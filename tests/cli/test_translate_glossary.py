@@ -107,7 +107,7 @@ def test_a_translation_memory_can_be_a_glossary(
     ("table", "message"),
     [
         ("Hund,hound\nHund,dog\n", "terms.csv: terms of the glossary have several translations (Hund: hound, dog)"),
-        ("Hund,hound,a dog\nKatze,cat,\n", "terms.csv line 1: expected 2 columns, found 3"),
+        ("Hund,hound,a dog\nKatze,cat,\n", "terms.csv: a glossary has two columns, a term and its translation"),
         ("Hund,\n", "terms.csv"),
         ("", "terms.csv: contains no sentence pairs"),
         ("hound,Hund,en,de\n", "terms.csv: its terms are from en to de, but texts are translated from de to en"),

@@ -34,13 +34,19 @@ def test_equal_models_have_no_problems() -> None:
     EQUAL.require()
 
 
-@pytest.mark.parametrize("difference", [2 * TOLERANCE, float("nan"), float("inf")])
-def test_different_outputs_are_a_problem_in_float32_only(difference: float) -> None:
-    different = replace(EQUAL, largest_difference=difference)
+def test_different_outputs_are_a_problem_in_float32_only() -> None:
+    different = replace(EQUAL, largest_difference=2 * TOLERANCE)
     assert "logits differ" in different.problems[0]
     with pytest.raises(UserError, match="the export to fake failed its parity check"):
         different.require()
     assert replace(different, compute_type="int8").problems == []
+
+
+@pytest.mark.parametrize("compute_type", ["float32", "int8"])
+@pytest.mark.parametrize("difference", [float("nan"), float("inf")])
+def test_damaged_outputs_are_always_a_problem(difference: float, compute_type: str) -> None:
+    damaged = replace(EQUAL, largest_difference=difference, compute_type=compute_type)
+    assert damaged.problems == ["some logits are NaN or infinite"]
 
 
 def test_different_translations_are_a_problem_if_the_user_gave_the_sentences() -> None:

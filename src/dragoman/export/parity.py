@@ -71,7 +71,7 @@ class Parity:
     def problems(self) -> list[str]:
         """The differences that are larger than allowed."""
         problems, exact = [], self.compute_type == "float32"
-        if not math.isfinite(self.mean_difference):
+        if not math.isfinite(self.largest_difference):
             problems.append(f"some {self.compared} are NaN or infinite")
         elif exact and self.largest_difference > TOLERANCE:
             problems.append(f"{self.compared} differ by up to {self.largest_difference:.2g}; {TOLERANCE:g} are allowed")
