@@ -13,6 +13,7 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.cli.output import to_json, to_line
+from dragoman.cli.translation_problems import ProblemCounts, with_doubt
 from dragoman.documents.translate import TextTranslator
 from dragoman.translator import Translation, Translator
 
@@ -201,6 +202,20 @@ def test_doubtful_translations_are_counted_where_nobody_sees_them(
     assert f"warning: {doubtful} translation" in written.error
     assert "repeated words, a copied sentence or an unusual length; --json" in written.error
     assert output.read_text("utf-8") == shown.out
+
+
+def test_translations_of_which_the_model_is_unsure_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    counts = ProblemCounts("line")
+    for confidence, problems in ((None, []), (0.9, ["loop"]), (0.3, []), (0.1, ["missing: 5"]), (0.2, [])):
+        counts.add(with_doubt(problems, confidence))
+    counts.warn(unseen=False)
+    seen = capsys.readouterr().err
+    assert "1 translation with missing" in seen
+    assert "confidence" not in seen
+    counts.warn(unseen=True)
+    unseen = capsys.readouterr().err
+    assert "2 translations with a confidence below 30%" in unseen
+    assert "1 translation with repeated words" in unseen
 
 
 def test_long_lines_are_divided(finished_run: Path, command: Command, translator: Translator) -> None:

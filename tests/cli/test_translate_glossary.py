@@ -87,6 +87,15 @@ def test_tables_with_commas_are_glossaries(table: str, tmp_path: Path) -> None:
     assert (source.lower(), target) == ("hund", "hound")
 
 
+@pytest.mark.parametrize(
+    "lines", ["Hund\thound\n", "Hund = hound\n", "Hund=hound\n\nKatze=cat\n", "a=b\tc\nHund\thound\n"]
+)
+def test_lines_with_a_tab_or_an_equals_sign_are_glossaries(lines: str, tmp_path: Path) -> None:
+    path = tmp_path / "terms.txt"
+    path.write_text(lines, encoding="utf-8")
+    assert ("Hund", "hound") in {(term.source, term.target) for term in read_glossary(path, ("de", "en")).terms}
+
+
 def test_rows_with_one_side_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "terms.csv"
     path.write_text("Hund,hound\nKatze,\u200b\n,cow\n,\n", encoding="utf-8")

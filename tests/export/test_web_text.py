@@ -17,6 +17,7 @@ from web_pages import run_module, serve_directory
 
 import dragoman.export.web
 from dragoman.documents.joining import join_translations
+from dragoman.documents.plain_text import find_text_spans
 from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import Masking
 from dragoman.text.normalization import remove_invisible
@@ -240,3 +241,20 @@ def test_odd_texts_are_split_in_linear_time(text: str, page: Any) -> None:
     found, milliseconds = run_module(page, "sentences.js", body, text)
     assert found == text
     assert milliseconds < 2000
+
+
+@pytest.mark.parametrize("language", ["de", "en"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Ein Hund\n2. Eine Katze",
+        "1. Ein Hund\n\n3. Eine Katze\n\n\n1.2. Haus",
+        "a) Ein Hund\n (ii) Eine Katze\n- 12) Haus\n* 3. Baum\r\n4. Auto",
+        "3. Ein Hund\n" + "Haus\n" * 9 + "4. Eine Katze",
+    ],
+)
+def test_numbers_of_lists_are_kept_as_by_the_service(text: str, language: str, page: Any) -> None:
+    body = "return module.splitText(argument.text, argument.language, () => false);"
+    found = run_module(page, "sentences.js", body, {"text": text, "language": language})
+    spans = find_text_spans(text, language, whole_lines=False)
+    assert [part["sentence"] for part in found if part["sentence"]] == [text[start:end] for start, end in spans]

@@ -60,7 +60,7 @@ def test_contradictions_and_damaged_lines_are_reported() -> None:
         Glossary.parse(["Hund\tdog", "Katze\tcat", "Hund\thound", "Katze\ttomcat"], "terms.tsv")
     with pytest.raises(UserError, match=r"\(Hund: dog, hound\)"):
         Glossary([Term("Hund", "dog"), Term("Hund", "hound")])
-    with pytest.raises(UserError, match=r"terms\.tsv:2: expected"):
+    with pytest.raises(UserError, match=r"terms\.tsv line 2: expected"):
         Glossary.parse(["Hund\tdog", "Katze = cat"], "terms.tsv")
     with pytest.raises(UserError, match=r"terms\.tsv: a term of the glossary has more than 20 words: 'x x"):
         Glossary.parse(["x " * 21 + "\ty"], "terms.tsv")

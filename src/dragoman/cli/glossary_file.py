@@ -18,7 +18,7 @@ from dragoman.text.glossary import Glossary, Term
 from dragoman.text.world_languages import primary_language
 
 _FORMATS = (".csv", ".xlsx", ".xlsm", ".tmx", ".xliff", ".xlf")
-"""Of files that are read like a corpus; each line of all others has a term, a tab, and its translation."""
+"""Of files that are read like a corpus; each line of all others has a term, a tab or =, and its translation."""
 
 
 def read_glossary(path: Path, languages: Languages) -> Glossary:
@@ -46,7 +46,7 @@ def read_glossary(path: Path, languages: Languages) -> Glossary:
     else:
         lines = list(read_lines(path))
         _refuse_table(path, lines)
-        glossary = Glossary.parse(lines, str(path))
+        glossary = Glossary.parse(lines, str(path), Glossary.separator_of(lines))
     if not glossary.terms:
         raise UserError(f"{path}: contains no term")
     return glossary

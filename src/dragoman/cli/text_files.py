@@ -203,8 +203,11 @@ def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusRefe
     if len(files) == 2 and not any(map(is_recognized, files)):
         return [FilePair(source=files[0], target=files[1], encoding=options.encoding)]
     if len(files) > 2 and (unknown := [file for file in files if not is_recognized(file)]):
-        expected = "two line-aligned files, or files in other formats"
-        raise UserError(f"{unknown[0]}: expected {expected}, but {len(files)} paths were given")
+        raise UserError(
+            f"{unknown[0]}: expected two line-aligned files, or files in other formats, but {len(files)} paths were "
+            "given; join two line-aligned files to one first: dragoman convert SOURCE TARGET pairs.tsv --languages "
+            f"{options.languages or 'SOURCE-TARGET'}"
+        )
     settings = options.settings()
     encoding = {key: value for key, value in settings.items() if key == "encoding"}
     by_file = {file: settings if has_suffix(file, *TABLES) else encoding for file in files}

@@ -87,8 +87,8 @@ def translate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Terms that translations use: lines with a term, a tab, and its translation, or a .csv, .xlsx or .tmx "
-            "file.",
+            help="Terms that translations use: lines with a term, a tab or =, and its translation, or a .csv, .xlsx or "
+            ".tmx file.",
         ),
     ] = None,
     source_language: SourceLanguage = None,

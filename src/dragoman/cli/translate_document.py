@@ -12,6 +12,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from dragoman.cli.standard_streams import DASH
+from dragoman.cli.translation_problems import with_doubt
 from dragoman.errors import UserError, counted
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def translate_document(texts: TextTranslator, document: Path, output: Path, colu
     with atomic_file(output, "wb") as file:
         found = dict(_translate(texts, list(dict.fromkeys(opened.segments))))
         file.write(opened.assemble([found[segment] for segment in opened.segments]))
-    _warn_of_problems({segment.text: each for segment, each in found.items() if each.problems})
+    _warn_of_problems({segment.text: each for segment, each in found.items() if _problems(each)})
 
 
 def _warn_of_problems(faulty: Mapping[str, TranslatedSegment]) -> None:
@@ -80,9 +81,13 @@ def _warn_of_problems(faulty: Mapping[str, TranslatedSegment]) -> None:
     print(f"dragoman: warning: {counted(len(faulty), 'sentence')} with probable problems:", file=sys.stderr)
     for text, translated in islice(faulty.items(), _SHOWN):
         source, target = (shorten(each, _WIDTH, placeholder=" …") for each in (text, translated.text))
-        print(f"  {', '.join(translated.problems)}: {source!r} became {target!r}", file=sys.stderr)
+        print(f"  {', '.join(_problems(translated))}: {source!r} became {target!r}", file=sys.stderr)
     if len(faulty) > _SHOWN:
         print(f"  … and {len(faulty) - _SHOWN:,} more", file=sys.stderr)
+
+
+def _problems(translated: TranslatedSegment) -> list[str]:
+    return with_doubt(translated.problems, translated.confidence)
 
 
 def read_document(path: Path) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from dragoman.cli.translate_input import TranslateInput
-from dragoman.cli.translation_problems import ProblemCounts
+from dragoman.cli.translation_problems import ProblemCounts, with_doubt
 
 if TYPE_CHECKING:
     from dragoman.documents.translate import TextTranslator
@@ -23,6 +23,6 @@ def write_html(texts: TextTranslator, chosen: TranslateInput, file: IO[str]) -> 
         document = HtmlText(html, texts.source_language, texts.whole_lines, keeps_others=True)
         translations = texts.translate_segments(document.segments)
         for each in translations:
-            counts.add(each.problems)
+            counts.add(with_doubt(each.problems, each.confidence))
         file.write(document.assemble(translations) + "\n" * bool(chosen.texts))
     return counts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.cli.output import open_output, to_json, to_line
 from dragoman.cli.standard_streams import DASH
 from dragoman.cli.translate_input import TranslateInput
-from dragoman.cli.translation_problems import ProblemCounts
+from dragoman.cli.translation_problems import ProblemCounts, with_doubt
 from dragoman.cli.unfinished_output import OutputLine, finished_lines
 from dragoman.errors import counted
 
@@ -78,7 +78,8 @@ def _translate(
         else texts.stream(lines, group)
     )
     for each in translations:
-        yield OutputLine(to_json(each) if as_json else to_line(each), each.problems, each.truncated)
+        problems = with_doubt(each.problems, each.confidence)
+        yield OutputLine(to_json(each) if as_json else to_line(each), problems, each.truncated)
 
 
 def _with_progress(lines: Iterable[OutputLine], total: int | None, done: int) -> Iterator[OutputLine]:

@@ -7,6 +7,17 @@ from collections.abc import Sequence
 
 from dragoman.errors import counted
 
+_UNSURE = "probably wrong"
+
+
+def with_doubt(problems: Sequence[str], confidence: float | None) -> list[str]:
+    """The problems of a translation, and that it is probably wrong, if its confidence is low."""
+    from dragoman.evaluation.confidence import LOW_CONFIDENCE
+
+    if confidence is None or confidence >= LOW_CONFIDENCE:
+        return list(problems)
+    return [*problems, f"{_UNSURE} (confidence {confidence:.0%})"]
+
 
 class ProblemCounts:
     """How many translations have problems of each kind.
@@ -17,17 +28,19 @@ class ProblemCounts:
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self.empty = self.foreign = self.doubtful = self.faulty = 0
+        self.empty = self.foreign = self.doubtful = self.faulty = self.unsure = 0
 
     def add(self, problems: Sequence[str]) -> None:
-        """Count the problems of one translation."""
+        """Count the problems of one translation, as of `with_doubt`."""
         from dragoman.doctor.input.source_language import OTHER_LANGUAGE
         from dragoman.doctor.output.sentence_checks import EMPTY
 
+        unsure = {problem for problem in problems if problem.startswith(_UNSURE)}
         details = {problem for problem in problems if ": " in problem}  # such as "missing: %s"
         self.empty += EMPTY in problems
         self.foreign += OTHER_LANGUAGE in problems
-        self.doubtful += bool(set(problems) - details - {EMPTY, OTHER_LANGUAGE})  # such as "loop"
+        self.doubtful += bool(set(problems) - details - unsure - {EMPTY, OTHER_LANGUAGE})  # such as "loop"
+        self.unsure += bool(unsure)
         self.faulty += bool(details)
 
     def warn(self, remedy: str = "", *, unseen: bool) -> None:
@@ -37,12 +50,16 @@ class ProblemCounts:
             remedy: Added to the counts of problems with which it helps.
             unseen: Whether nobody sees the translations now. Otherwise, those that are obviously wrong are not counted.
         """
+        from dragoman.evaluation.confidence import LOW_CONFIDENCE
+
         empty, foreign = counted(self.empty, self.unit), counted(self.foreign, self.unit)
         doubtful, faulty = counted(self.doubtful, "translation"), counted(self.faulty, "translation")
+        unsure = counted(self.unsure, "translation")
         messages = {
             f"{empty} with a sentence whose translation is empty": self.empty,
             f"{foreign} with a sentence that is probably not in the source language": self.foreign * unseen,
             f"{doubtful} with repeated words, a copied sentence or an unusual length{remedy}": self.doubtful * unseen,
+            f"{unsure} with a confidence below {LOW_CONFIDENCE:.0%}, so probably wrong": self.unsure * unseen,
             f"{faulty} with missing, repeated or invented placeholders, URLs, numbers or terms{remedy}": self.faulty,
         }
         for message, count in messages.items():

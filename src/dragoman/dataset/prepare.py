@@ -72,7 +72,8 @@ def prepare(
         raise UserError("data.validation: no pair has text on both sides")
     with _open_builder(recipe, data_directory, log, update) as builder:
         split = builder.split()
-        log(counted(split.read, "training pair"))
+        held_out = f", {len(split.held_out):,} of which are held out for validation" if split.held_out else ""
+        log(f"{counted(split.read, 'training pair')}{held_out}")
         source, target = tokenizers or builder.tokenizers(split)
         log(f"vocabularies of {len(source.vocabulary):,} and {len(target.vocabulary):,} entries")
         train = builder.encode(split, (source, target))

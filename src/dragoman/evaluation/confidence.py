@@ -17,6 +17,9 @@ from dragoman.translator import Translator
 GOOD_CHRF = 50.0
 """A translation is good if its chrF against the reference is at least this."""
 
+LOW_CONFIDENCE = 0.3
+"""A translation with a lower confidence is probably wrong."""
+
 MAX_PAIRS = 500
 """Number of validation pairs that are translated to calibrate the confidence."""
 

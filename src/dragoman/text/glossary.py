@@ -90,6 +90,14 @@ class Glossary:
         self._longest = max(map(len, self._terms), default=0)
         self._by_lemma = lru_cache(maxsize=4)(self._index_lemmas)
 
+    @staticmethod
+    def separator_of(lines: Iterable[str]) -> str:
+        """What separates terms from their translations in some lines, for `parse`: a tab, or else an equals sign."""
+        filled = [line for line in lines if line.strip()]
+        if any("\t" in line for line in filled) or not any("=" in line for line in filled):
+            return "\t"
+        return " = " if all(" = " in line for line in filled) else "="  # as a URL may contain =
+
     @classmethod
     def parse(cls, lines: Iterable[str], name: str = "glossary", separator: str = "\t") -> Glossary:
         """The glossary in lines with a term, a separator and its translation; empty lines are skipped.
@@ -101,10 +109,8 @@ class Glossary:
         for number, line in enumerate(lines, start=1):
             columns = [column.strip() for column in line.split(separator)]
             if len(columns) != 2 and line.strip():
-                sign = "a tab" if separator == "\t" else separator
-                raise UserError(
-                    f"{name}:{number}: expected a term, {sign} and its translation, not {shortened(line)!r}"
-                )
+                form = "a term, a tab and its translation" if separator == "\t" else "'term = translation'"
+                raise UserError(f"{name} line {number}: expected {form}, not {shortened(line)!r}")
             if line.strip():
                 terms.append(Term(*columns))
                 places.append(f"line {number}")

@@ -22,7 +22,7 @@ OUTPUT_FINDINGS: dict[str, FindingType] = {
         "error",
         "the decoder has not learned to continue its own output: a future leak during training (the model learned to "
         "copy the next word), too little training, or too little text",
-        "look for leaks with dragoman doctor model; if there are none, train longer",
+        "train longer; if that does not help, look for leaks with dragoman doctor model",
     ),
     "copying": FindingType(
         "warning",

@@ -134,9 +134,8 @@ async def inspect_sentence(request: Request) -> HTMLResponse:
 
 def _read_glossary(text: str) -> Glossary:
     lines = split_lines(text)
-    spaced = all(" = " in line for line in lines if line.strip())  # as a URL may contain =
     try:
-        return Glossary.parse(lines, separator="\t" if "\t" in text else " = " if spaced else "=")
+        return Glossary.parse(lines, separator=Glossary.separator_of(lines))
     except UserError as error:
         raise RequestError(400, str(error)) from None
 

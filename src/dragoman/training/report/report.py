@@ -51,7 +51,8 @@ def render_report(
     train, validations = current_lines(metrics, "train"), current_lines(metrics, "validation")
     tests = list({line["name"]: NO_ERROR_ANALYSIS | line for line in metrics if line["kind"] == "test"}.values())
     best = next((line for line in reversed(validations) if line["best"]), None)
-    texts = [sample["source"] for line in [*tests, *validations[-1:]] for sample in line["samples"]]
+    shown = best or (validations[-1] if validations else None)  # whose weights are in the bundle, unless averaged
+    texts = [sample["source"] for line in [*tests, *([shown] if shown else [])] for sample in line["samples"]]
     environment = template_environment(Path(__file__).parent)
     environment.filters["duration"] = _format_duration
     return environment.get_template("page.html.j2").render(
@@ -63,6 +64,7 @@ def render_report(
         comparisons=compared_texts(metrics),
         validations=validations,
         best=best,
+        shown=shown,
         verdict=judge_run(metrics, recipe.training, about_text),
         usages=usages(finished_run, recipe, texts) if finished_run else [],
         charts=draw_charts(train, _shown(validations, recipe)),

@@ -36,6 +36,6 @@ def run_facts(
         *([("Initial weights", start_from)] if (start_from := trainer.settings.start_from) else []),
         ("Training", f"{counted(progress.step, 'step')} in {format_seconds(progress.seconds)}, validation included"),
         ("End of training", trainer.budget.reason_to_end(progress)),
-        ("Machine", f"{trainer.state.device}, {torch.get_num_threads()} threads, {platform.machine()}"),
+        ("Machine", f"{trainer.state.device}, {counted(torch.get_num_threads(), 'thread')}, {platform.machine()}"),
         ("Versions", f"dragoman {__version__}, Python {platform.python_version()}, torch {torch.__version__}"),
     ]

@@ -10,15 +10,52 @@ const NO_SPACE = /[!-~]$/; // "?" in an address: after such a mark, only white s
 const ORDINAL_POINTS = /^(bs|cs|da|de|et|fi|hr|hu|is|lv|no|nb|pl|sk|sl|sr|tr)\b/; // languages that write them
 const LETTER = /\p{L}/u, LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 const BULLETS = /^\s*(?:(?:[-*+•‣◦▪–—·>]|#{1,6})\s+(?=\S))*/u;
+const LABEL = /\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)\s+(?=\S)/uy; // "a) "
+const NUMBER = /(?:\d{1,3}\.)*(\d{1,3})\.\s+(?=\S)/uy; // "1.2. "
+const ITEM_LINES = 10; // that an item of a list may have
+const LINE_ENDS = /(?<=\n|\r(?!\n)|[\v\f\u0085\u2028\u2029])/u;
 const ENDS_WITHOUT_SPACE = new RegExp(`[${WITHOUT_SPACES}\\u3000-\\u303f\\uff01-\\uff65]$`, "u");
 const ENDS_WITH_STOP = /[.!?]$/, ENDS_WITH_DIGIT = /\p{N}$/u;
 const PLACES = [/[,;:–—]\p{White_Space}+/gu, /\p{White_Space}+/gu, /(?=.)/gsu]; // where long sentences are divided
 
-/** The sentences of a text, with the white space and bullets before each and the white space after it. Where a part has
- *  no letter and no digit, as emoji, its sentence is empty, so that it is not translated.
+/** The sentences of a text, with the white space, bullets and numbers of lists before each and the white space after
+ *  it. Where a part has no letter and no digit, as emoji, its sentence is empty, so that it is not translated.
  *  @param language the code of the language
  *  @param isTooLong whether a sentence must be divided */
 export function splitText(text, language, isTooLong) {
+  const lines = text.split(LINE_ENDS), starts = contentStarts(lines, language);
+  return lines.flatMap((line, index) => {
+    const content = line.slice(starts[index]), start = LETTER_OR_DIGIT.test(content) ? starts[index] : 0;
+    const [first, ...others] = splitLine(line.slice(start), language, isTooLong);
+    return first ? [{ ...first, before: line.slice(0, start) + first.before }, ...others] : [];
+  });
+}
+
+/** Where the text of each line begins, after its bullets, and number or letter, by the same rules as
+ *  `dragoman.documents.plain_text`: in languages that write a point after ordinal numbers, "2." may be one. */
+function contentStarts(lines, language) {
+  const starts = [], numbered = [];
+  let rank = 0; // of the lines that are not empty
+  for (const [index, line] of lines.entries()) {
+    const start = line.match(BULLETS)[0].length;
+    if (line.trim()) rank++;
+    NUMBER.lastIndex = LABEL.lastIndex = start;
+    const number = NUMBER.exec(line);
+    if (number) numbered.push({ index, rank, number: Number(number[1]), end: NUMBER.lastIndex });
+    starts.push(!number && LABEL.test(line) ? LABEL.lastIndex : start);
+  }
+  const isList = (one, other) => {
+    const distance = other.rank - one.rank;
+    return distance === 1 || (distance <= ITEM_LINES && other.number === one.number + 1);
+  };
+  const isListed = (each, place) =>
+    (place > 0 && isList(numbered[place - 1], each)) ||
+    (place + 1 < numbered.length && isList(each, numbered[place + 1]));
+  for (const each of ORDINAL_POINTS.test(language) ? numbered.filter(isListed) : numbered) starts[each.index] = each.end;
+  return starts;
+}
+
+function splitLine(text, language, isTooLong) {
   const isOrdinal = (part) => ORDINAL_POINTS.test(language) && endsWithOrdinal(part);
   const continues = (part) => NO_SPACE.test(part) || ABBREVIATION.test(part) || isOrdinal(part);
   const segments = [];
