@@ -68,6 +68,19 @@ def test_the_same_command_continues(
     assert {path.name for path in tmp_path.iterdir()} == {output.name, "whole"}
 
 
+def test_damaged_lines_are_translated_again(finished_run: Path, command: Command, source: Path, tmp_path: Path) -> None:
+    output, whole = tmp_path / "out", tmp_path / "whole"
+    arguments = [str(finished_run), "--input", str(source), "--output", str(output)]
+    interrupt(arguments, tmp_path, signal.SIGKILL)
+    (stored,) = tmp_path.glob("*.partial/*.jsonl")
+    lines = stored.read_bytes().split(b"\n")
+    lines[5] = b"\0" * len(lines[5])
+    stored.write_bytes(b"\n".join(lines))
+    assert command("translate", *arguments).code == 0
+    assert command("translate", *arguments[:-1], whole).code == 0
+    assert output.read_bytes() == whole.read_bytes()
+
+
 def test_lines_of_another_text_or_other_settings_are_not_used(
     finished_run: Path, command: Command, source: Path, tmp_path: Path
 ) -> None:

@@ -99,6 +99,8 @@ def test_prefixes_begin_the_translations(finished_run: Path, command: Command, t
     outcome = command(*arguments, tmp_path / "few")
     assert (outcome.code, outcome.out) == (2, f"{first}\n"), "the texts before the error are translated"
     assert "fewer prefixes than texts" in outcome.error
+    tmp_path.joinpath("many").write_text("Three\n\nA\n")
+    assert "more prefixes than texts" in command(*arguments, tmp_path / "many").error
 
 
 def test_ensemble_of_equal_models_translates_like_one(finished_run: Path, command: Command) -> None:

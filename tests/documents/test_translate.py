@@ -228,6 +228,12 @@ def test_lines_of_one_sentence_are_translated_as_before(
     assert [each.tokens for each in texts.stream(lines, window=3)] == [each.tokens for each in translator(lines)]
 
 
+@pytest.mark.parametrize("line", ["1\t2\t3", "-5", "15 %", "€ 5", "1998 1999", "٣"])
+def test_lines_without_letters_are_copied_if_numbers_are_not_masked(texts: TextTranslator, line: str) -> None:
+    (found,) = texts.stream([line])
+    assert (found.text, found.problems) == (line, [])
+
+
 def test_bullets_and_spaces_of_a_line_are_kept(texts: TextTranslator, sentences: list[str]) -> None:
     plain, *others = texts.stream([sentences[0], f"  {sentences[0]} ", f"\t- {sentences[0]}", f"a) {sentences[0]}"])
     assert [each.text for each in others] == [f"  {plain.text} ", f"\t- {plain.text}", f"a) {plain.text}"]

@@ -67,7 +67,12 @@ def translate(
         typer.Option(metavar="BUNDLE", help="Average the predictions with those of this bundle; can be repeated."),
     ] = None,
     prefixes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with the beginning of each translation, one per line.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File with the beginning of each translation, one per line; then lines are neither "
+            "split into sentences nor corrected.",
+        ),
     ] = None,
     document: Annotated[
         Path | None,

@@ -25,13 +25,21 @@ class OutputLine:
     truncated: bool = False
 
 
+def _is_complete(line: bytes) -> bool:
+    """Whether a stored line is intact; the computer may have crashed before all of it was on the disk."""
+    try:
+        return line.endswith(b"\n") and isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
 class FinishedLines:
     """The finished lines of an output, in a file.
 
     Args:
         file: Where they are, as JSON; what a killed process has written to it is kept.
-        group: The number of lines that are translated together. Incomplete groups are deleted, so that the others are
-            translated as without an interruption.
+        group: The number of lines that are translated together. Incomplete and damaged groups, and those after them,
+            are deleted, so that their lines are translated as without an interruption.
     """
 
     def __init__(self, file: Path, group: int) -> None:
@@ -39,12 +47,14 @@ class FinishedLines:
         self.number = self._count()
 
     def _count(self) -> int:
-        """The number of finished lines, after deleting those of an incomplete group."""
+        """The number of finished lines, after deleting others."""
         number, end = 0, 0
         with self._file.open("a+b") as file:
             file.seek(0)
             for read, line in enumerate(file, start=1):
-                if read % self._group == 0 and line.endswith(b"\n"):
+                if not _is_complete(line):
+                    break
+                if read % self._group == 0:
                     number, end = read, file.tell()
             file.truncate(end)
         return number

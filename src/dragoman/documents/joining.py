@@ -11,6 +11,7 @@ from dragoman.documents.segment import TranslatedSegment
 from dragoman.text.link import Link
 from dragoman.text.match import worst_match
 from dragoman.text.normalization import WITHOUT_SPACES, visible_positions
+from dragoman.text.translation import Translation
 
 _NEEDS_NO_SPACE = regex.compile(rf"[{WITHOUT_SPACES}\u3000-\u303f\uff01-\uff65]")
 
@@ -42,6 +43,27 @@ def join_segments(
         alternatives=tuple(join_translations(text, spans, each) for each in alternatives),
         terms=tuple(dict.fromkeys(term for each in translations for term in each.terms)),
         match=worst_match(each.match for each in translations),
+    )
+
+
+def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[Translation]) -> Translation:
+    """The translation of a text whose parts were translated separately; see `dragoman.TextTranslator.stream`."""
+    if len(translations) == 1 and spans[0] == (0, len(text)):
+        return translations[0]
+    alternatives = min((len(each.alternatives) for each in translations), default=0)
+    ranked = [[each.alternatives[rank] for each in translations] for rank in range(alternatives)]
+    return Translation(
+        text=join_translations(text, spans, [each.text for each in translations]),
+        tokens=[token for each in translations for token in each.tokens],
+        log_probabilities=[value for each in translations for value in each.log_probabilities],
+        log_probability=sum(each.log_probability for each in translations),
+        score=sum(each.score for each in translations),
+        truncated=any(each.truncated for each in translations),
+        alternatives=[join_parts(text, spans, each) for each in ranked],
+        problems=[problem for each in translations for problem in each.problems],
+        terms=list(dict.fromkeys(term for each in translations for term in each.terms)),
+        match=worst_match(each.match for each in translations),
+        confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
     )
 
 

@@ -13,8 +13,12 @@ MAX_SPELLED = 12
 """Numbers up to this one are often spelled as words."""
 
 _NUMBER = rf"(?>\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}})+(?!\d)|\d+(?:{SEPARATOR}\d+)*)"
+_POINTS = str.maketrans({",": ".", "٫": ".", ":": "."})
 _UNIT = r"\p{L}{1,4}(?:/\p{L}{1,4})?"
 _NUMBERS = regex.compile(_NUMBER)
+_PARTS = regex.compile(rf"\d+(?:{SEPARATOR}\d+)*")
+"""Numbers, too, but a space always ends one: 555 123 may be 555,123, or two parts of a telephone number."""
+_THOUSANDS = regex.compile(r"(?<=\d)[.,'’٬ \u00a0\u202f](?=\d{3}(?!\d))")
 _QUANTITY = regex.compile(
     rf"(?<![\w.,])[-+−]?\p{{Sc}}?{_NUMBER}(?:{_UNIT})?(?!\w)(?:[ \u00a0]?[%‰°\p{{Sc}}][CF]?(?!\w))?"
 )
@@ -29,7 +33,8 @@ def find_spans_with_quantities(text: str) -> list[Span]:
 
 def count_number(number: str, text: str) -> int:
     """How often a text contains a number, perhaps with other separators or digits, and with another unit."""
-    return sum(_is_same(number, other) for other in _NUMBERS.findall(text))
+    (value,) = map(_value, _NUMBERS.findall(number)[:1])
+    return max(sum(_value(other) == value for other in pattern.findall(text)) for pattern in (_NUMBERS, _PARTS))
 
 
 def may_be_spelled(number: str) -> bool:
@@ -50,9 +55,13 @@ def lost_numbers(source: str, translation: str) -> Iterator[str]:
             yield number
 
 
-def _is_same(one: str, other: str) -> bool:
-    """Whether two numbers differ only in their separators, such as 1.500 and 1,500; a time such as 1:55 needs some."""
-    return _digits(one) == _digits(other) and not (":" in one and other.isdigit())
+def _value(number: str) -> str:
+    """A number in the digits of ASCII, without separators of thousands, and with a point before decimals.
+
+    The parts of a time may be separated by a point, too.
+    """
+    digits = "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in number)
+    return _THOUSANDS.sub("", digits).translate(_POINTS)
 
 
 def _digits(text: str) -> str:

@@ -16,11 +16,11 @@ from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
-from dragoman.documents.joining import join_links, join_translations, with_invisible
+from dragoman.documents.joining import join_links, join_parts, with_invisible
 from dragoman.documents.plain_text import PlainText, find_spans_of_lines
 from dragoman.documents.quantities import lost_numbers
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
-from dragoman.documents.sentences import WholeLines
+from dragoman.documents.sentences import WholeLines, has_words
 from dragoman.documents.terms import TermSearch, missing_terms, with_glossary
 from dragoman.errors import UserError
 from dragoman.evaluation.confidence import Confidence
@@ -28,7 +28,7 @@ from dragoman.explanation.alignment import align, stored_rows
 from dragoman.text.glossary import Glossary
 from dragoman.text.link import Link
 from dragoman.text.masked_text import mask_texts, masking_of
-from dragoman.text.match import EXACT_MATCH, worst_match
+from dragoman.text.match import EXACT_MATCH
 from dragoman.text.normalization import remove_invisible
 from dragoman.text.term_matcher import TermMatcher
 from dragoman.text.translation import Translation
@@ -147,7 +147,7 @@ class TextTranslator:
             UserError: As `Translator.stream`.
         """
         given, lines = tee(lines)
-        for line, found in zip(lines, self.translator.stream(given, prefixes, window), strict=False):
+        for found, line in zip(self.translator.stream(given, prefixes, window), lines, strict=True):
             yield self.judge(Segment(line), found)
 
     def _translate_divided(self, segments: Sequence[Segment]) -> list[_DividedText]:
@@ -160,7 +160,7 @@ class TextTranslator:
             each if self._matcher.find(each.text, each.glossary) else replace(each, glossary=None)
             for each in with_glossary(visible, self.glossary)
         ]
-        exact = {one: known for one in dict.fromkeys(plain) if (known := self._find_exact(one))}
+        exact = {one: known for one in dict.fromkeys(plain) if (known := self._find_exact(one) or self._copy(one))}
         spans = {segment: self.divide(segment.text) for segment in plain if segment not in exact}
         parts = {one: [replace(one, text=one.text[start:end]) for start, end in spans[one]] for one in spans}
         distinct = list(dict.fromkeys(part for each in parts.values() for part in each))
@@ -194,6 +194,11 @@ class TextTranslator:
             return None
         terms = self._matcher.check(segment.text, segment.glossary, target)
         return Translation(target, terms=terms, problems=missing_terms(terms), match=EXACT_MATCH)
+
+    def _copy(self, segment: Segment) -> Translation | None:
+        """A segment without a letter as its own translation, if the model would have to translate its numbers."""
+        has_letter = any(map(str.isalpha, segment.text))
+        return None if self._masks or has_letter or not has_words(segment.text) else Translation(segment.text)
 
     def _align(self, texts: Iterable[_DividedText]) -> dict[tuple[str, str], tuple[Link, ...]]:
         """The links of the parts of texts; none for a long segment of the memory, which is not divided."""
@@ -261,24 +266,3 @@ class _DividedText:
     def join_links(self, links: Mapping[tuple[str, str], tuple[Link, ...]]) -> tuple[Link, ...]:
         """The links of the text, given those of each part."""
         return join_links(self.text, self.spans, self.translations, [links[pair] for pair in self.pairs])
-
-
-def join_parts(text: str, spans: Sequence[tuple[int, int]], translations: Sequence[Translation]) -> Translation:
-    """The translation of a text whose parts were translated separately; see `TextTranslator.stream`."""
-    if len(translations) == 1 and spans[0] == (0, len(text)):
-        return translations[0]
-    alternatives = min((len(each.alternatives) for each in translations), default=0)
-    ranked = [[each.alternatives[rank] for each in translations] for rank in range(alternatives)]
-    return Translation(
-        text=join_translations(text, spans, [each.text for each in translations]),
-        tokens=[token for each in translations for token in each.tokens],
-        log_probabilities=[value for each in translations for value in each.log_probabilities],
-        log_probability=sum(each.log_probability for each in translations),
-        score=sum(each.score for each in translations),
-        truncated=any(each.truncated for each in translations),
-        alternatives=[join_parts(text, spans, each) for each in ranked],
-        problems=[problem for each in translations for problem in each.problems],
-        terms=list(dict.fromkeys(term for each in translations for term in each.terms)),
-        match=worst_match(each.match for each in translations),
-        confidence=min((each.confidence for each in translations if each.confidence is not None), default=None),
-    )
