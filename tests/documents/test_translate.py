@@ -16,12 +16,13 @@ import pytest
 import dragoman
 from dragoman.corpus.memory import TranslationMemory
 from dragoman.corpus.pair import Pair
+from dragoman.doctor.input.source_language import OTHER_LANGUAGE
 from dragoman.documents.formats import open_document
 from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.joining import join_segments
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
-from dragoman.documents.translate import OTHER_LANGUAGE, TextTranslator
+from dragoman.documents.translate import TextTranslator
 from dragoman.engines.text_search import SourceText, TextSearch
 from dragoman.errors import UserError
 from dragoman.text.glossary import Glossary, Term

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dragoman.corpus.pair import Pair
+from dragoman.doctor.input.source_language import OTHER_LANGUAGE
 from dragoman.synthesis.block import PairBlock
-from dragoman.synthesis.pair_checks import OTHER_LANGUAGE
 from dragoman.system.progress import ProgressLine
 from dragoman.training.stage_pairs import SyntheticCorpus
 
