@@ -93,3 +93,17 @@ def test_all_words_are_in_sentences(text: str, language: str) -> None:
         last = end
     for start, end in spans:
         assert text[start:end] == text[start:end].strip() != ""
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Der Hund läuft.<br/>Die Katze schläft.", ["Der Hund läuft.", "Die Katze schläft."]),
+        ("Der Hund läuft! <BR> <br /> 2 Katzen.<br>", ["Der Hund läuft!", "2 Katzen."]),
+        ("<p>Ja.</p><p class='x'>Der <b>Hund</b>.</p>", ["<p>Ja.", "Der <b>Hund</b>."]),
+        ("Wählen Sie<br>eine Datei.", ["Wählen Sie<br>eine Datei."]),
+        ("Das ist z. B.<br>klein.", ["Das ist z. B.<br>klein."]),
+    ],
+)
+def test_a_tag_that_begins_a_line_ends_a_sentence(text: str, sentences: list[str]) -> None:
+    assert [text[start:end] for start, end in split_sentences(text, "de")] == sentences

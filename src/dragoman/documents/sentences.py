@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from typing import TypeAlias
 
 import regex
@@ -13,6 +13,8 @@ from dragoman.text.world_languages import primary_language
 
 _ORDINAL = regex.compile(r"(?<![\w.,])(?:\d{1,2}|[IVXL]{2,8})\.$")
 _TITLE = regex.compile(r"(?:^|\s)(?:डॉ|प्रो|पं|श्री|सुश्री|श्रीमती|कु|मि)\.$")  # of Hindi, which sentencex does not know
+_BREAKS = regex.compile(r"(?<=[.!?…:।。！？])\s*(?:</?(?i:br|p|div|li|[uo]l|t[rdh]|h[1-6])\b[^<>]*+>\s*+)++(?!\p{Ll})")
+"""Tags of HTML that begin a line, after the end of a sentence, so that they belong to none."""
 _IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:[A-Z]++|[a-z](?![a-z])|\d++|[-_./:#+]++)++\W*+$")
 _LABEL = regex.compile(
     r"^\W*+(?:ART|DIN|EAN|EN|GTIN|HS|IEC|ID|ISBN|ISO|NO|NR|PN|RAL|REF|RFC|SKU|SN|USB|VDE|x)[.:]?+\W*+$"
@@ -56,12 +58,13 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
     """The start and the end of each sentence of a paragraph, without the spaces around it.
 
     Parts without a letter or a number, such as emoji, belong to no sentence. Languages that `sentencex` does not know
-    are split like English. A line break does not end a sentence, but an empty line does.
+    are split like English. A line break does not end a sentence, but an empty line or a tag such as <br> does.
     """
     spans: list[tuple[int, int]] = []
-    for start, end in _joined_boundaries(text, language):
+    breaks = {match.span() for match in _BREAKS.finditer(text)}
+    for start, end in _joined_boundaries(text, language, breaks):
         part = text[start:end]
-        if has_words(part):
+        if has_words(part) and (start, end) not in breaks:
             spans.append((start + len(part) - len(part.lstrip()), start + len(part.rstrip())))
     return spans
 
@@ -87,10 +90,12 @@ def is_translatable(text: str) -> bool:
     return False
 
 
-def _joined_boundaries(text: str, language: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence; those that were split in the middle are joined again."""
+def _joined_boundaries(text: str, language: str, breaks: Collection[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence, and of breaks; sentences that were split in the middle are joined again."""
     primary = primary_language(language)
-    ends = list(_find_ends(text, primary))
+    inside = {place for start, end in breaks for place in range(start + 1, end)}
+    around = {place for each in breaks for place in each if place < len(text)}
+    ends = sorted(around.union(_find_ends(text, primary)) - inside)
     spans = list(find_spans(text)) if ends else []
     start = last = index = 0
     has_upper = has_lower = False
