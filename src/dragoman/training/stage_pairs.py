@@ -71,7 +71,10 @@ class SyntheticCorpus:
         made = write_synthetic(self.read(), maker, self.output, SIDES, meter, limit)
         write_json(self._facts, asdict(made))
         late = limit is not None and made.seconds >= limit
-        rest = f"; {made.lines / max(1, count):.0%} of the text fit into teachers.translation_share" if late else ""
+        share = made.lines / max(1, count)
+        rest = f"; {share:.0%} of the text fit into teachers.translation_share" if late else ""
+        if late and 0 < share < 1:
+            rest += f", and all of it would with {1 / share:.1f} times as many minutes"
         line.log(f"synthetic pairs, {self.name}: {made}{rest}")
         if made.left_out.get(OTHER_LANGUAGE, 0) > made.lines / 2:
             line.log(f"warning: most of the {self.name} is in another language than the teacher reads")
