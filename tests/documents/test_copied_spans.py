@@ -81,6 +81,7 @@ def test_spans_are_counted(source: str, translation: str, problems: list[str]) -
         ("um 1:55 kommen 26 hunde", "UM 1:55 KOMMEN 26 HUNDE"),
         (f"{'7' * 5000} hunde", f"{'7' * 5000} HUNDE"),
         ("er zahlt $1,500.50 heute", "ER ZAHLT $1,500.50 HEUTE"),
+        ("共有5000个文件", "共有 5000 个文件"),
         ("bei −15 °C friert es", "BEI −15 °C FRIERT ES"),
         ("ein <b>hund</b> und eine katze", "EIN <b>HUND</b> UND EINE KATZE"),
     ],

@@ -70,8 +70,8 @@ def translate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="File with the beginning of each translation, one per line; then lines are neither "
-            "split into sentences nor corrected.",
+            help="File with the beginning of each translation, one per line. Lines are then not split into sentences, "
+            "and placeholders that the model loses are not put back.",
         ),
     ] = None,
     document: Annotated[

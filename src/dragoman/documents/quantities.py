@@ -7,20 +7,23 @@ from collections.abc import Iterator
 
 import regex
 
-from dragoman.text.placeholders import SEPARATOR, Span, find_spans, match_between
+from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.text.placeholders import LETTER, SEPARATOR, Span, find_spans, match_between
 
 MAX_SPELLED = 12
 """Numbers up to this one are often spelled as words."""
 
 _NUMBER = rf"(?>\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}})+(?!\d)|\d+(?:{SEPARATOR}\d+)*)"
 _POINTS = str.maketrans({",": ".", "٫": ".", ":": "."})
-_UNIT = r"\p{L}{1,4}(?:/\p{L}{1,4})?"
+_UNIT = rf"[\p{{L}}--[{WITHOUT_SPACES}]]{{1,4}}"  # in scripts without spaces, the next word follows
 _NUMBERS = regex.compile(_NUMBER)
 _PARTS = regex.compile(rf"\d+(?:{SEPARATOR}\d+)*")
 """Numbers, too, but a space always ends one: 555 123 may be 555,123, or two parts of a telephone number."""
 _THOUSANDS = regex.compile(r"(?<=\d)[.,'’٬ \u00a0\u202f](?=\d{3}(?!\d))")
 _QUANTITY = regex.compile(
-    rf"(?<![\w.,])[-+−]?\p{{Sc}}?{_NUMBER}(?:{_UNIT})?(?!\w)(?:[ \u00a0]?[%‰°\p{{Sc}}][CF]?(?!\w))?"
+    rf"(?<!{LETTER}|[.,])[-+−]?\p{{Sc}}?{_NUMBER}(?:{_UNIT}(?:/{_UNIT})?)?(?!{LETTER})"
+    rf"(?:[ \u00a0]?[%‰°\p{{Sc}}][CF]?(?!{LETTER}))?",
+    regex.VERSION1,
 )
 
 

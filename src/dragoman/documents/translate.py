@@ -124,7 +124,8 @@ class TextTranslator:
         The translation of a line with several sentences joins those of its sentences: `text`, `tokens`,
         `log_probabilities`, `problems` and `terms` follow each other, `log_probability` and `score` are sums,
         `confidence` is the lowest, and the first alternative joins the first alternatives of all sentences. A line
-        without a letter or a number is its own translation. Numbers of lists are found as in a text of the lines that
+        without a letter or a number is its own translation, and so is one without a letter if the model does not mask
+        numbers. Numbers of lists are found as in a text of the lines that
         are batched together.
 
         Raises:
