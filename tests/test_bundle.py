@@ -203,7 +203,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         "bundle.json: bundle format 2 is newer than the 1",
     ),
     "no version": (lambda path: change_json(path, version=None), "bundle.json: bundle format None"),
-    "long version": (lambda path: change_json(path, version="x" * 1_000_000), f"bundle format {'x' * 57}... is"),
+    "long version": (lambda path: change_json(path, version="x" * 1_000_000), f"bundle format {'x' * 59}… is"),
     "long format": (lambda path: change_json(path, format=["x"] * 100_000), "(its format is ['x', 'x', "),
     "long number": (
         lambda path: (path / "bundle.json").write_text('{"version": ' + "9" * 100_000 + "}"),
