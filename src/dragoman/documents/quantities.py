@@ -42,7 +42,7 @@ def count_number(number: str, text: str) -> int:
 
 def may_be_spelled(number: str) -> bool:
     """Whether a number is so small that a translation may write it as a word."""
-    digits = _digits(number)
+    digits = "".join(_groups(number))
     return len(digits) <= len(str(MAX_SPELLED)) and int(digits) <= MAX_SPELLED
 
 
@@ -63,14 +63,14 @@ def _value(number: str) -> str:
 
     The parts of a time may be separated by a point, too.
     """
-    digits = "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in number)
-    return _THOUSANDS.sub("", digits).translate(_POINTS)
-
-
-def _digits(text: str) -> str:
-    """The digits of a text as those of ASCII."""
-    return "".join(str(unicodedata.decimal(each)) for each in text if each.isdecimal())
+    return _THOUSANDS.sub("", _in_ascii(number)).translate(_POINTS)
 
 
 def _groups(number: str) -> list[str]:
-    return [_digits(group) for group in regex.findall(r"\d+", number)]
+    """The groups of digits of a number, in those of ASCII."""
+    return regex.findall("[0-9]+", _in_ascii(number))
+
+
+def _in_ascii(text: str) -> str:
+    """The text with the digits of ASCII in place of all others."""
+    return "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -79,12 +80,11 @@ def _choose_augmentation(facts: TextFacts, recipe: Recipe, budget: PlannedBudget
     chosen = list(choose_augmentation(facts, budget)) if recipe.text.tokenizer in ("bpe", "unigram") else []
     yield from chosen
     augmentation = recipe.training.augmentation
-    kept = {"terms": augmentation.terms, "fuzzy_matches": augmentation.fuzzy_matches}
-    room = 1 - sum(choice.value for choice in chosen)
+    kept = {key: share for key in ("terms", "fuzzy_matches") if (share := getattr(augmentation, key))}
+    room, needed = 1 - sum(choice.value for choice in chosen), sum(kept.values())
     for key, share in kept.items():
-        if share:
-            fitting = round(share * min(1.0, room / sum(kept.values())), 3)
-            yield ChosenSetting("training.augmentation", key, fitting, "As for the bundle, which would forget it.")
+        fitting = share if needed <= room else math.floor(1000 * share * room / needed) / 1000  # at most 1 in all
+        yield ChosenSetting("training.augmentation", key, fitting, "As for the bundle, which would forget it.")
 
 
 def _start_share(facts: TextFacts) -> float:
