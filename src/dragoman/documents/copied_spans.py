@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dragoman.documents.marks import Mark, place_marks
-from dragoman.documents.quantities import count_number, find_spans_with_quantities, may_be_spelled
+from dragoman.documents.quantities import count_number, find_spans_with_quantities, is_kept, may_be_spelled
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.sentences import has_words
 from dragoman.text.link import Link
@@ -27,8 +27,10 @@ def check_spans(source: str, translation: str) -> list[str]:
         (source[start:end], kind) for start, end, kind in find_spans_with_quantities(source)
     ):
         expected, found = _count(span, kind, source), _count(span, kind, translation)
-        if expected != found:
-            problems.append(f"{'missing' if found < expected else 'repeated'}: {span}")
+        if found > expected:
+            problems.append(f"repeated: {span}")
+        elif found < expected and not (kind == "number" and _is_kept(span, translation)):
+            problems.append(f"missing: {span}")
     return problems
 
 
@@ -54,6 +56,10 @@ def _count(span: str, kind: SpanKind, text: str) -> int:
     return count_number(span, text) if kind == "number" else text.count(span)
 
 
+def _is_kept(number: str, translation: str) -> bool:
+    return may_be_spelled(number) or is_kept(number, translation)
+
+
 def _copied(text: str) -> list[Span]:
     """The spans of a text that a translation must contain."""
     spans = find_spans_with_quantities(text)
@@ -64,7 +70,7 @@ def _lost_spans(source: str, translation: str) -> bool:
     """Whether spans are missing, or repeated, which numbers may be."""
     spans = {(source[start:end], kind) for start, end, kind in _copied(source)}
     return any(
-        not count_number(span, translation) if kind == "number" else source.count(span) != translation.count(span)
+        not _is_kept(span, translation) if kind == "number" else source.count(span) != translation.count(span)
         for span, kind in spans
     )
 
