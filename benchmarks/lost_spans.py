@@ -33,9 +33,7 @@ def main() -> None:
         reports = [(found, pair) for pair in pairs if (found := list(check(pair.source, pair.target)))]
         microseconds = (time.process_time() - start) / len(pairs) * 1e6
         share = len(reports) / max(with_digits, 1)
-        print(
-            f"{name}: {len(reports):,} reported ({share:.1%} of those with a digit), {microseconds:.0f} µs for each pair"
-        )
+        print(f"{name}: {len(reports):,} reported ({share:.1%} of those with a digit), {microseconds:.0f} µs a pair")
         for found, pair in random.Random(1).sample(reports, min(arguments.show, len(reports))):
             print(f"  {found}\n    {pair.source}\n    {pair.target}")
 

@@ -59,9 +59,9 @@ def lost_numbers(source: str, translation: str) -> Iterator[str]:
 def is_kept(number: str, text: str) -> bool:
     """Whether a text contains a number, perhaps as people write it in another language.
 
-    Separators, the order of a date, the name of its month and the words between the values of a range may be others, and
-    so may be the clock (7:30 pm, 19:30), the digits of a decade (1990s, 90er) and those of a large number (4,700,000, 4.7
-    million).
+    Separators, the order of a date, the name of its month and the words between the values of a range may differ, and
+    so may the clock (7:30 pm, 19:30), the digits of a decade (1990s, 90er) and the spelled zeros of a large number
+    (4,700,000 and 4.7 million).
     """
     number = _NUMBERS.findall(number)[0]  # without its sign, unit and currency
     others = [other for pattern in (_NUMBERS, _PARTS) for other in pattern.findall(text)]
