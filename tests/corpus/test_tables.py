@@ -170,6 +170,15 @@ def test_a_header_of_other_languages_is_refused(tmp_path: Path) -> None:
     assert read(str(path)) == [Pair("hi", "hi")]
 
 
+@pytest.mark.parametrize("columns", [(1, 2), (3, 2), ("en-US", "de-DE"), ("key", "en-US")])
+def test_columns_that_contradict_the_header_are_refused(columns: tuple[int | str, int | str], tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("key,de-DE,en-US\n1,ein Hund,a dog\n")
+    with pytest.raises(UserError, match="'de-DE' and 'en-US' are named after 'de' and 'en'"):
+        read(CorpusFile(file=str(tmp_path / "t.csv"), columns=columns))
+    assert read(CorpusFile(file=str(tmp_path / "t.csv"), columns=("de-DE", "en-US"))) == [PAIR]
+    assert len(read(CorpusFile(file=str(tmp_path / "t.csv"), columns=(3, 2), header=False))) == 2
+
+
 def test_workbooks_are_refused_with_the_row(tmp_path: Path) -> None:
     path = save(tmp_path / "t.xlsx", ["a", "b"], ["c", datetime.date(2024, 5, 1)])
     with pytest.raises(UserError, match=r"t\.xlsx line 2: 2024-05-01.* is a date .*\.csv"):

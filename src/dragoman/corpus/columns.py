@@ -59,9 +59,11 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
     place = f"{name} line {number}"
     if has_header:
         source, target = _find_columns(values, file, place, languages)
+        _refuse_contradiction(values, (source, target), place, languages)
     else:
         source, target = _number_columns(values, second[1] if second else (), file, place, languages)
         if file.header is None:
+            _refuse_contradiction(values, (source, target), place, languages)
             _refuse_header(values, (source, target), place, languages)
         rows = chain([first], rows)
     for number, row in rows:
@@ -152,6 +154,17 @@ def _refuse_header(values: Sequence[str], columns: tuple[int, int], place: str, 
         )
 
 
+def _refuse_contradiction(values: Sequence[str], columns: tuple[int, int], place: str, languages: Languages) -> None:
+    """Check that the first row does not name other columns after the languages than the chosen ones."""
+    named = _match_by_language(values, languages)
+    if named and named != columns and looks_like_header([values[column] for column in named], languages):
+        chosen, expected = (" and ".join(repr(values[each].strip()) for each in pair) for pair in (columns, named))
+        raise UserError(
+            f"{place}: the columns {chosen} are chosen, but {expected} are named after {languages[0]!r} and "
+            f"{languages[1]!r}; choose those, or correct the languages"
+        )
+
+
 def _refuse_other_languages(values: Sequence[str], place: str, languages: Languages) -> None:
     """Check that two columns are not named after languages of which one is not among those of the corpus."""
     named = [known_language(text.strip()) for text in values]
@@ -194,9 +207,13 @@ def _find_column(column: int | str, names: Sequence[str], place: str) -> int:
 
 def _match_languages(names: Sequence[str], languages: Languages) -> tuple[int, int] | None:
     """The columns that the header row assigns to the two languages or sides, if that is unambiguous."""
-    by_language = [[i for i, name in enumerate(names) if names_language(name, language)] for language in languages]
     by_side = [[i for i, name in enumerate(names) if has_word(name, words)] for words in (SOURCE_WORDS, TARGET_WORDS)]
-    for sources, targets in (by_language, by_side):
-        if len(sources) == len(targets) == 1 and sources != targets:
-            return sources[0], targets[0]
-    return None
+    return _match_by_language(names, languages) or _single_columns(*by_side)
+
+
+def _match_by_language(names: Sequence[str], languages: Languages) -> tuple[int, int] | None:
+    return _single_columns(*([i for i, name in enumerate(names) if names_language(name, each)] for each in languages))
+
+
+def _single_columns(sources: Sequence[int], targets: Sequence[int]) -> tuple[int, int] | None:
+    return (sources[0], targets[0]) if len(sources) == len(targets) == 1 and sources != targets else None

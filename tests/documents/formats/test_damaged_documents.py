@@ -131,6 +131,8 @@ def test_wrong_encodings_are_explained() -> None:
     [
         ("a.json", b'{"a": "b"', "not valid JSON"),
         ("a.csv", b'a;b\n"c;d\n', "line 2: a quotation mark is opened and not closed"),
+        ("a.csv", b"id;text\n1;Rot &amp; blau\n2;Gelb, rot\n", "line 2: 3 columns, where most rows have 2"),
+        ("a.csv", b'id,text\n1,"Rot,\nblau"\n2,Gelb, rot\n3,Blau\n', "line 4: 3 columns, where most rows have 2"),
         ("a.po", b'msgid "a"\n', "a message without msgid or msgstr"),
         ("a.po", b"Hallo", "not a line of a PO file"),
         ("a.srt", b"Nur Text", "has no line such as 00:00:01,000"),

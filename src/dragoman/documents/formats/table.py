@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -32,9 +33,9 @@ _HEADER_CELL = re.compile(r"[^\W\d][\w.:-]*")
 def open_csv(file: DocumentFile) -> PassageDocument:
     """A table whose columns are separated by commas, semicolons, tabs or vertical bars, and perhaps in quotes."""
     characters = read_characters(file)
-    widths = {each: _common_width(characters.text, each, file.name) for each in _DELIMITERS}
-    delimiter = max(widths, key=lambda each: widths[each])
+    delimiter = _detect_delimiter(characters.text, file.name)
     rows = list(_read_rows(characters.text, delimiter, _QUOTED, file.name))
+    _check_widths(rows, delimiter, file.name)
     return PassageDocument(_find_parts(rows, file, partial(_csv_cell, delimiter)), characters.encode)
 
 
@@ -71,22 +72,53 @@ def _read_rows(text: str, delimiter: str, quoted: str, name: str) -> Iterator[li
             row = []
 
 
-def _common_width(text: str, delimiter: str, name: str) -> int:
-    """The number of columns of the first rows if all have the same number, or 0."""
+def _detect_delimiter(text: str, name: str) -> str:
+    """The delimiter that gives the first rows the same number of columns, if possible more than one.
+
+    Otherwise that of most rows, unless spaces usually follow it, as in sentences: in the other rows, a cell may contain it.
+    """
+    widths = {each: _first_widths(text, each, name) for each in _DELIMITERS}
+    same = {each: min(found) if min(found) == max(found) else 0 for each, found in widths.items()}
+    usual = {
+        each: _usual(found) if 2 * text.count(f"{each} ") < text.count(each) else 0 for each, found in widths.items()
+    }
+    return max(_DELIMITERS, key=lambda each: (max(same[each], usual[each]) > 1, same[each], usual[each]))
+
+
+def _first_widths(text: str, delimiter: str, name: str) -> list[int]:
+    """The numbers of columns of the first rows that are not blank."""
     lines = text.splitlines(keepends=True)
     try:
         rows = list(_read_rows("".join(lines[:_SAMPLE]), delimiter, _QUOTED, name))
     except UserError:  # the sample may end inside quotation marks
-        return 0 if len(lines) <= _SAMPLE else len(next(_read_rows(text, delimiter, _QUOTED, name)))
-    widths = {len(row) for row in rows if (row != [("", "")] and len(row) > 1) or row[0][0]}
-    return widths.pop() if len(widths) == 1 else 0
+        return [0] if len(lines) <= _SAMPLE else [len(next(_read_rows(text, delimiter, _QUOTED, name)))]
+    return [len(row) for row in rows if any(cell for cell, _ in row)] or [0]
+
+
+def _usual(widths: Sequence[int]) -> int:
+    """The number of columns that more than half of the rows have, or 0."""
+    ((width, count),) = Counter(widths).most_common(1)
+    return width if 2 * count > len(widths) else 0
+
+
+def _check_widths(rows: Sequence[list[Cell]], delimiter: str, name: str) -> None:
+    """UserError if a row has more cells than most: then one of them contains the delimiter, and would be divided."""
+    widths = [max((index for index, (cell, _) in enumerate(row, 1) if cell), default=0) for row in rows]
+    usual, line = _usual(list(filter(None, widths))) if any(widths) else 0, 1
+    for row, width in zip(rows, widths, strict=True):
+        if 1 < usual < width:
+            raise UserError(
+                f"{name} line {line}: {width} columns, where most rows have {usual}; put a cell that contains "
+                f"{delimiter!r} in quotation marks"
+            )
+        line += "".join(cell + end for cell, end in row).count("\n")
 
 
 def _find_parts(rows: Sequence[list[Cell]], file: DocumentFile, write: WriteCell) -> list[Part]:
     """The parts of a table; `write` writes changed cells."""
     names = [_unquoted(cell) for cell, _ in rows[0]] if rows else []
     columns = _choose_columns(names, file)
-    header = not all(column.isdecimal() for column in file.columns) if file.columns else bool(rows) and _is_header(rows)
+    header = not all(column.isdecimal() for column in file.columns) or (bool(rows) and _is_header(rows))
     writing = file.writing(lambda text: text)
     parts: list[Part] = []
     for number, row in enumerate(rows):
