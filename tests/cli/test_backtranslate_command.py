@@ -62,7 +62,7 @@ def test_the_text_becomes_the_target(finished_run: Path, command: Command, mono:
     translated = command("translate", finished_run, "--input", mono).out.splitlines()
     assert [pair.source for pair in pairs] == translated
     assert f"{LINES} pairs from {LINES} lines" in outcome.error
-    assert f'add to data.train: {{corpus = "{tmp_path}/synthetic.tsv", tagged = true}}' in outcome.error
+    assert f'init writes one): {{corpus = "{tmp_path}/synthetic.tsv", tagged = true}}' in outcome.error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["synthetic.tsv"]
 
 
@@ -82,6 +82,18 @@ def test_output_without_pairs_is_not_written(
     assert (printed.code, printed.out) == (2, "")
     assert "0 pairs from 2 lines; left out: blank 2" in printed.error
     assert "no pair is left; --mono must be text in de" in printed.error
+
+
+def test_text_in_another_language_is_refused(
+    finished_run: Path, command: Command, corpus: Path, mono: Path, tmp_path: Path
+) -> None:
+    german, english = mono.read_text("utf-8"), (corpus / "train.en").read_text("utf-8")[: 50 * LINES]
+    (tmp_path / "mono.txt").write_text(english + german, "utf-8")
+    outcome = command("backtranslate", finished_run, "--mono", tmp_path / "mono.txt", "--output", tmp_path / "out.tsv")
+    assert (outcome.code, (tmp_path / "out.tsv").exists()) == (2, False)
+    assert " lines do not look like de" in outcome.error
+    (tmp_path / "mono.txt").write_text(german + english[: len(english) // 10], "utf-8")
+    assert command("backtranslate", finished_run, "--mono", tmp_path / "mono.txt").code == 0
 
 
 def test_pipes_and_compressed_files(

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -29,11 +30,21 @@ from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
+    from dragoman.bundle import Bundle
     from dragoman.corpus.pair import Pair
     from dragoman.synthesis.pair_maker import PairMaker
 
 MINIMUM_CHRF = 40.0
 """Of a translation back, unless --minimum-chrf changes it."""
+
+FIRST_LINES = 200
+"""How many lines are read before the first one is translated, to check their language."""
+
+MAX_OTHER = 0.3
+"""Share of these lines that may be in another language; many are too short to be recognized."""
+
+MIN_LINES = 10
+"""With fewer lines, more of them must be in another language."""
 
 
 def backtranslate(
@@ -113,7 +124,7 @@ def backtranslate(
         raise UserError(f"{mono}: empty file")
     _write(
         maker,
-        text.read(maker.translator.bundle, divided=False),
+        _check_language(text.read(maker.translator.bundle, divided=False), maker.translator.bundle, mono),
         total,
         None if output == DASH else output,
         is_part=part is not None,
@@ -126,6 +137,23 @@ def _refuse_overwriting(mono: Path, output: Path, languages: Iterable[str]) -> N
         path = Path(str(output).replace("{lang}", language))
         if os.path.realpath(path) == os.path.realpath(mono):
             raise UserError(f"--output {output} would overwrite --mono {mono}; choose another name")
+
+
+def _check_language(lines: Iterator[str], bundle: Bundle, mono: Path) -> Iterator[str]:
+    """The lines, if the first ones are in the language that a bundle translates from."""
+    from dragoman.synthesis.pair_checks import PairChecks
+
+    first = list(islice(lines, FIRST_LINES))
+    texts = list(filter(str.strip, first))
+    other = sum(map(PairChecks.of_bundle(bundle).is_other_language, texts))
+    if other > MAX_OTHER * max(len(texts), MIN_LINES):
+        source, target = bundle.recipe.data.source_language, bundle.recipe.data.target_language
+        name = "standard input" if mono == DASH else mono
+        raise UserError(
+            f"{name}: {other:,} of the first {len(texts):,} lines do not look like {source}, the language that {bundle.origin} "
+            f"translates from (into {target}); remove lines in other languages, or use a bundle of another direction"
+        )
+    return chain(first, lines)
 
 
 def _open_maker(
@@ -191,7 +219,9 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
             raise
         line.log(f"{output}: {written}")
         if written.pairs:
-            line.log(f"to train on it, add to data.train: {to_toml({'corpus': str(output), 'tagged': True})}")
+            line.log(
+                f"to train on it, add to data.train of a recipe (dragoman init writes one): {to_toml({'corpus': str(output), 'tagged': True})}"
+            )
         elif is_part:  # all parts are joined, also empty ones
             write_corpus((), str(output), languages)
         else:

@@ -35,11 +35,15 @@ class PairChecks:
         """Why a text with its translation is left out, with the words of the summary; None if it is not."""
         return next(self._problems(text, translation), None)
 
+    def is_other_language(self, text: str) -> bool:
+        """Whether a text is probably not in the source language of the bundle."""
+        return self.language is not None and self.language.find_other(text) is not None
+
     def _problems(self, text: str, translation: Translation) -> Iterator[str]:
         if translation.truncated:
             yield "longer than the model reads"
         if translation.problems:
             yield "placeholders, URLs or numbers"
         yield from check_sentence(text, translation.text, self.trained)
-        if self.language and self.language.find_other(text):
+        if self.is_other_language(text):
             yield OTHER_LANGUAGE
