@@ -72,6 +72,11 @@ def restore(text: str) -> Translation:
         ("Es kostet 4,7 Mio. und 17.500 Euro.", "It costs 4,700,000 and 15 thousand euros.", ["missing: 17.500"]),
         ("Es ist 1,80 m groß und um 12,50 teurer.", "It is 1.8 m tall and 2.5 more expensive.", ["missing: 12,50"]),
         ("10 405,83 Punkte", "10,405.83 points", []),
+        ("Der Stand ist -1.234,56 Euro.", "The balance is 1,234.56 euros.", ["missing: -1.234,56"]),
+        ("Bei −5 Grad und -30 °C", "At minus 5 degrees and 30 °C", []),
+        ("Bei -30 °C (-€5) auf Apollo -11", "At -30 °C (€-5) on Apollo-11", []),
+        ("Hund & Katze", "Dog &amp; cat", ["invented: &amp;"]),
+        ("Hund &amp; Katze", "Dog &amp; cat", []),
         ("Mail an a@b.de 😀", "Mail to a@b.de 😀", []),
     ],
 )

@@ -150,8 +150,8 @@ def _check_language(lines: Iterator[str], bundle: Bundle, mono: Path) -> Iterato
         source, target = bundle.recipe.data.source_language, bundle.recipe.data.target_language
         name = "standard input" if mono == DASH else mono
         raise UserError(
-            f"{name}: {other:,} of the first {len(texts):,} lines do not look like {source}, the language that {bundle.origin} "
-            f"translates from (into {target}); remove lines in other languages, or use a bundle of another direction"
+            f"{name}: {other:,} of the first {len(texts):,} lines do not look like {source}, but {bundle.origin} "
+            f"translates from {source} into {target}; remove these lines, or use a bundle of another direction"
         )
     return chain(first, lines)
 
@@ -219,9 +219,8 @@ def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Pa
             raise
         line.log(f"{output}: {written}")
         if written.pairs:
-            line.log(
-                f"to train on it, add to data.train of a recipe (dragoman init writes one): {to_toml({'corpus': str(output), 'tagged': True})}"
-            )
+            corpus = to_toml({"corpus": str(output), "tagged": True})
+            line.log(f"to train on it, add to data.train of a recipe (dragoman init writes one): {corpus}")
         elif is_part:  # all parts are joined, also empty ones
             write_corpus((), str(output), languages)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -42,6 +43,10 @@ def export_bundle(
 
     parity = export(Bundle.load(bundle), to, directory, compute_type, read_sample(source, reference), print_to_stderr)
     print(f"{parity}\n{directory}: exported to {to}; parity check passed")
+    if to == "web":
+        print_to_stderr(
+            f"to try it: python -m http.server -d {shlex.quote(str(directory))}, then open http://localhost:8000"
+        )
     if parity.compute_type == "int8" and parity.bleu is None:
         missing = "--reference FILE" if parity.own_sentences else "--source FILE and --reference FILE"
         print_to_stderr(f"to measure how much int8 changes BLEU, add {missing}")

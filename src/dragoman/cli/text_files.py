@@ -143,7 +143,7 @@ class FileOptions:
 
 
 def find_references(
-    files: Sequence[str], options: FileOptions, *, languages_needed: bool = True
+    files: Sequence[str], options: FileOptions, *, languages_needed: bool = True, default: Languages | None = None
 ) -> tuple[list[CorpusReference], Languages]:
     """The corpora in files, and their languages.
 
@@ -151,6 +151,7 @@ def find_references(
         files: Two line-aligned text files, or files of the other formats.
         options: What the command line says about them.
         languages_needed: Otherwise line-aligned files of unknown languages are in ``source`` and ``target``.
+        default: The languages of files that state none.
 
     Raises:
         UserError: The languages are not known, or an option is invalid.
@@ -169,7 +170,7 @@ def find_references(
         return references, languages
     if not languages_needed and isinstance(pair := references[0], FilePair):
         return references, languages_of_names(pair.source, pair.target) or ("source", "target")
-    return references, find_languages(references)
+    return references, find_languages(references, default)
 
 
 _SECOND_FILE = (

@@ -13,7 +13,9 @@ from dragoman.cli.output import print_to_stderr
 from dragoman.cli.text_files import FileOptions, as_references, find_references, refuse_meaningless_options
 
 if TYPE_CHECKING:
+    from dragoman.corpus.pair import Languages
     from dragoman.planning.plan import PlannedRecipe, Texts
+    from dragoman.settings import CorpusReference
 
 MinutesOption = Annotated[
     float | None,
@@ -65,17 +67,25 @@ class TrainingTexts:
         """The name of the recipe: the languages, and whether it starts from a bundle."""
         from dragoman.planning.plan import ADAPTED
 
-        languages = "-".join(find_references(self.train, self.files)[1])
+        languages = "-".join(self._find_references()[1])
         return languages if self.start_from is None else f"{languages}{ADAPTED}"
 
     def texts(self) -> Texts:
         """The text as it is planned for."""
         from dragoman.planning.plan import Texts
 
-        references, languages = find_references(self.train, self.files)
+        references, languages = self._find_references()
         validation, test = (as_references(files, self.files) if files else [] for files in (self.validation, self.test))
         refuse_meaningless_options([*self.train, *self.validation, *self.test], self.files)
         return Texts(languages, references, validation, test, clean=not self.keep_all)
+
+    def _find_references(self) -> tuple[list[CorpusReference], Languages]:
+        """The corpora to train on, and their languages: if nothing states them, those of the bundle to start from."""
+        from dragoman.planning.student import recipe_of_run
+
+        data = recipe_of_run(self.start_from).data if self.start_from else None
+        default = (data.source_language, data.target_language) if data else None
+        return find_references(self.train, self.files, default=default)
 
     def plan(self, overrides: Sequence[str] = ()) -> PlannedRecipe:
         """The recipe for these files; a bundle to start from must agree with it and with the overrides."""

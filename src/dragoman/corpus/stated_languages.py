@@ -28,8 +28,12 @@ class StatesLanguages(Protocol):
         ...
 
 
-def find_languages(references: Sequence[CorpusReference]) -> Languages:
+def find_languages(references: Sequence[CorpusReference], default: Languages | None = None) -> Languages:
     """The two languages that all corpora together state; a region is left out where that is unambiguous.
+
+    Args:
+        references: The corpora.
+        default: The languages of corpora that state none.
 
     Raises:
         UserError: They state fewer or more languages, or cannot be read.
@@ -38,6 +42,8 @@ def find_languages(references: Sequence[CorpusReference]) -> Languages:
     languages = list(dict.fromkeys(_without_regions(tags)))
     if len(languages) == 2:
         return languages[0], languages[1]
+    if not languages and default:
+        return default
     names = ", ".join(map(describe_reference, references))
     if not languages:
         raise UserError(f"{names}: the languages are not known; add --languages, such as --languages de-en")

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dragoman.documents.marks import Mark, place_marks
-from dragoman.documents.quantities import count_number, find_spans_with_quantities, is_kept, may_be_spelled
+from dragoman.documents.quantities import count_number, find_spans_with_quantities, is_kept, lost_signs, may_be_spelled
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.sentences import has_words
 from dragoman.text.link import Link
-from dragoman.text.placeholders import Span, SpanKind
+from dragoman.text.placeholders import Span, SpanKind, find_spans
 from dragoman.text.translation import Translation
 
 Translate = Callable[[Sequence[Segment]], Sequence[Translation]]
@@ -21,7 +21,10 @@ _CLOSING = ".,;:!?…)]}»”’।。"
 
 
 def check_spans(source: str, translation: str) -> list[str]:
-    """Which spans of a source its translation lacks or repeats: "missing: %s", "repeated: 12"."""
+    """Which spans of a source its translation lacks or repeats: "missing: %s", "repeated: 12".
+
+    References of HTML that only the translation has are invented: some training texts contain "&amp;".
+    """
     problems = []
     for span, kind in dict.fromkeys(
         (source[start:end], kind) for start, end, kind in find_spans_with_quantities(source)
@@ -31,7 +34,11 @@ def check_spans(source: str, translation: str) -> list[str]:
             problems.append(f"repeated: {span}")
         elif found < expected and not (kind == "number" and _is_kept(span, translation)):
             problems.append(f"missing: {span}")
-    return problems
+    problems += [f"missing: {number}" for number in lost_signs(source, translation)]
+    if "&" not in translation:
+        return problems
+    invented = (translation[start:end] for start, end, _ in find_spans(translation) if translation[start] == "&")
+    return [*problems, *(f"invented: {span}" for span in dict.fromkeys(invented) if span not in source)]
 
 
 def restore_spans(

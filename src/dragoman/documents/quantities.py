@@ -23,6 +23,9 @@ _THOUSANDS = regex.compile(r"(?<=\d)[.,'’٬ \u00a0\u202f](?=\d{3}(?!\d))")
 _BETWEEN_VALUES = regex.compile("[-/:]")
 """What separates the values of a range, a score, a file number, a date, or a time."""
 _CLOCK = regex.compile(r"(\d{1,2})[.:](\d\d)")
+_NEGATIVE = regex.compile(rf"(?<![^\s(\[{{„“«\"'])[-−]\p{{Sc}}?({_NUMBER})")
+_AFTER_DASH = regex.compile(rf"[-−–‑]\s?\p{{Sc}}?\s?({_NUMBER})")
+"""Numbers that may be negative, or follow a hyphen: a name such as Apollo -11 may be written Apollo-11."""
 _AFTERNOON = regex.compile(r"(\d{1,2})(?:[.:](\d\d))?[ \u00a0]?p\.?m\b", regex.IGNORECASE)
 _QUANTITY = regex.compile(
     rf"(?<!{LETTER}|[.,])[-+−]?\p{{Sc}}?{_NUMBER}(?:{_UNIT}(?:/{_UNIT})?)?(?!{LETTER})"
@@ -50,10 +53,20 @@ def may_be_spelled(number: str) -> bool:
 
 
 def lost_numbers(source: str, translation: str) -> Iterator[str]:
-    """The numbers of a text that its translation lacks; small ones may be spelled."""
+    """The numbers of a text that its translation lacks, or whose minus signs it lacks; small ones may be spelled."""
     for number in dict.fromkeys(_NUMBERS.findall(source)):
         if not may_be_spelled(number) and not is_kept(number, translation):
             yield number
+    yield from lost_signs(source, translation)
+
+
+def lost_signs(source: str, translation: str) -> Iterator[str]:
+    """The numbers of a text that a translation has only without their minus signs."""
+    for number in dict.fromkeys(_NEGATIVE.findall(source)):
+        value = _value(number)
+        signed = any(_value(other) == value for other in _AFTER_DASH.findall(translation))
+        if not signed and "minus" not in translation.casefold() and count_number(number, translation):
+            yield f"-{number}"
 
 
 def is_kept(number: str, text: str) -> bool:

@@ -17,7 +17,7 @@ from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.documents.copied_spans import check_spans, restore_spans
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_links, join_parts, with_invisible
-from dragoman.documents.plain_text import PlainText, find_spans_of_lines
+from dragoman.documents.plain_text import PlainText, find_spans_of_lines, find_text_spans
 from dragoman.documents.quantities import lost_numbers
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import WholeLines, has_words
@@ -125,19 +125,27 @@ class TextTranslator:
         `log_probabilities`, `problems` and `terms` follow each other, `log_probability` and `score` are sums,
         `confidence` is the lowest, and the first alternative joins the first alternatives of all sentences. A line
         without a letter or a number is its own translation, and so is one without a letter if the model does not mask
-        numbers. Numbers of lists are found as in a text of the lines that
-        are batched together.
+        numbers. Numbers of lists are found as in a text of the lines that are batched together. A string with several
+        lines is divided into them.
 
         Raises:
             UserError: A line is not a string, or `window` is below 1.
         """
         for group in windows(((line, "") for line in lines), window):
             texts = [line for line, _ in group]
-            spans = find_spans_of_lines(texts, self.source_language, self.whole_lines)
+            spans = self._find_sentences(texts)
             sentences = [Segment(line[a:b]) for line, each in zip(texts, spans, strict=True) for a, b in each]
             found = (each.joined for each in self._translate_divided(sentences))
             for line, each in zip(texts, spans, strict=True):
                 yield join_parts(line, each, [next(found) for _ in each])
+
+    def _find_sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """The start and the end of each sentence of each text, which usually is a line."""
+        of_lines = find_spans_of_lines(texts, self.source_language, self.whole_lines)
+        return [
+            list(find_text_spans(text, self.source_language, self.whole_lines)) if "\n" in text.strip() else spans
+            for text, spans in zip(texts, of_lines, strict=True)
+        ]
 
     def continue_prefixes(
         self, lines: Iterable[str], prefixes: Iterable[str], window: int = WINDOW

@@ -78,9 +78,11 @@ class PairMaker:
     def make(self, pairs: Sequence[Pair]) -> PairBlock:
         """The pairs, in order, and the number of those left out for each reason."""
         left_out: Counter[str] = Counter()
-        written = [pair for pair in pairs if pair.target.strip()]
-        if blank := len(pairs) - len(written):
+        written = [pair for pair in pairs if any(map(str.isalpha, pair.target))]
+        if blank := sum(not pair.target.strip() for pair in pairs):
             left_out["blank"] = blank
+        if without := len(pairs) - len(written) - blank:
+            left_out["without words"] = without
         texts = [pair.target for pair in written]
         translations = list(self.translator.stream(texts))
         found = zip(written, translations, self._reject(texts, translations), strict=True)

@@ -122,6 +122,14 @@ def test_a_whole_side_in_another_language_is_an_error(tmp_path: Path) -> None:
         assert not any("--write" in finding.fix for finding in findings)
 
 
+def test_a_side_of_identifiers_does_not_hide_the_wrong_language_of_the_other(tmp_path: Path) -> None:
+    _, english = clean_lines()
+    write_files(tmp_path, [b"k.%d" % number for number in range(len(english))], english)
+    (tmp_path / "train.en").rename(tmp_path / "train.fr")
+    findings = check_corpora(two_files(tmp_path / "train.de", tmp_path / "train.fr"))
+    assert "the whole target looks like en, not fr" in findings[0].message
+
+
 def test_test_pairs_in_the_training_text_are_found(tmp_path: Path) -> None:
     sources, targets = clean_lines()
     test = write_files(tmp_path, [*sources[:5], b"Neu."], [*targets[:5], b"New."], "test")

@@ -96,9 +96,8 @@ def check_languages(
     """The code of the problem that the languages of the whole corpus have, if any."""
     expected = [usual_script(language) for language in (source_language, target_language)]
     actual = [SCRIPTS[most_common_script(side.scripts)] for side in (statistics.source, statistics.target)]
-    if None in expected or "none" in actual:
-        return None
-    if actual != expected:
+    is_known = None not in expected and "none" not in actual  # of the text, or of a side of numbers or identifiers
+    if is_known and actual != expected:
         return "swapped-sides" if actual == expected[::-1] else "wrong-script"
     source, target = statistics.source.all_word_counts, statistics.target.all_word_counts
     if _has_stopwords_of(source, target_language, source_language) and (

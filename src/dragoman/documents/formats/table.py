@@ -75,7 +75,8 @@ def _read_rows(text: str, delimiter: str, quoted: str, name: str) -> Iterator[li
 def _detect_delimiter(text: str, name: str) -> str:
     """The delimiter that gives the first rows the same number of columns, if possible more than one.
 
-    Otherwise that of most rows, unless spaces usually follow it, as in sentences: in the other rows, a cell may contain it.
+    Otherwise that of most rows, unless spaces usually follow it, as in sentences; a cell of the other rows may contain
+    it.
     """
     widths = {each: _first_widths(text, each, name) for each in _DELIMITERS}
     same = {each: min(found) if min(found) == max(found) else 0 for each, found in widths.items()}

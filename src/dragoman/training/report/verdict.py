@@ -14,6 +14,7 @@ from dragoman.training.metrics_file import Metrics, current_lines
 
 MIN_GAIN = 1.0  # points of BLEU above a trivial translator
 FEW_SENTENCES = 100
+TOO_FEW_SENTENCES = 10  # whose scores show nothing
 MIN_VALIDATIONS = 3  # for a trend
 FALLING = 0.03  # relative decrease of the validation loss in the last quarter of the steps
 UNTRAINED = 100.0  # perplexity of a model that has hardly started to learn
@@ -135,6 +136,8 @@ def judge_scores(line: dict[str, Any], scope: str) -> Verdict:
     if nearest := line.get("nearest"):
         reasons.append(_compare_with_nearest(line, nearest))
     reasons += [f"{problem[:1].upper()}{problem[1:]}." for problem in line.get("problems", ())]
+    if line["sentences"] < TOO_FEW_SENTENCES:
+        word, reasons = "unknown", [f"BLEU {line['bleu']:.1f} and chrF {line['chrf']:.1f}."]
     if line["sentences"] < FEW_SENTENCES:
         reasons.append(f"The scores are of only {counted(line['sentences'], 'sentence')}, so they are uncertain.")
     return Verdict(word, scope, reasons)
