@@ -47,6 +47,10 @@ def test_exact_matches_are_returned_unchanged(finished_run: Path, memory: str, s
     html = translate(q="<p>Ein Mann liest.\nEr steht.</p>", format="html")["translatedText"]
     assert html == "<p>A standing man, reading</p>"
     file = {"file": ("a.txt", b"Ein Mann liest. Er steht.\n")}
+    asked = {"q": "Ein Hund. Eine Frau.", "source": "de", "target": "en"}
+    known, other = httpx.post(f"{running.url}/page/translate", json=asked, timeout=30).json()["segments"]
+    assert {probability for _, _, probability in known["words"]} == {1.0}, "words of a memory are not shaded"
+    assert any(probability < 1.0 for _, _, probability in other["words"])
     sent = httpx.post(f"{running.url}/translate_file", data={"source": "de", "target": "en"}, files=file, timeout=30)
     assert httpx.get(sent.json()["translatedFileUrl"]).text == "A standing man, reading\n"
 

@@ -42,7 +42,7 @@ class Dataset:
     target: Tokenizer
     train: PairStore
     validation: list[Pair]
-    dropped: int  # training pairs left out by the filters
+    dropped: int  # training pairs that are too long, or have the same text as a validation pair
     dictionary: Sequence[tuple[str, str]] = ()  # words and their translations, for training.augmentation
     lexicon: Sequence[Entry] = ()  # lemmas and their translations, likewise
     matches: NDArray[np.int64] | None = None  # index of a similar training pair for each, or -1, for the same
@@ -87,6 +87,11 @@ def prepare(
         if matches is not None:
             log(f"{np.count_nonzero(matches >= 0):,} training pairs with a similar one")
     dropped = split.read - len(train) - len(split.held_out)
+    if dropped:
+        log(
+            f"{counted(dropped, 'pair')} left out: longer than data.max_tokens = {recipe.data.max_tokens} or than "
+            "data.max_characters, or with the text of a validation pair"
+        )
     return Dataset(source, target, train, validation or split.held_out, dropped, dictionary, lexicon, matches)
 
 

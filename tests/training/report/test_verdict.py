@@ -56,6 +56,12 @@ def test_problems_of_the_translations_are_among_the_reasons() -> None:
     assert "All are empty." in verdict.reasons
 
 
+def test_hardly_any_sentence_shows_nothing() -> None:
+    word, reasons = judge(bleu=0.0, chrf=63.5, sentences=1)
+    assert (word, "only 1 sentence," in reasons) == ("unknown", True)
+    assert judge(bleu=60.0, chrf=63.5, sentences=10)[0] == "good"
+
+
 def test_few_sentences_are_mentioned() -> None:
     assert "only 30 sentences" in judge(sentences=30)[1]
     assert "sentences" not in judge(sentences=1000)[1]

@@ -18,6 +18,7 @@ from dragoman.explanation.page.render import render_page
 from dragoman.kernels import accelerated
 from dragoman.model.transformer import Transformer
 from dragoman.text.masked_text import reserved_ids
+from dragoman.text.match import EXACT_MATCH
 from dragoman.translator import Translator
 
 _ALTERNATIVES = 8
@@ -77,7 +78,16 @@ class WordTranslator:
                 found[index] = replace(found[index], problems=(*found[index].problems, _TOO_LONG))
         words = self._words([segment.text for segment in segments], [each.text for each in found])
         return [
-            SegmentInWords(each.text, each.links, each.problems, each.confidence, terms=each.terms, words=own_words)
+            SegmentInWords(
+                each.text,
+                each.links,
+                each.problems,
+                each.confidence,
+                (),
+                each.terms,
+                each.match,
+                _judged(each, own_words),
+            )
             for each, own_words in zip(found, words, strict=True)
         ]
 
@@ -154,6 +164,13 @@ class WordTranslator:
     @cached_property
     def _tracing_engine(self) -> Engine:
         return open_engine(EngineRequest(self._bundle, self._translator.decoding, self._translator.device, trace=True))
+
+
+def _judged(translation: TranslatedSegment, words: tuple[TargetWord, ...]) -> tuple[TargetWord, ...]:
+    """The words of a translation; those of a translation memory are certain, whatever the model expects."""
+    if translation.match != EXACT_MATCH:
+        return words
+    return tuple(replace(word, probability=1.0) for word in words)
 
 
 def _with_prefixes(segments: Sequence[Segment]) -> Iterator[tuple[Segment, str]]:

@@ -30,7 +30,7 @@ def run_facts(
     return [
         *((f"Parameters, {part.replace('_', ' ')}", f"{number:,}") for part, number in by_size),
         ("Vocabulary", f"{len(data.source.vocabulary):,} source, {len(data.target.vocabulary):,} target"),
-        ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out by the filters)"),
+        ("Training pairs", f"{len(data.train):,} ({data.dropped:,} left out: too long, or text of validation pairs)"),
         *([("Cleaning", str(cleaned))] if cleaned else []),
         *stages,
         *([("Initial weights", start_from)] if (start_from := trainer.settings.start_from) else []),
