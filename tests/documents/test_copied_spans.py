@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from span_texts import TEXTS
 
-from dragoman.documents.copied_spans import check_spans, restore_spans
+from dragoman.documents.copied_spans import check_spans, misplaced_tags, restore_spans
 from dragoman.documents.segment import Segment
 from dragoman.documents.sentences import has_words
 from dragoman.documents.translate import TextTranslator
@@ -82,6 +82,19 @@ def restore(text: str) -> Translation:
 )
 def test_spans_are_counted(source: str, translation: str, problems: list[str]) -> None:
     assert check_spans(source, translation) == problems
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "problems"),
+    [
+        ("<b>Rot</b> und <b>blau</b>", "<b>Red</b> and <b>blue</b>", []),
+        ("<b>Rot</b> <i>neu</i>", "</b>red<b> <i>new</i>", ["misplaced: </b>"]),
+        ("Rot</b> und <b>blau", "red</b> and <b>blue", []),
+        ('<a href="b">Rot</a><br/>', '<a href="b">red</a><br/>', []),
+    ],
+)
+def test_tags_that_end_before_they_begin_are_found(source: str, translation: str, problems: list[str]) -> None:
+    assert misplaced_tags(source, translation) == problems
 
 
 @pytest.mark.parametrize(

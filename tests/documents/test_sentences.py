@@ -76,9 +76,26 @@ def test_identifiers_are_not_translatable() -> None:
         "12",
         "{name} %s",
         "https://a.de/b",
+        r"C:\Users\x",
+        "~/.bashrc",
+        "/usr/local/share/hund",
+        "./hund/katze",
+        r"\\server\hund",
     ):
         assert not is_translatable(text), text
-    for text in ("Hund", "TEIL 2", "OK", "20jährig", "Größe XL-3", "B2B-Handel", "Nr. 5b", "5वां", "10 km", "42nd"):
+    for text in (
+        "Hund",
+        "TEIL 2",
+        "OK",
+        "20jährig",
+        "Größe XL-3",
+        "B2B-Handel",
+        "Nr. 5b",
+        "5वां",
+        "10 km",
+        "42nd",
+        "und/oder",
+    ):
         assert is_translatable(text), text
     for text in ("PS5 NEU", "G7 UND EU", "NUR 2L", "24H AUF", "WIFI 5G AUS", "A-12 SKU", "SKU", "NEU: SKU A-12"):
         assert is_translatable(text), text

@@ -290,3 +290,11 @@ def test_a_damaged_bundle_is_refused_with_its_path(finished_run: Path, tmp_path:
 def test_documents_are_assembled(texts: TextTranslator, sentences: list[str]) -> None:
     text = "\n".join(sentences[:3])
     assert texts.translate(PlainText(text, "de")) == texts(text)
+
+
+def test_a_stream_divides_strings_into_lines(translator: Translator) -> None:
+    texts = dragoman.TextTranslator(translator)
+    text = "Eine Frau sitzt.\n1. Ein Hund läuft.\nEin Kind spielt."
+    (found,) = texts.stream([text])
+    assert found.text == texts(text)
+    assert found.text.count("\n") == 2

@@ -60,7 +60,7 @@ class ProblemCounts:
             f"{foreign} with a sentence that is probably not in the source language": self.foreign * unseen,
             f"{doubtful} with repeated words, a copied sentence or an unusual length{remedy}": self.doubtful * unseen,
             f"{unsure} with a confidence below {LOW_CONFIDENCE:.0%}, so probably wrong": self.unsure * unseen,
-            f"{faulty} with missing, repeated or invented placeholders, URLs, numbers or terms{remedy}": self.faulty,
+            f"{faulty} with other placeholders, tags, URLs, numbers or terms than the source{remedy}": self.faulty,
         }
         for message, count in messages.items():
             if count:

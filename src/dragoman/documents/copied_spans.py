@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
+
+import regex
 
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.quantities import count_number, find_spans_with_quantities, is_kept, lost_signs, may_be_spelled
@@ -17,6 +20,7 @@ from dragoman.text.translation import Translation
 Translate = Callable[[Sequence[Segment]], Sequence[Translation]]
 Align = Callable[[Sequence[str], Sequence[str]], Sequence[tuple[Link, ...]]]
 
+_TAG_NAME = regex.compile(r"(?<=</?)[\w:.-]+")
 _CLOSING = ".,;:!?…)]}»”’।。"
 
 
@@ -39,6 +43,26 @@ def check_spans(source: str, translation: str) -> list[str]:
         return problems
     invented = (translation[start:end] for start, end, _ in find_spans(translation) if translation[start] == "&")
     return [*problems, *(f"invented: {span}" for span in dict.fromkeys(invented) if span not in source)]
+
+
+def misplaced_tags(source: str, translation: str) -> list[str]:
+    """The closing tags that a translation has before their opening ones, unless the source has them there, too."""
+    return [f"misplaced: {tag}" for tag in _unopened(translation) if tag not in _unopened(source)]
+
+
+def _unopened(text: str) -> list[str]:
+    """The closing tags of a text without an opening one before them."""
+    opened: Counter[str] = Counter()
+    unopened = []
+    for tag in (text[start:end] for start, end, kind in find_spans(text) if kind == "tag"):
+        name = _TAG_NAME.findall(tag)[0]
+        if not tag.startswith("</"):
+            opened[name] += 1
+        elif opened[name]:
+            opened[name] -= 1
+        else:
+            unopened.append(tag)
+    return unopened
 
 
 def restore_spans(

@@ -19,6 +19,8 @@ _IDENTIFIER = regex.compile(r"^\W*+(?=\S*\d)(?:[A-Z]++|[a-z](?![a-z])|\d++|[-_./
 _LABEL = regex.compile(
     r"^\W*+(?:ART|DIN|EAN|EN|GTIN|HS|IEC|ID|ISBN|ISO|NO|NR|PN|RAL|REF|RFC|SKU|SN|USB|VDE|x)[.:]?+\W*+$"
 )  # of an identifier
+_PATH = regex.compile(r"^(?:[A-Za-z]:|~|\.\.?)?[/\\][^/\\]+[/\\]\S*$|^(?:[A-Za-z]:|~|\.\.?)[/\\]\S+$|^\\\\\S+$")
+"""Of a file or a directory, perhaps without an extension: C:\\Users\\x, ~/notes, /usr/share."""
 _READ = 5000  # characters that are split at once
 _LONGEST_ABBREVIATION = 10  # with the character before it
 ORDINAL_POINTS = {"bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lv", "no", "nb", "pl", "sk", "sl", "sr", "tr"}
@@ -75,7 +77,7 @@ def has_words(text: str) -> bool:
 
 
 def is_translatable(text: str) -> bool:
-    """Whether a text contains a word; placeholders, URLs, numbers and identifiers are none.
+    """Whether a text contains a word; placeholders, URLs, numbers, paths and identifiers are none.
 
     Identifiers contain a digit, and may follow one of a few abbreviations: "4711-B", "SKU 4711-B", "DIN 933", "M8 x 2".
     """
@@ -84,7 +86,9 @@ def is_translatable(text: str) -> bool:
     identifies = False
     for word in reversed(words):
         is_number = not any(map(str.isalpha, word))
-        identifies = is_number or bool(_IDENTIFIER.search(word) or (identifies and _LABEL.search(word)))
+        identifies = is_number or bool(
+            _IDENTIFIER.search(word) or _PATH.search(word) or (identifies and _LABEL.search(word))
+        )
         if not identifies:
             return True
     return False

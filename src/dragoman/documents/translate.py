@@ -14,7 +14,7 @@ from dragoman.doctor.input.source_language import OTHER_LANGUAGE, SourceLanguage
 from dragoman.doctor.input.text_warnings import MUCH_LONGER
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.sentence_checks import check_sentence
-from dragoman.documents.copied_spans import check_spans, restore_spans
+from dragoman.documents.copied_spans import check_spans, misplaced_tags, restore_spans
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_links, join_parts, with_invisible
 from dragoman.documents.plain_text import PlainText, find_spans_of_lines, find_text_spans
@@ -230,6 +230,7 @@ class TextTranslator:
         terms = self._matcher.check(text, segment.glossary, translation.text)
         problems = [
             *dict.fromkeys(spans),
+            *(misplaced_tags(text, translation.text) if "</" in translation.text else ()),
             *missing_terms(terms),
             *check_sentence(text, translation.text, self._trained),
         ]
