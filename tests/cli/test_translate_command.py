@@ -211,7 +211,7 @@ def test_translations_of_which_the_model_is_unsure_are_counted(capsys: pytest.Ca
         counts.add(with_doubt(problems, confidence))
     counts.warn(unseen=False)
     seen = capsys.readouterr().err
-    assert "1 translation with missing" in seen
+    assert "1 translation with other placeholders" in seen
     assert "confidence" not in seen
     counts.warn(unseen=True)
     unseen = capsys.readouterr().err
