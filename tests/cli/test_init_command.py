@@ -158,6 +158,25 @@ def test_files_that_state_their_languages_need_no_option(
     assert load_recipe(tmp_path / "recipe.toml").data.target_language == "en"
 
 
+def test_one_of_several_files_that_needs_options_is_converted_first(
+    files: tuple[str, str], tmp_path: Path, command: Command
+) -> None:
+    assert command("convert", *files, tmp_path / "one.tsv").code == 0
+    (tmp_path / "two.csv").write_bytes("Größe;size\nStraße;street\n".encode("cp1252"))
+    given = [
+        "init",
+        tmp_path / "one.tsv",
+        tmp_path / "two.csv",
+        "--languages",
+        "de-en",
+        "--output",
+        tmp_path / "x.toml",
+    ]
+    outcome = command(*given)
+    remedy = f"convert it first: dragoman convert {tmp_path}/two.csv converted.tsv --languages de-en --encoding cp1252"
+    assert (outcome.code, remedy in outcome.error) == (2, True), outcome.error
+
+
 def test_held_out_files_are_given_in_any_form(
     files: tuple[str, str], corpus: Path, tmp_path: Path, command: Command
 ) -> None:

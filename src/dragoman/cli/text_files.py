@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -77,16 +77,25 @@ class TextFilesCommand(SuggestingCommand):
         return super().parse_args(ctx, _repeat_options(args))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command. If a named file is not what the options say, the error contains the right command."""
+        """Run the command. If a named file is not what the options say, the error contains the right command.
+
+        Options apply to all files, so if there are others, the error says how to convert this one.
+        """
+        from dragoman.corpus.corpus import is_recognized
         from dragoman.corpus.references import UndeclaredError, as_options
 
         try:
             return super().invoke(ctx)
         except UndeclaredError as error:
-            if error.file not in ctx.meta[ARGUMENTS]:
+            arguments, options = ctx.meta[ARGUMENTS], as_options(error.settings)
+            if error.file not in arguments:
                 raise
+            if sum(is_recognized(each) for each in arguments if os.path.isfile(each)) > 1:
+                languages = ctx.params.get("languages") or "SOURCE-TARGET"
+                command = ["dragoman", "convert", error.file, "converted.tsv", "--languages", languages, *options]
+                raise UserError(f"{error.problem}; convert it first: {shlex.join(command)}") from None
             names = ctx.command_path.removeprefix(ctx.find_root().command_path).split()  # such as doctor data
-            words = ["dragoman", *names, *ctx.meta[ARGUMENTS], *as_options(error.settings)]
+            words = ["dragoman", *names, *arguments, *options]
             raise UserError(f"{error.problem}; run: {shlex.join(words)}") from None
 
 
@@ -143,7 +152,11 @@ class FileOptions:
 
 
 def find_references(
-    files: Sequence[str], options: FileOptions, *, languages_needed: bool = True, default: Languages | None = None
+    files: Sequence[str],
+    options: FileOptions,
+    *,
+    languages_needed: bool = True,
+    default: Callable[[], Languages] | None = None,
 ) -> tuple[list[CorpusReference], Languages]:
     """The corpora in files, and their languages.
 
@@ -151,7 +164,7 @@ def find_references(
         files: Two line-aligned text files, or files of the other formats.
         options: What the command line says about them.
         languages_needed: Otherwise line-aligned files of unknown languages are in ``source`` and ``target``.
-        default: The languages of files that state none.
+        default: Returns the languages of files that state none.
 
     Raises:
         UserError: The languages are not known, or an option is invalid.

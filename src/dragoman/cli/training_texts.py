@@ -81,11 +81,14 @@ class TrainingTexts:
 
     def _find_references(self) -> tuple[list[CorpusReference], Languages]:
         """The corpora to train on, and their languages: if nothing states them, those of the bundle to start from."""
+        return find_references(self.train, self.files, default=self._languages_of_start if self.start_from else None)
+
+    def _languages_of_start(self) -> Languages:
         from dragoman.planning.student import recipe_of_run
 
-        data = recipe_of_run(self.start_from).data if self.start_from else None
-        default = (data.source_language, data.target_language) if data else None
-        return find_references(self.train, self.files, default=default)
+        assert self.start_from
+        data = recipe_of_run(self.start_from).data
+        return data.source_language, data.target_language
 
     def plan(self, overrides: Sequence[str] = ()) -> PlannedRecipe:
         """The recipe for these files; a bundle to start from must agree with it and with the overrides."""

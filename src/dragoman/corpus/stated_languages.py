@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -28,12 +28,12 @@ class StatesLanguages(Protocol):
         ...
 
 
-def find_languages(references: Sequence[CorpusReference], default: Languages | None = None) -> Languages:
+def find_languages(references: Sequence[CorpusReference], default: Callable[[], Languages] | None = None) -> Languages:
     """The two languages that all corpora together state; a region is left out where that is unambiguous.
 
     Args:
         references: The corpora.
-        default: The languages of corpora that state none.
+        default: Returns the languages of corpora that state none.
 
     Raises:
         UserError: They state fewer or more languages, or cannot be read.
@@ -43,7 +43,7 @@ def find_languages(references: Sequence[CorpusReference], default: Languages | N
     if len(languages) == 2:
         return languages[0], languages[1]
     if not languages and default:
-        return default
+        return default()
     names = ", ".join(map(describe_reference, references))
     if not languages:
         raise UserError(f"{names}: the languages are not known; add --languages, such as --languages de-en")
