@@ -163,7 +163,7 @@ def test_one_of_several_files_that_needs_options_is_converted_first(
 ) -> None:
     assert command("convert", *files, tmp_path / "one.tsv").code == 0
     (tmp_path / "two.csv").write_bytes("Größe;size\nStraße;street\n".encode("cp1252"))
-    given = [
+    given: list[str | Path] = [
         "init",
         tmp_path / "one.tsv",
         tmp_path / "two.csv",

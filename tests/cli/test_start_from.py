@@ -173,7 +173,14 @@ def test_files_without_languages_have_those_of_the_bundle(
     files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
 ) -> None:
     assert command("convert", *files, tmp_path / "pairs.tsv").code == 0
-    given = ["init", tmp_path / "pairs.tsv", "--output", tmp_path / "adapted.toml", "--start-from", finished_run]
+    given: list[str | Path] = [
+        "init",
+        tmp_path / "pairs.tsv",
+        "--output",
+        tmp_path / "adapted.toml",
+        "--start-from",
+        finished_run,
+    ]
     outcome = command(*given)
     assert outcome.code == 0, outcome.error
     assert "de-en-adapted: 400 training pairs" in outcome.out

@@ -87,14 +87,16 @@ def finish(
     engine = open_engine(EngineRequest(bundle, recipe.decoding, device, compute_type="float32"))
     translator = Translator(bundle, device=str(device), engine=engine)
     for name, pairs in tests.items():
-        log.line.update(1.0, f"scoring {name} …")
+        log.line.update(1.0, f"translating and scoring {counted(len(pairs), 'sentence')} of {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)
     if start_scores is not None:
         compare_with_start(trainer, translator, tests, scores, start_scores)
+    log.line.update(1.0, "describing the training text …")
     described = describe_training_text(trainer.data, recipe).model_dump()
     dictionary = trainer.data.dictionary or learn_dictionary(_sample_pairs(trainer.data))
     rows = choose_rows(bundle, trainer.data.validation, dictionary)
     alignment = rows._asdict() if rows else {}
+    log.line.update(1.0, "translating validation text, to calibrate the confidence …")
     fitted = calibrate(translator, trainer.data.validation)
     confidence = fitted.model_dump() if fitted else {}
     finished = replace(bundle, scores=scores, training_text=described, alignment=alignment, confidence=confidence)
