@@ -22,6 +22,18 @@ def test_documents_have_similar_neighbors(name: str, data_directory: Path) -> No
     assert not is_similar(texts)
 
 
+def test_scripts_without_spaces_have_similar_neighbors_too() -> None:
+    generator = random.Random(1)
+    characters = [chr(code) for code in range(0x4E00, 0x5E00)]
+    topics = [generator.sample(characters, 8) for _ in range(300)]
+    lines = [
+        "".join(generator.sample(topic, 6) + generator.sample(characters, 6)) for topic in topics for _ in range(5)
+    ]
+    assert is_similar(lines)
+    generator.shuffle(lines)
+    assert not is_similar(lines)
+
+
 @pytest.mark.parametrize("texts", [[], ["one line"], ["same line"] * 50, ["a", "b", "c"]])
 def test_a_few_lines_are_not_similar(texts: list[str]) -> None:
     assert not is_similar(texts)

@@ -31,6 +31,8 @@ SEARCHES: list[dict[str, Any]] = [
     {"sampling": True, "n_best": 2},
     {"mbr_samples": 3},
     {"beam_size": 3, "min_length": 2},
+    {"beam_size": 3, "no_repeat_ngram": 2},
+    {"beam_size": 1, "no_repeat_ngram": 2},
 ]
 
 

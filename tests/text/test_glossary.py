@@ -51,6 +51,13 @@ def test_invisible_characters_of_terms_do_not_matter() -> None:
     assert [found.term.target for found in glossary.find("Ein Hund.")] == ["hound"]
 
 
+def test_terms_and_translations_may_be_in_different_normal_forms() -> None:
+    glossary = Glossary([Term("cle\u0301", "\u0938\u095c\u0915")])
+    matcher = TermMatcher.of("fr", "hi")
+    for translation in ("\u0938\u095c\u0915 \u0939\u0948", "\u0938\u0921\u093c\u0915 \u0939\u0948"):
+        assert [each.used for each in matcher.check("la cl\u00e9", glossary, translation)] == ["exactly"]
+
+
 def test_contradictions_and_damaged_lines_are_reported() -> None:
     assert Glossary.parse(["Hund\tdog", "Hund\tdog"]).terms == [Term("Hund", "dog")]
     with pytest.raises(

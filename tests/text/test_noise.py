@@ -45,6 +45,13 @@ def test_placeholders_and_numbers_are_only_moved() -> None:
         assert {"%s", "5"} <= set(words)
 
 
+def test_spans_in_scripts_without_spaces_are_only_moved() -> None:
+    text = "我们在2024年10月去了北京看风景,请把 %s 文件发给bob@a.de"
+    for seed in range(50):
+        noised = add_noise(text, Random(seed))
+        assert all(span in noised for span in ("2024", "10", "%s", "bob@a.de")), noised
+
+
 def test_a_foreign_character_does_not_change_how_words_are_found() -> None:
     text = "I like 東京 very much today"
     for seed in range(20):

@@ -113,7 +113,7 @@ def choose_held_out(number: int, data: Data, seed: int) -> list[int]:
     """
     count, block = min(data.validation_pairs, max(1, number // 10)), data.validation_block
     starts = block * np.random.Generator(np.random.PCG64(seed)).permutation(-(-number // block))
-    chosen = (starts[: -(-count // block), None] + np.arange(block)).flatten()
+    chosen = (starts[: 1 + -(-count // block), None] + np.arange(block)).flatten()
     return sorted(chosen[chosen < number][:count].tolist())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ def select_sentences(sentences: Sequence[tuple[Words, Words]]) -> list[tuple[Wor
     """Those from which probabilities are learned: not too long, and not too many."""
     kept = [(source, target) for source, target in sentences if max(len(source), len(target)) <= MAX_WORDS]
     size = sum(len(source) * len(target) for source, target in kept)
-    return kept[:: 1 + size // MAX_WORD_PAIRS]
+    return kept[:: max(1, math.ceil(size / MAX_WORD_PAIRS))]
 
 
 def learn_word_pairs(source: Side, target: Side) -> WordPairs:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
+
+import regex
+
+from dragoman.text.normalization import WITHOUT_SPACES
 
 MAX_SHARE = 0.01  # of the lines; words in more of them say nothing about the subject
 MIN_SIMILARITY = 0.02
@@ -13,6 +18,7 @@ MIN_FACTOR = 5.0
 Measured: 34 and 102 in Tatoeba, 80 and 86 in LibreOffice, 25 in news, 11 in Europarl; at most 3.6 in three corpora
 whose lines are in random order.
 """
+_WITHOUT_SPACES = regex.compile(f"[{WITHOUT_SPACES}]")
 
 
 class NeighborSimilarity:
@@ -24,7 +30,7 @@ class NeighborSimilarity:
 
     def add(self, texts: Sequence[str]) -> None:
         """Add lines that follow each other; some thousands are enough."""
-        lines = [frozenset(text.casefold().split()) for text in texts]
+        lines = [_units(text.casefold()) for text in texts]
         frequencies = Counter(word for line in lines for word in line)
         most = max(2, MAX_SHARE * len(lines))
         rarer = [frozenset(word for word in line if 1 < frequencies[word] <= most) for line in lines]
@@ -37,6 +43,13 @@ class NeighborSimilarity:
         """Whether neighbors are similar."""
         near, far = (sum(values) / max(1, len(values)) for values in (self._near, self._far))
         return near > MIN_SIMILARITY and near > MIN_FACTOR * far
+
+
+def _units(text: str) -> frozenset[str]:
+    """The different words of a text; in scripts without spaces, the pairs of neighboring characters."""
+    if 2 * len(_WITHOUT_SPACES.findall(text)) <= len(text):
+        return frozenset(text.split())
+    return frozenset(map("".join, pairwise(text)))
 
 
 def _similarities(lines: Sequence[frozenset[str]], others: Sequence[frozenset[str]]) -> list[float]:

@@ -153,7 +153,7 @@ def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts, subwo
         **shape.model_dump(mode="json"),
         "positions": teacher.model.positions,  # so that the same exports are possible
         "max_length": teacher.model.max_length,
-        "dropout": max(0.0, dropout.value - LESS_DROPOUT),
+        "dropout": round(max(0.0, dropout.value - LESS_DROPOUT), 3),
     }
     training = {
         **{each.key: each.value for each in choose_training(facts, width, budget)},

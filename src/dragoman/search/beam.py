@@ -87,7 +87,7 @@ class _BeamSearch:
 
     def __init__(self, settings: Decoding, constraints: Constraints) -> None:
         self.settings, self.constraints = settings, constraints
-        self.processors = build_processors(settings, constraints.forbidden, constraints.eos)
+        self.processors = build_processors(settings, constraints.forbidden, constraints.eos, constraints.required_ids)
         self.ended = [_Ended() for _ in constraints.limits]
         self.history = History()
 

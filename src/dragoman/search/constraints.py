@@ -41,6 +41,11 @@ class Constraints:
     required: RequiredTokens | None = None
     given: Sequence[int] = ()
 
+    @property
+    def required_ids(self) -> Tensor | None:
+        """The ids that `required` counts."""
+        return self.required.ids if self.required else None
+
     @cached_property
     def limits(self) -> list[int]:
         """The maximum length of each sentence's hypotheses."""
@@ -124,4 +129,4 @@ def max_target_length(source_length: int, settings: Decoding, model_limit: int) 
         model_limit: Maximum length that the model supports.
     """
     by_source = int(source_length * settings.max_length_ratio) + settings.max_length_offset
-    return min(by_source, settings.max_length, model_limit)
+    return max(1, min(by_source, settings.max_length, model_limit))

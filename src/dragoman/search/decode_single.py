@@ -34,7 +34,7 @@ def decode_single(
     Returns:
         The hypothesis of each sentence.
     """
-    processors = build_processors(settings, constraints.forbidden, constraints.eos)
+    processors = build_processors(settings, constraints.forbidden, constraints.eos, constraints.required_ids)
     alive = list(range(len(constraints.max_lengths)))  # sentence of each row
     tokens = torch.full_like(constraints.max_lengths, constraints.bos)[:, None]  # (rows, 1)
     history = tokens[:, :0]  # (rows, length)

@@ -62,8 +62,11 @@ def minimum_length(length: int, eos: int) -> LogitsProcessor:
     return lambda logits, tokens: forbid_eos(logits, tokens) if tokens.shape[1] < length else logits
 
 
-def no_repeat_ngram(n: int) -> LogitsProcessor:
-    """Do not produce the same n tokens in a row twice in a hypothesis (Paulus et al. 2018, section 2.5)."""
+def no_repeat_ngram(n: int, exempt: Tensor | None = None) -> LogitsProcessor:
+    """Do not produce the same n tokens in a row twice in a hypothesis (Paulus et al. 2018, section 2.5).
+
+    Ids in `exempt` may always follow, because the source has them that often.
+    """
 
     def apply(logits: Tensor, tokens: Tensor) -> Tensor:
         length = tokens.shape[1]
@@ -71,19 +74,23 @@ def no_repeat_ngram(n: int) -> LogitsProcessor:
             return logits
         ngrams = tokens.unfold(1, n, 1)  # (rows, ngrams, n)
         matches = (ngrams[:, :, :-1] == tokens[:, None, length - n + 1 :]).all(dim=-1)  # (rows, ngrams)
+        if exempt is not None:
+            matches &= ~torch.isin(ngrams[:, :, -1], exempt)
         limits = torch.full_like(matches, math.inf, dtype=logits.dtype).masked_fill(matches, -math.inf)
         return logits.scatter_reduce_(1, ngrams[:, :, -1], limits, "amin")
 
     return apply
 
 
-def build_processors(settings: Decoding, forbidden: Sequence[int], eos: int) -> list[LogitsProcessor]:
-    """The processors that every search uses with these settings, in order."""
+def build_processors(
+    settings: Decoding, forbidden: Sequence[int], eos: int, required: Tensor | None = None
+) -> list[LogitsProcessor]:
+    """The processors that every search uses with these settings, in order; `required` are ids of `RequiredTokens`."""
     processors = [forbid(forbidden)] if forbidden else []
     if settings.min_length:
         processors.append(minimum_length(settings.min_length, eos))
     if settings.no_repeat_ngram:
-        processors.append(no_repeat_ngram(settings.no_repeat_ngram))
+        processors.append(no_repeat_ngram(settings.no_repeat_ngram, required))
     if settings.temperature != 1.0:
         processors.append(temperature(settings.temperature))
     return processors
@@ -94,7 +101,7 @@ def build_sampling_processors(settings: Decoding) -> list[LogitsProcessor]:
     processors = []
     if settings.top_k is not None:
         processors.append(top_k(settings.top_k))
-    if settings.top_p is not None:
+    if settings.top_p is not None and settings.top_p < 1.0:
         processors.append(top_p(settings.top_p))
     return processors
 

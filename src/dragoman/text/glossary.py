@@ -39,8 +39,11 @@ class Term:
 
     @property
     def cleaned(self) -> Term:
-        """The term without invisible characters, and without spaces at its ends."""
-        return Term(remove_invisible(self.source).strip(), remove_invisible(self.target).strip())
+        """The term in Unicode's normal form C, without invisible characters, and without spaces at its ends."""
+        source, target = (
+            unicodedata.normalize("NFC", remove_invisible(side)).strip() for side in (self.source, self.target)
+        )
+        return Term(source, target)
 
 
 class FoundTerm(NamedTuple):

@@ -7,7 +7,7 @@ from random import Random
 import regex
 
 from dragoman.text.normalization import WITHOUT_SPACES
-from dragoman.text.placeholders import find_spans
+from dragoman.text.placeholders import find_spans, text_between
 
 FILLER = "□"
 """Replaces a word."""
@@ -20,6 +20,18 @@ _WITHOUT_SPACES = regex.compile(f"[{WITHOUT_SPACES}]")
 _CHARACTER = regex.compile(r"\X")
 
 
+def _units(text: str) -> tuple[list[str], str]:
+    """Words, or characters and whole spans in scripts without spaces; and what joins them."""
+    spans = list(find_spans(text))
+    between = list(text_between(text, spans))
+    if sum(len(_WITHOUT_SPACES.findall(part)) for part in between) <= sum(map(len, between)) / 2:
+        return text.split(), " "
+    units = _CHARACTER.findall(between[0])
+    for span, part in zip(spans, between[1:], strict=True):
+        units += [text[span.start : span.end], *_CHARACTER.findall(part)]
+    return units, ""
+
+
 def _has_span(word: str) -> bool:
     return next(find_spans(word), None) is not None
 
@@ -29,9 +41,8 @@ def add_noise(text: str, generator: Random) -> str:
 
     One word is always left. Words with placeholders, numbers and the like are only moved.
     """
-    spaced = len(_WITHOUT_SPACES.findall(text)) <= len(text) / 2
-    words = text.split() if spaced else _CHARACTER.findall(text)
+    words, separator = _units(text)
     kept = [word for word in words if _has_span(word) or generator.random() >= DELETED] or words[:1]
     filled = [FILLER if not _has_span(word) and generator.random() < REPLACED else word for word in kept]
     places = [place + generator.uniform(0, MAX_SHIFT + 1) for place in range(len(filled))]
-    return (" " if spaced else "").join(filled[place] for place in sorted(range(len(filled)), key=places.__getitem__))
+    return separator.join(filled[place] for place in sorted(range(len(filled)), key=places.__getitem__))

@@ -62,7 +62,7 @@ def remove_invisible(text: str) -> str:
     """The text without soft hyphens, marks of direction, byte order marks, and spaces and joiners of no width.
 
     Those stay that tell words apart: between letters of scripts without spaces (U+200B), and within words of Arabic and
-    Indic scripts (U+200C, U+200D).
+    Indic scripts (U+200C). U+200D always stays, because emoji contain it, too.
     """
     return text if text.isprintable() else _INVISIBLE.sub("", text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,6 +61,7 @@ class TermMatcher:
 
     def check(self, text: str, glossary: Glossary | None, translation: str) -> list[CheckedTerm]:
         """The different terms of a text, in order, and how its translation uses them."""
+        translation = unicodedata.normalize("NFC", translation)  # as the terms of a glossary
         terms = dict.fromkeys(found.term for found in self.find(text, glossary))
         return [CheckedTerm(term.source, term.target, self._use(term.target, translation)) for term in terms]
 

@@ -132,7 +132,7 @@ def _respell(text: str, spellings: dict[tuple[int, int], str]) -> str:
 
 
 class CaseCounts:
-    """Counts the spellings of words, except the first ones of sentences."""
+    """Counts the spellings of words, except the first one of each text, which is usually a sentence."""
 
     def __init__(self) -> None:
         self._words: Counter[str] = Counter()
@@ -143,10 +143,17 @@ class CaseCounts:
         words = _WORD.findall(text)
         self._words.update(words[1:])
         if len(self._words) > MAX_COUNTED:
-            self._words = Counter({word: count for word, count in self._words.items() if count > 1})
+            self._drop_rare_words()
         if len(words) >= MIN_WORDS:
             self._sentences += 1
             self._titles += is_in_title_case(text)
+
+    def _drop_rare_words(self) -> None:
+        """Drop the rarest words until at most half of the limit are left, so that this happens rarely."""
+        least = 1
+        while len(self._words) > MAX_COUNTED // 2:
+            least += 1
+            self._words = Counter({word: count for word, count in self._words.items() if count >= least})
 
     def usual(self) -> UsualCase:
         """The usual case of the most frequent words."""

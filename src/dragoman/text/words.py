@@ -14,6 +14,7 @@ from dragoman.settings import Settings, Specials, Text
 from dragoman.text.detokenizer import join_words
 from dragoman.text.normalization import collapse_spaces, replace_surrogates
 from dragoman.text.vocabulary import Vocabulary, special_tokens
+from dragoman.text.world_languages import primary_language
 
 SplitFunction = Callable[[str], list[str]]
 
@@ -141,7 +142,7 @@ def _spacy_splitter(language: str) -> SplitFunction:
         message = "text.tokenizer = 'spacy' needs spaCy: pip install '.[spacy]'"
         raise UserError(message) from None
     try:
-        tokenizer = spacy.blank(language).tokenizer
+        tokenizer = spacy.blank(primary_language(language)).tokenizer
     except (ImportError, ValueError) as error:
         raise UserError(f"spaCy cannot tokenize the language {language!r}: {error}") from None
     return lambda text: [token.text for token in tokenizer(text)]

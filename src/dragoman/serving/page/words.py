@@ -167,7 +167,7 @@ class WordTranslator:
 
 
 def _judged(translation: TranslatedSegment, words: tuple[TargetWord, ...]) -> tuple[TargetWord, ...]:
-    """The words of a translation; those of a translation memory are certain, whatever the model expects."""
+    """The words of a translation; those of a translation memory are certain, even if the model expects others."""
     if translation.match != EXACT_MATCH:
         return words
     return tuple(replace(word, probability=1.0) for word in words)
