@@ -140,6 +140,22 @@ def test_only_complete_groups_are_kept(written: int, cut: int, tmp_path: Path) -
     assert [json.loads(line)["text"] for line in stored] == [line.text for line in lines[:kept]]
 
 
+def test_finished_lines_stay_until_the_output_has_its_name(
+    finished_run: Path, command: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path) -> None:
+        if path.parent == tmp_path:  # the converted bundle is in another one
+            raise OSError("killed")
+
+    monkeypatch.setattr("dragoman.system.files._flush", fail)
+    line = (corpus / "test.de").read_text("utf-8").partition("\n")[0]
+    (tmp_path / "in.de").write_text(f"{line}\n" * (GROUP + 1), "utf-8")
+    outcome = command("translate", finished_run, "--input", tmp_path / "in.de", "--output", tmp_path / "out.en")
+    assert (outcome.code, "could not be saved: " in outcome.error) == (2, True)
+    assert not (tmp_path / "out.en").exists()
+    assert list(tmp_path.glob("*.partial/*.jsonl")), outcome.error
+
+
 @pytest.mark.parametrize(("error", "is_told"), [(KeyboardInterrupt(), True), (OSError("disk full"), False)])
 def test_an_early_interruption_is_reported_and_leaves_nothing(
     error: BaseException, is_told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]

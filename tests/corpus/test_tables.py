@@ -113,7 +113,7 @@ def test_workbooks_have_numbers_blank_rows_and_other_columns(tmp_path: Path) -> 
         [1, "ein Hund", "a dog"],
         [],
         [2, 42, 1.5],
-        [3, "zwei\nZeilen", None],
+        [3, "zwei_x000D_\nZeilen", None],
     ]
     path = save(tmp_path / "t.xlsx", *rows)
     expected = [PAIR, Pair("42", "1.5"), Pair("zwei Zeilen", "")]

@@ -8,6 +8,7 @@ import httpx
 from running_server import Running, StartServer
 
 from conftest import Command
+from dragoman.corpus.corpus import read_corpus
 
 TEXT = {"q": "Ein Hund läuft.", "source": "de", "target": "en"}
 
@@ -50,6 +51,22 @@ def test_only_approved_corrections_are_used(start_server: StartServer, command: 
     assert translated(server) == "en[Ein Hund läuft.]"
     outcome = command("data", "approve-corrections", "7", "--config", config)
     assert (outcome.code, "number 7" in outcome.error) == (2, True)
+
+
+def test_control_characters_reach_neither_the_terminal_nor_the_pairs(
+    start_server: StartServer, command: Command, tmp_path: Path
+) -> None:
+    server = start_server(corrections=10, state_directory=str(tmp_path))
+    assert suggest(server, "A\x1b]0;x\x07 dog\u202e.").status_code == 200
+    given = ("--set", f"serving.state_directory={tmp_path}")
+    listed = command("data", "list-corrections", *given).out
+    assert "\x1b" not in listed
+    assert "\u202e" not in listed
+    assert command("data", "approve-corrections", "1", *given).code == 0
+    output = tmp_path / "pairs.tsv"
+    assert command("data", "export-corrections", "--languages", "de-en", *given, "--output", output).code == 0
+    (pair,) = read_corpus(str(output), source_language="de", target_language="en")
+    assert pair.source == TEXT["q"]
 
 
 def test_suggestions_are_limited_and_checked(start_server: StartServer) -> None:

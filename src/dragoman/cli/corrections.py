@@ -13,7 +13,7 @@ from dragoman.cli.options import Overrides
 from dragoman.cli.output import open_output
 from dragoman.cli.serve import ServingFile
 from dragoman.cli.text_files import parse_languages
-from dragoman.errors import UserError
+from dragoman.errors import UserError, escape_controls
 
 if TYPE_CHECKING:
     from dragoman.serving.corrections import CorrectionStore
@@ -32,7 +32,8 @@ def list_corrections(config: ServingFile = None, overrides: Overrides = None) ->
         for each in store.all():
             state = "approved" if each.approved else "new"
             languages = f"{each.source}-{each.target}"
-            print(each.number, state, languages, _one_line(each.text), _one_line(each.translation), sep="\t")
+            texts = (escape_controls(_one_line(text)) for text in (each.text, each.translation))
+            print(each.number, state, languages, *texts, sep="\t")
 
 
 def approve_corrections(numbers: Numbers, config: ServingFile = None, overrides: Overrides = None) -> None:
@@ -71,7 +72,9 @@ def export_corrections(
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    from dragoman.text.normalization import replace_forbidden
+
+    return " ".join(replace_forbidden(text).split())
 
 
 @contextmanager

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shlex
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +89,8 @@ class TranslateInput:
             else:
                 content = sys.stdin.buffer.read()
             yield content.decode()
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise UserError(f"{name}: damaged gzip file ({error})") from None
         except OSError as error:
             raise UserError(f"{name}: {error.strerror or error}") from None
         except UnicodeDecodeError as error:

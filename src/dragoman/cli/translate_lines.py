@@ -39,9 +39,9 @@ def translate_lines(
     to_file = output not in (None, DASH) and not (os.path.exists(output) and not os.path.isfile(output))
     total = chosen.count_lines() if to_file else None
     truncated, counts = 0, ProblemCounts("line")
-    with (
-        open_output(output) as file,
+    with (  # the finished lines are deleted last, once the output has its name
         finished_lines(output, identity, GROUP) if output and total and chosen.file else nullcontext() as finished,
+        open_output(output) as file,
     ):
         done = finished.number if finished else 0
         lines = _translate(texts, chosen, prefixes, done, as_json)

@@ -105,8 +105,12 @@ def finished_lines(output: Path, identity: Any, group: int) -> Iterator[Finished
                     print(f"dragoman: interrupted before {counted(group, 'line')} were translated", file=sys.stderr)
                 _discard(file)
             raise
-        except UserError:
-            _discard(file)  # the input or the settings must be changed
+        except UserError as error:
+            is_output = isinstance(
+                error.__cause__, OSError
+            )  # which could not be written; otherwise, the input is wrong
+            if not (is_output and finished.number):
+                _discard(file)
             raise
         shutil.rmtree(directory)
 

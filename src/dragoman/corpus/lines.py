@@ -74,7 +74,7 @@ def read_lines(
     number = 0
     try:
         with open_binary(path) as stream:
-            if not encoding and path.suffix != ".gz":
+            if not encoding and path.suffix.lower() != ".gz":
                 yield from _decode_blocks(
                     cast(io.BufferedReader, stream), str(path), _replace_controls if replace_controls else check_text
                 )
@@ -205,7 +205,7 @@ def open_binary(path: Path) -> BinaryIO:
     Raises:
         OSError: It cannot be opened.
     """
-    if path.suffix != ".gz":
+    if path.suffix.lower() != ".gz":
         return path.open("rb")
     # GzipFile.readline is written in Python; a buffer in front of it makes reading lines several times as fast.
     return io.BufferedReader(cast(io.RawIOBase, gzip.open(path)))

@@ -109,11 +109,13 @@ class _Date(str):
 
 def _to_text(value: Any, place: str) -> str:
     """A text, a number or a date as text."""
+    from openpyxl.utils.escape import unescape
+
     if value is None:
         return ""
     if isinstance(value, str | int | float):
         try:
-            return check_text(join_lines(str(value)))
+            return check_text(join_lines(unescape(str(value))))  # Excel writes a carriage return as _x000D_
         except LineError as error:
             raise UserError(f"{place}: {error}") from None
     date = _Date(value)

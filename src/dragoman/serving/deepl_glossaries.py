@@ -89,9 +89,9 @@ def _read_entries(entries: str, entries_format: str) -> Glossary:
     lines = split_lines(entries)
     if entries_format not in ("tsv", "csv"):
         raise RequestError(400, "Parameter 'entries_format' must be 'tsv' or 'csv'.")
-    if entries_format == "csv":
-        lines = ["\t".join(row[:2]) for row in csv.reader(lines)]  # languages may follow
     try:
+        if entries_format == "csv":
+            lines = ["\t".join(row[:2]) for row in csv.reader(lines)]  # languages may follow
         glossary = Glossary.parse(lines)
     except (UserError, csv.Error) as error:
         raise RequestError(400, str(error)) from None

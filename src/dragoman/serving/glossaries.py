@@ -112,11 +112,11 @@ class GlossaryStore:
             return [StoredGlossary(*row) for row in database.execute(query, values)]
 
 
-@lru_cache(maxsize=32)
 def split_lines(text: str) -> list[str]:
     """The lines of a text; terms may contain other separators, such as U+2028."""
     return _LINE_END.split(text)
 
 
+@lru_cache(maxsize=32)
 def _parse(lines: str) -> Glossary:
     return Glossary.parse(lines.split("\n"))

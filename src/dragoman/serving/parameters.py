@@ -85,7 +85,7 @@ async def _read_multipart(request: Request, service: Service) -> list[tuple[str,
                 fields = [value for name, value in parser.items if name in KEY_PARAMETERS and isinstance(value, str)]
                 service.require_key(stated_key(request) or next(iter(fields), ""))
 
-    parser = MultiPartParser(request.headers, read_chunks(), max_part_size=MAX_BYTES)
+    parser = MultiPartParser(request.headers, read_chunks(), max_fields=MAX_FIELDS, max_part_size=MAX_BYTES)
     try:
         form = await parser.parse()
     except MultiPartException as error:

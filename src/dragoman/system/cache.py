@@ -15,7 +15,9 @@ def cache_directory() -> Path:
         directory_of_user = Path.home() / ".cache" / "dragoman"
     except RuntimeError:  # as in a container that runs with the id of an unknown user
         return _temporary()
-    nearest = next(path for path in (directory_of_user, *directory_of_user.parents) if path.exists())
+    nearest = next(
+        path for path in (directory_of_user, *directory_of_user.parents) if os.path.exists(path)
+    )  # the method of Path raises PermissionError
     return directory_of_user if os.access(nearest, os.W_OK) else _temporary()
 
 

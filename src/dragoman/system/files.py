@@ -139,7 +139,7 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
 @contextmanager
 def atomic_text_file(path: Path) -> Iterator[IO[str]]:
     """As `atomic_file` for text, which is compressed if the file is named ``.gz``."""
-    if path.suffix != ".gz":
+    if path.suffix.lower() != ".gz":
         with atomic_file(path) as file:
             yield file
         return

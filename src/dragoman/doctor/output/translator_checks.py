@@ -12,7 +12,6 @@ from dragoman.evaluation.evaluate import Report
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
 from dragoman.translator import Translator
 
-MIN_SENTENCES = 10  # the BLEU of fewer shows nothing
 MIN_BLEU_GAP = 15.0  # points between expected and decoded BLEU
 MIN_BLEU_FACTOR = 2.0  # between expected and decoded BLEU
 UNKNOWN_SHARE = 0.03  # of the tokens
@@ -27,7 +26,7 @@ def check_exposure_gap(report: Report) -> Iterator[Finding]:
     # geometric mean for n = 1, …, 4, so it would be accuracy ** ((1 + 2 + 3 + 4) / 4).
     accuracy, decoded = report.token_accuracy, report.bleu
     expected = 100 * accuracy**2.5
-    if report.sentences >= MIN_SENTENCES and expected - decoded > MIN_BLEU_GAP and expected > MIN_BLEU_FACTOR * decoded:
+    if report.sentences >= MIN_CASES and expected - decoded > MIN_BLEU_GAP and expected > MIN_BLEU_FACTOR * decoded:
         yield make_finding(
             "exposure-gap",
             f"given the correct prefix, the model predicts {accuracy:.1%} of the next tokens, but its own translations "

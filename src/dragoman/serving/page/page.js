@@ -28,6 +28,7 @@ let timer = 0;
 let request = null; // the AbortController of the last request
 let detected = ""; // the language of the text, if it is to be detected
 let wanted = ""; // the language into which the user translates, except texts that are in it
+let translated = ""; // the text that is shown in words
 let translation = "";
 let prefixes = {}; // beginnings of translations that the user chose, by sentence
 
@@ -116,6 +117,10 @@ async function translate(focused = -1) {
     if (focused >= 0) focusWord(focused);
   } catch (failure) {
     if (failure.name === "AbortError") return;
+    translation = ""; // that of another text
+    copy.hidden = true;
+    showPlain("");
+    showNotes(text, null);
     const needsKey = !element["key-form"].hidden && !apiKey();
     error.textContent = needsKey ? "Enter an API key at the top of the page; the operator of the server creates keys." : failure.message;
     if (failure.retryAfter) timer = setTimeout(translate, 1000 * failure.retryAfter);
@@ -127,7 +132,7 @@ function show(text, reply) {
   error.textContent = "";
   detected = reply?.detectedLanguage.language ?? "";
   if (detected === UNKNOWN) detected = "";
-  translation = reply?.translatedText ?? "";
+  [translated, translation] = [text, reply?.translatedText ?? ""];
   copy.hidden = clear.hidden = !reply;
   showLanguages();
   if (reply?.segments.length) showWords(text, reply, prefixes);
@@ -240,7 +245,7 @@ async function start() {
     wanted = to.value;
     startFiles(settings.supportedFilesFormat, () => ({ source: from.value, target: to.value }));
     startMenu(
-      () => ({ text: source.value, source: language(), target: to.value, translation, prefixes }),
+      () => ({ text: translated, source: language(), target: to.value, translation, prefixes }),
       (sentence, prefix, word) => {
         prefixes[sentence] = prefix;
         translate(word);
