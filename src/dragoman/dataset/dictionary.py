@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.word_probabilities import Floats, Integers, Side, Words, learn_word_pairs, select_sentences
-from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.text.normalization import has_no_spaces
 
 MIN_COUNT = 3
 """How often two words must occur in the same sentence pair."""
@@ -29,7 +29,6 @@ MIN_LIFT = 20
 """How much more probable than by chance that other translation must be: "Hund" also makes "a" probable, by chance."""
 
 _WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’-][\p{L}\p{M}]+)*")
-_LETTER_WITHOUT_SPACES = regex.compile(f"[{WITHOUT_SPACES}]")
 
 
 def learn_dictionary(pairs: Iterable[Pair]) -> list[tuple[str, str]]:
@@ -40,7 +39,7 @@ def learn_dictionary(pairs: Iterable[Pair]) -> list[tuple[str, str]]:
     """
     kept = select_sentences([(dictionary_words(pair.source), dictionary_words(pair.target)) for pair in pairs])
     sources, targets = [source for source, _ in kept], [target for _, target in kept]
-    if has_no_spaces(sources) or has_no_spaces(targets):
+    if any(has_no_spaces(map("".join, side)) for side in (sources, targets)):
         return []
     sides = _lower_case(sources), _lower_case(targets)
     spelling = _spelling(sources), _spelling(targets)
@@ -99,13 +98,3 @@ def _is_clear(probabilities: Floats, given: Integers, shares: Floats) -> NDArray
     likely = best | ((probabilities > MAX_SECOND * largest[given]) & (probabilities > MIN_LIFT * shares))
     is_clear: NDArray[np.bool_] = best & (np.bincount(given, likely)[given] == 1)
     return is_clear
-
-
-def has_no_spaces(sentences: Iterable[Words]) -> bool:
-    """Whether most letters belong to scripts that put no spaces between words."""
-    letters = without_spaces = 0
-    for words in sentences:
-        text = "".join(words)
-        letters += len(text)
-        without_spaces += len(_LETTER_WITHOUT_SPACES.findall(text))
-    return 2 * without_spaces > letters

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.dataset.dictionary import dictionary_words, has_no_spaces
+from dragoman.dataset.dictionary import dictionary_words
 from dragoman.dataset.word_probabilities import Side, Words, learn_word_pairs, select_sentences
 from dragoman.text.lemmas import Lemmatize, lemmatizer
+from dragoman.text.normalization import has_no_spaces
 
 MIN_COUNT = 2
 """How often a lemma must occur."""
@@ -31,7 +32,7 @@ def learn_lexicon(pairs: Iterable[Pair], languages: Languages) -> list[Entry]:
     """
     kept = select_sentences([(dictionary_words(pair.source), dictionary_words(pair.target)) for pair in pairs])
     sources, targets = [source for source, _ in kept], [target for _, target in kept]
-    if has_no_spaces(sources) or has_no_spaces(targets):
+    if any(has_no_spaces(map("".join, side)) for side in (sources, targets)):
         return []
     source, target = (_side(*each) for each in zip((sources, targets), map(lemmatizer, languages), strict=True))
     found = learn_word_pairs(source, target)

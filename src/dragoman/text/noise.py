@@ -6,7 +6,7 @@ from random import Random
 
 import regex
 
-from dragoman.text.normalization import WITHOUT_SPACES
+from dragoman.text.normalization import has_no_spaces
 from dragoman.text.placeholders import find_spans, text_between
 
 FILLER = "□"
@@ -16,7 +16,6 @@ DELETED, REPLACED = 0.1, 0.1  # shares of the words
 MAX_SHIFT = 3
 """How many places a word moves at most."""
 
-_WITHOUT_SPACES = regex.compile(f"[{WITHOUT_SPACES}]")
 _CHARACTER = regex.compile(r"\X")
 
 
@@ -24,7 +23,7 @@ def _units(text: str) -> tuple[list[str], str]:
     """Words, or characters and whole spans in scripts without spaces; and what joins them."""
     spans = list(find_spans(text))
     between = list(text_between(text, spans))
-    if sum(len(_WITHOUT_SPACES.findall(part)) for part in between) <= sum(map(len, between)) / 2:
+    if not has_no_spaces(between):
         return text.split(), " "
     units = _CHARACTER.findall(between[0])
     for span, part in zip(spans, between[1:], strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import numpy as np
@@ -26,6 +26,7 @@ WITHOUT_SPACES = "".join(rf"\p{{Script={script}}}" for script in SCRIPTS_WITHOUT
 """Their letters, as part of a set of characters of the `regex` library."""
 
 _SPACES = regex.compile(SPACES)
+_LETTER, _LETTER_WITHOUT_SPACES = regex.compile(r"\p{L}"), regex.compile(f"[{WITHOUT_SPACES}]")
 _SURROGATES = regex.compile(r"\p{Cs}")
 _PUNCTUATION = regex.compile(r"[\s\p{P}]+")
 _INVISIBLE = regex.compile(
@@ -34,6 +35,15 @@ _INVISIBLE = regex.compile(
     r"|(?<=\p{Latin})\u200C"  # against ligatures
 )
 _FORBIDDEN = regex.compile(r"[[\p{Cc}\p{Cs}]--\t]", regex.VERSION1)
+
+
+def has_no_spaces(texts: Iterable[str]) -> bool:
+    """Whether most letters of the texts belong to scripts that put no spaces between words."""
+    letters = without_spaces = 0
+    for text in texts:
+        letters += len(_LETTER.findall(text))
+        without_spaces += len(_LETTER_WITHOUT_SPACES.findall(text))
+    return 2 * without_spaces > letters
 
 
 def find_forbidden(text: str) -> int | None:

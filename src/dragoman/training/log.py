@@ -31,6 +31,7 @@ class RunLog:
         self.line, self.metrics = line, metrics
         self._warned: set[str] = set()  # codes of findings, and BUSY
         self._latest = ""  # numbers of the latest steps
+        self._began: tuple[float, float] | None = None  # seconds and budget spent when this process began
 
     def message(self, text: str) -> None:
         """Print a line above the progress line."""
@@ -47,7 +48,10 @@ class RunLog:
             position: Position of the latest step.
             spent: Fraction of the budget spent.
         """
-        left = format_seconds(position["seconds"] * (1 / spent - 1)) if spent else "?"
+        before, share = self._began = self._began or (position["seconds"], spent)
+        if spent <= share:
+            before = share = 0.0  # no step yet
+        left = format_seconds((position["seconds"] - before) / (spent - share) * (1 - spent)) if spent else "?"
         self.line.update(spent, f"step {position['step']:,}  epoch {position['epoch']:.2f}  {self._latest}{left} left")
 
     def steps(self, position: LogPosition, values: dict[str, float], spent: float) -> None:
