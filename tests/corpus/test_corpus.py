@@ -57,6 +57,14 @@ def test_blank_sides_are_read_but_not_complete(tmp_path: Path) -> None:
     assert [pair.complete for pair in read(write_tsv(tmp_path, pairs))] == [True, False, False, False]
 
 
+@pytest.mark.parametrize("name", ["tsv", "jsonl", "jsonl nested"])
+def test_blank_lines_are_no_pairs(name: str, tmp_path: Path) -> None:
+    path = Path(str(WRITERS[name](tmp_path, PAIRS)))
+    first, *others = path.read_text(encoding="utf-8").strip("\n").split("\n")
+    path.write_text("\n".join(["", first, "", *others, "", "\n"]), encoding="utf-8")
+    assert read(str(path)) == PAIRS
+
+
 def test_read_texts_returns_both_sides_of_two_files(tmp_path: Path) -> None:
     write_aligned(tmp_path, PAIRS)
     sources, targets = read_texts(tmp_path / "t.de", tmp_path / "t.en")

@@ -156,7 +156,7 @@ def test_empty_rows_do_not_hide_a_header(tmp_path: Path) -> None:
         file = str(tmp_path / name)
         with pytest.raises(UserError, match=r"line 3: 'Deutsch' and 'English' look like a header row"):
             read(file)
-        assert read(CorpusFile(file=file, header=True)) == [Pair("", ""), Pair("", ""), PAIR]
+        assert [pair for pair in read(CorpusFile(file=file, header=True)) if pair.complete] == [PAIR]
 
 
 def test_a_header_of_other_languages_is_refused(tmp_path: Path) -> None:

@@ -94,8 +94,8 @@ def _rows(lines: Iterable[str], delimiter: str, quotes: bool, name: str, before:
             return
         if before + reader.line_num > first_line and len("".join(row)) > MAX_LINE_CHARACTERS:
             raise UserError(f"{name} line {first_line}: longer than {MAX_LINE_CHARACTERS:,} characters")
-        if row or not quotes:  # a blank line separates or ends the rows of a CSV file
-            yield first_line, row or [""]
+        if row:  # not a blank line between rows, or after them
+            yield first_line, row
 
 
 def _describe(error: csv.Error) -> str:

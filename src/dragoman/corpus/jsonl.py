@@ -36,7 +36,7 @@ def stated_languages(reference: CorpusReference) -> list[str]:
     path = existing_file(file_name(reference))
     with closing(read_lines(path, as_corpus_file(reference).encoding)) as lines:
         try:
-            record = _load(next(lines, "{}"))
+            record = _load(next(filter(str.strip, lines), "{}"))
         except LineError as error:
             raise UserError(f"{path} line 1: {error}") from None
     texts = record.get("translation", record)

@@ -1,4 +1,4 @@
-"""Corpora in one file, and those with one sentence pair per line."""
+"""Corpora in one file, and those with one sentence pair per line; blank lines are ignored."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def _parse_lines(path: Path, encoding: str | None, parse: RowParser, languages: 
     with closing(read_lines(path, encoding)) as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                yield parse(line, languages)
+                if line.strip():  # not a blank line between pairs, or after them
+                    yield parse(line, languages)
             except LineError as error:
                 raise UserError(f"{path} line {number}: {error}") from None
