@@ -113,6 +113,21 @@ def test_named_tags_are_copied_or_end_sentences(server: Running) -> None:
     assert refused.status_code == 400
 
 
+def test_elements_of_xml_without_text_beside_them_end_sentences(server: Running) -> None:
+    xml = "<doc><name>Ein Hund</name><note>Der <x>Hund</x> läuft</note></doc>"
+    body = {"text": [xml], "source_lang": "DE", "target_lang": "EN", "tag_handling": "xml"}
+
+    def sentences(**settings: object) -> int:
+        reply = httpx.post(f"{server.url}/v2/translate", json=body | settings).json()
+        return str(reply["translations"][0]["text"]).count("en[")
+
+    assert sentences() == 2
+    assert sentences(outline_detection=False) == sentences(outline_detection="0") == 1
+    assert sentences(tag_handling="html") == 1, "unknown elements of HTML are inline"
+    assert sentences(non_splitting_tags=["name", "note"]) == 1
+    assert sentences(text=[xml.removesuffix("</doc>")]) == 1, "only well-formed XML has an outline"
+
+
 def test_the_time_of_a_request_does_not_grow_with_its_languages(start_server: StartServer) -> None:
     pairs = ["de-en", "fr-en", "es-en", "it-en"]
     running = start_server(pairs, seconds=0.6)

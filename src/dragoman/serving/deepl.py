@@ -11,12 +11,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.html.structure import structural_elements
 from dragoman.documents.html.tokens import BLOCKS
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.keys import hash_key
 from dragoman.serving.languages import language_name
-from dragoman.serving.models import Route
+from dragoman.serving.models import Route, ServedModel
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import Service, service_of, stated_key
 from dragoman.serving.texts import Client, OpenText, TranslatedText, open_plain_text
@@ -90,7 +91,13 @@ def _open_markup(parameters: Parameters) -> OpenText:
     )
     if kept := sorted(joining & BLOCKS):
         raise RequestError(400, f"Parameter 'non_splitting_tags': {kept[0]} always splits sentences.")
-    return lambda html, model: HtmlText(html, model.source, model.whole_lines, ignored, splitting - joining)
+    detects = parameters.text("tag_handling") == "xml" and str(parameters["outline_detection"]) not in ("0", "False")
+
+    def open_markup(markup: str, model: ServedModel) -> HtmlText:
+        found = structural_elements(markup) if detects else frozenset()
+        return HtmlText(markup, model.source, model.whole_lines, ignored, (splitting | found) - joining)
+
+    return open_markup
 
 
 async def list_languages_deepl(request: Request) -> JSONResponse:
