@@ -55,7 +55,7 @@ class Transformer(nn.Module):
             if name.endswith("qkv.weight") and self.settings.qkv_init == "separate":  # three matrices stored as one
                 for matrix in parameter.chunk(3):
                     nn.init.xavier_uniform_(matrix)
-            elif self._is_embedding(name) and self.settings.embedding_init == "normal":
+            elif self._is_embedding(name) and self.settings.embedding_init != "xavier":
                 nn.init.normal_(parameter, std=self.settings.d_model**-0.5)
             elif parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)

@@ -164,6 +164,9 @@ def choose_model(facts: TextFacts, size: ModelSize) -> Iterator[ChosenSetting]:
     yield ChosenSetting("model", "tie", "all" if facts.same_script else "target", tie)
     yield ChosenSetting("model", "positions", "rotary", "Rotary positions learn faster than sinusoidal ones.")
     yield ChosenSetting("model", "max_length", 512, "Maximum length of a sentence in tokens.")
+    if size != LARGE_MODEL:
+        reason = "Tokens that are used similarly start with similar embeddings: short trainings learn much from it."
+        yield ChosenSetting("model", "embedding_init", "cooccurrence", reason)
 
 
 def choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:

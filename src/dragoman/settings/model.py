@@ -98,10 +98,10 @@ class Model(Settings):
     norm_epsilon: float = advanced(1e-5, gt=0, le=1, description="Added to the variance in layer norms.")
     qkv_bias: bool = advanced(True, description="Biases in the query, key and value projections.")
     output_bias: bool = advanced(False, description="A bias in the projection to the target vocabulary.")
-    embedding_init: Literal["normal", "xavier"] = advanced(
+    embedding_init: Literal["normal", "xavier", "cooccurrence"] = advanced(
         "normal",
-        description="Initial embeddings: normal with standard deviation d_model^-0.5, or Xavier-uniform like the "
-        "other matrices.",
+        description="Initial embeddings: normal with standard deviation d_model^-0.5, Xavier-uniform like the other "
+        "matrices, or similar for tokens that are used similarly in the training text, on either side.",
     )
     qkv_init: Literal["separate", "joint"] = advanced(
         "separate",

@@ -29,6 +29,7 @@ from dragoman.training.distributed import (
     local_tensor,
     wrap_distributed,
 )
+from dragoman.training.initial_embeddings import copy_cooccurrence
 from dragoman.training.muon import Muon
 from dragoman.training.progress import Progress
 from dragoman.training.start_weights import copy_start_weights
@@ -77,6 +78,8 @@ def build_state(
     model = _build_model(recipe, data)
     if start is not None:
         copy_start_weights(start, model, data.source, data.target)
+    elif recipe.model.embedding_init == "cooccurrence":
+        copy_cooccurrence(model, data, settings.seed)
     if settings.kernels:
         accelerate(model, device_type=device.type)
     loss = BatchLoss(model, settings, data.target.vocabulary.pad)

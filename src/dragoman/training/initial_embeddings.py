@@ -1,0 +1,28 @@
+"""Initial embeddings that are learned from the training text before the training."""
+
+from __future__ import annotations
+
+import torch
+
+from dragoman.dataset.cooccurrence import cooccurrence_vectors
+from dragoman.dataset.prepare import Dataset
+from dragoman.model.transformer import Transformer
+
+
+@torch.no_grad()
+def copy_cooccurrence(model: Transformer, data: Dataset, seed: int) -> None:
+    """Give tokens that are used similarly similar embeddings; those that do not occur keep their random ones.
+
+    Args:
+        model: The model, with random weights; changed in place.
+        data: The training pairs.
+        seed: Seed of the directions.
+    """
+    source, target = model.source_embedding.weight, model.target_embedding.weight
+    first_target = 0 if source is target else len(source)
+    vectors = cooccurrence_vectors(data.train, first_target, first_target + len(target), source.shape[1], seed)
+    sides = (source, data.source, vectors[: len(source)]), (target, data.target, vectors[first_target:])
+    for weight, tokenizer, rows in sides:
+        counted = rows.any(dim=1)
+        counted[list(tokenizer.vocabulary.special_ids)] = False  # bos, for example, marks tagged pairs
+        weight[counted] = rows[counted]
