@@ -46,7 +46,8 @@ def cooccurrence_vectors(pairs: PairStore, first_target: int, size: int, dimensi
         torch.default_generator.manual_seed(seed)
         halves = _decompose(by_pair, dimensions // 2), _decompose(by_neighbor, dimensions - dimensions // 2)
         directions, _ = torch.linalg.qr(torch.randn(dimensions, dimensions))  # each half is spread over all dimensions
-    return torch.cat(halves, dim=1) @ directions / 2**0.5
+    vectors: Tensor = F.normalize(torch.cat(halves, dim=1)) @ directions
+    return vectors
 
 
 def _read_side(sentences: IdStore, counted: list[int], first: int) -> Side:
@@ -90,9 +91,6 @@ def _decompose(counts: Tensor, dimensions: int) -> Tensor:
     """Vectors of length 1, (rows, dimensions), with products as the rows of a matrix have; zeros for rows of zeros."""
     computed = min(dimensions + _EXTRA_DIMENSIONS, *counts.shape)
     left, values, _ = torch.svd_lowrank(counts, q=computed, niter=_ITERATIONS)
-    vectors = F.pad(left * values.sqrt(), (0, max(0, dimensions - computed)))[
-        :, :dimensions
-    ]  # roots: less of the first
-    seen = counts.indices()[0].unique()
-    of_seen = vectors[seen]
-    return torch.zeros_like(vectors).index_copy(0, seen, F.normalize(of_seen - of_seen.mean(0)))
+    vectors = F.pad(left * values.sqrt(), (0, dimensions - computed))  # without roots, the first would dominate
+    seen = torch.zeros(len(vectors), 1).index_fill(0, counts.indices()[0], 1.0)
+    return F.normalize(vectors - vectors.sum(0) / seen.sum().clamp(min=1)) * seen
