@@ -69,7 +69,7 @@ def test_only_the_seed_is_random() -> None:
     assert torch.equal(first, again)
     assert not torch.allclose(first, other, atol=0.1)
     correlation = np.corrcoef((first @ first.T).flatten().numpy(), (other @ other.T).flatten().numpy())[0, 1]
-    assert correlation > 0.7, "directions differ, similarities do not"
+    assert correlation > 0.5, "directions differ, similarities do not"
 
 
 def test_one_pair_is_enough() -> None:

@@ -22,7 +22,7 @@ COUNTED_PAIRS = 100_000
 DISTANCE = 2
 """Distance of the neighbors of a token, at most."""
 
-_ITERATIONS, _EXTRA_DIMENSIONS = 4, 8  # for the precision of the randomized decomposition
+_EXTRA_DIMENSIONS = 8  # for the precision of the randomized decomposition
 
 Integers = NDArray[np.int64]
 Side = tuple[Integers, Integers]
@@ -90,7 +90,7 @@ def _sparse(rows: Integers, columns: Integers, values: NDArray[np.float64], shap
 def _decompose(counts: Tensor, dimensions: int) -> Tensor:
     """Vectors of length 1, (rows, dimensions), with products as the rows of a matrix have; zeros for rows of zeros."""
     computed = min(dimensions + _EXTRA_DIMENSIONS, *counts.shape)
-    left, values, _ = torch.svd_lowrank(counts, q=computed, niter=_ITERATIONS)
+    left, values, _ = torch.svd_lowrank(counts, q=computed)
     vectors = F.pad(left * values.sqrt(), (0, dimensions - computed))  # without roots, the first would dominate
     seen = torch.zeros(len(vectors), 1).index_fill(0, counts.indices()[0], 1.0)
     return F.normalize(vectors - vectors.sum(0) / seen.sum().clamp(min=1)) * seen
