@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from corpus_files import PAIRS, WRITERS, write_aligned, write_tsv
 
+from dragoman.corpus import jsonl
 from dragoman.corpus.corpus import aligned_files, find_corpora, read_corpus, read_texts
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
@@ -61,8 +62,17 @@ def test_blank_sides_are_read_but_not_complete(tmp_path: Path) -> None:
 def test_blank_lines_are_no_pairs(name: str, tmp_path: Path) -> None:
     path = Path(str(WRITERS[name](tmp_path, PAIRS)))
     first, *others = path.read_text(encoding="utf-8").strip("\n").split("\n")
-    path.write_text("\n".join(["", first, "", *others, "", "\n"]), encoding="utf-8")
+    path.write_text("\n".join(["", first, " ", *others, "", "\n"]), encoding="utf-8")
     assert read(str(path)) == PAIRS
+
+
+def test_blank_lines_count_as_lines(tmp_path: Path) -> None:
+    for name, line in (("t.tsv", "a"), ("t.jsonl", "{")):
+        path = tmp_path / name
+        path.write_text(f"\n \n{line}\n", encoding="utf-8")
+        for read_file in (read, jsonl.stated_languages)[: 1 + name.endswith("jsonl")]:
+            with pytest.raises(UserError, match=f"{name} line 3: "):
+                read_file(str(path))
 
 
 def test_read_texts_returns_both_sides_of_two_files(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
-from dragoman.dataset.cooccurrence import cooccurrence_vectors
+from dragoman.dataset import cooccurrence
+from dragoman.dataset.cooccurrence import Side, cooccurrence_vectors, weigh_neighbors, weigh_pairs
 from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.token_store import IdStore, PairStore
 
@@ -27,6 +28,48 @@ def count(pairs: list[Pair], *, dimensions: int = 32, seed: int = 1) -> tuple[li
     of_target = IdStore.of([target.index(word) for word in line] for line in sides[1])
     size = len(source) + len(target) + UNSEEN
     return source, target, cooccurrence_vectors(PairStore(of_source, of_target), len(source), size, dimensions, seed)
+
+
+def side(*sentences: list[int]) -> Side:
+    """The tokens of sentences, as the counts read them."""
+    places = [number for number, sentence in enumerate(sentences) for _ in sentence]
+    return np.array([token for sentence in sentences for token in sentence], np.int64), np.array(places, np.int64)
+
+
+def test_rare_tokens_count_more_and_pairs_have_length_1() -> None:
+    weights = weigh_pairs([side([0, 1, 1], [0, 2]), side([3], [3])], 2, 5).to_dense()
+    assert torch.equal(weights > 0, torch.tensor([[0, 0], [1, 0], [0, 1], [0, 0], [0, 0]]) > 0), (
+        "0 and 3 are everywhere"
+    )
+    torch.testing.assert_close(weights.norm(dim=0), torch.ones(2))
+    weights = weigh_pairs([side([0, 1], [1], [2]), side([], [], [])], 3, 3).to_dense()
+    assert (weights[0, 0] / weights[1, 0]).item() == pytest.approx(np.log(3) / np.log(3 / 2))
+
+
+def test_neighbors_are_compared_with_chance_on_their_side() -> None:
+    """Two of six neighbors are 0 and 1; by chance, there would be 3 / 6 times 3."""
+    first = side([0, 1], [0, 1], [0, 2], [3, 1], [3, 2], [3, 2])
+    weights = weigh_neighbors([first, side([0, 1])], 4).to_dense()
+    assert weights[0, 1].item() == pytest.approx(np.log(2 / (3 * 3 / 6)))
+    assert weights[1, 4 + 0].item() == weights[0, 1].item(), "to the left, as to the right"
+    assert weights[0, 2] == weights[3, 1] == 0, "less often than by chance"
+    assert torch.equal(weights, torch.cat([weigh_neighbors([first], 4).to_dense(), torch.zeros(4, 16)], 1)), (
+        "one pair of neighbors of the other side is no more frequent than by chance"
+    )
+
+
+def test_only_some_of_much_text_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = sum(len(text.split()) for pair in PAIRS for text in (pair.source, pair.target))
+    monkeypatch.setattr(cooccurrence, "COUNTED_TOKENS", tokens // 10)
+    source, target, vectors = count(PAIRS)
+    counted = int(vectors.any(dim=1).sum())
+    assert len(source + target) / 10 < counted < len(source + target)
+
+
+def test_words_of_a_shared_vocabulary_have_one_vector() -> None:
+    ids = IdStore.of([[1, 2], [2, 3], [1, 3]])
+    vectors = cooccurrence_vectors(PairStore(ids, ids), 0, 5, 8, 1)
+    assert vectors.any(dim=1).tolist() == [False, True, True, True, False]
 
 
 def test_words_are_more_similar_to_their_translations_than_to_those_of_others() -> None:

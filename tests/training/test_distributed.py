@@ -164,7 +164,7 @@ def test_a_process_that_dies_ends_the_job(make_recipe: RecipeMaker, tmp_path: Pa
 
 UNEVEN = [
     ("training.length_groups=1",),
-    ("training.length_groups=3", "training.shard=true"),
+    ("training.length_groups=3", "training.shard=true", "model.embedding_init=cooccurrence"),
     ("training.length_groups=1", "text.bpe_dropout=0.2", "training.accumulation=2"),
     ("training.length_groups=1", "training.batch_sentences=3", "training.r_drop=1"),
     ("training.length_groups=1", "training.augmentation.upper_case=0.3", "training.augmentation.single_words=0.3"),

@@ -23,7 +23,7 @@ from dragoman.settings import CorpusFile
 Row = tuple[int, Sequence[str]]
 """The line number of a row, and the texts in its columns."""
 
-_ERRORS = frozenset(
+FORMULA_ERRORS = frozenset(
     ("#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#ERROR!")
 )
 """What spreadsheets show in place of the result of a formula, such as a search that finds nothing."""
@@ -81,7 +81,7 @@ def _without_errors(pair: Pair) -> Pair:
     if source != target and all(map(_LIKE_ERROR.fullmatch, (source, target))):
         return pair
     return pair._replace(
-        source="" if source in _ERRORS else pair.source, target="" if target in _ERRORS else pair.target
+        source="" if source in FORMULA_ERRORS else pair.source, target="" if target in FORMULA_ERRORS else pair.target
     )
 
 

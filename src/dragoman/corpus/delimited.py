@@ -94,7 +94,7 @@ def _rows(lines: Iterable[str], delimiter: str, quotes: bool, name: str, before:
             return
         if before + reader.line_num > first_line and len("".join(row)) > MAX_LINE_CHARACTERS:
             raise UserError(f"{name} line {first_line}: longer than {MAX_LINE_CHARACTERS:,} characters")
-        if row:  # not a blank line between rows, or after them
+        if len(row) > 1 or "".join(row).strip():  # not a blank line between rows, or after them
             yield first_line, row
 
 

@@ -35,10 +35,11 @@ def stated_languages(reference: CorpusReference) -> list[str]:
     """The keys in the first line that look like languages."""
     path = existing_file(file_name(reference))
     with closing(read_lines(path, as_corpus_file(reference).encoding)) as lines:
-        try:
-            record = _load(next(filter(str.strip, lines), "{}"))
-        except LineError as error:
-            raise UserError(f"{path} line 1: {error}") from None
+        number, line = next(((number, line) for number, line in enumerate(lines, 1) if line.strip()), (1, "{}"))
+    try:
+        record = _load(line)
+    except LineError as error:
+        raise UserError(f"{path} line {number}: {error}") from None
     texts = record.get("translation", record)
     return (
         [key for key in texts if looks_like_tag(key) and isinstance(texts[key], str)] if isinstance(texts, dict) else []

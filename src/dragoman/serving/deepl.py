@@ -91,11 +91,14 @@ def _open_markup(parameters: Parameters) -> OpenText:
     )
     if kept := sorted(joining & BLOCKS):
         raise RequestError(400, f"Parameter 'non_splitting_tags': {kept[0]} always splits sentences.")
-    detects = parameters.text("tag_handling") == "xml" and str(parameters["outline_detection"]) not in ("0", "False")
+    detects = parameters.text("tag_handling") == "xml" and str(parameters["outline_detection"]).lower() not in (
+        "0",
+        "false",
+    )
 
     def open_markup(markup: str, model: ServedModel) -> HtmlText:
         found = structural_elements(markup) if detects else frozenset()
-        return HtmlText(markup, model.source, model.whole_lines, ignored, (splitting | found) - joining)
+        return HtmlText(markup, model.source, model.whole_lines, ignored, (splitting | found - ignored) - joining)
 
     return open_markup
 

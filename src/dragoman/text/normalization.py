@@ -26,7 +26,8 @@ WITHOUT_SPACES = "".join(rf"\p{{Script={script}}}" for script in SCRIPTS_WITHOUT
 """Their letters, as part of a set of characters of the `regex` library."""
 
 _SPACES = regex.compile(SPACES)
-_LETTER, _LETTER_WITHOUT_SPACES = regex.compile(r"\p{L}"), regex.compile(f"[{WITHOUT_SPACES}]")
+_LETTER = regex.compile(r"\p{L}")
+_LETTER_WITHOUT_SPACES = regex.compile(rf"[\p{{L}}&&[{WITHOUT_SPACES}]]", regex.VERSION1)
 _SURROGATES = regex.compile(r"\p{Cs}")
 _PUNCTUATION = regex.compile(r"[\s\p{P}]+")
 _INVISIBLE = regex.compile(

@@ -109,6 +109,11 @@ class Ranks:
         exists, value = message.tolist()
         return value if exists else None
 
+    def broadcast_tensor(self, tensor: Tensor) -> None:
+        """Replace the values of a tensor, which is on the CPU, by those of the first process."""
+        if self.size > 1:
+            dist.broadcast(tensor, 0)
+
     def gather(self, tensor: Tensor) -> list[Tensor]:
         """The tensors of all processes in order; all have one shape and are on the CPU."""
         if self.size == 1:

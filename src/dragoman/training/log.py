@@ -16,6 +16,9 @@ LogPosition = dict[str, float]
 MOST_WAITING = 0.3
 """The share of the time that training may wait for a processor without a warning."""
 
+MEASURED_SECONDS = 5.0
+"""Time after which a process knows its rate: when a run is resumed, others may have been slower."""
+
 BUSY = "busy"
 
 
@@ -31,7 +34,7 @@ class RunLog:
         self.line, self.metrics = line, metrics
         self._warned: set[str] = set()  # codes of findings, and BUSY
         self._latest = ""  # numbers of the latest steps
-        self._began: tuple[float, float] | None = None  # seconds and budget spent when this process began
+        self._began: tuple[float, float] | None = None  # seconds and share of the budget when this process began
 
     def message(self, text: str) -> None:
         """Print a line above the progress line."""
@@ -49,8 +52,8 @@ class RunLog:
             spent: Fraction of the budget spent.
         """
         before, share = self._began = self._began or (position["seconds"], spent)
-        if spent <= share:
-            before = share = 0.0  # no step yet
+        if position["seconds"] - before < MEASURED_SECONDS or spent <= share:
+            before = share = 0.0  # too early for a rate of this process
         left = format_seconds((position["seconds"] - before) / (spent - share) * (1 - spent)) if spent else "?"
         self.line.update(spent, f"step {position['step']:,}  epoch {position['epoch']:.2f}  {self._latest}{left} left")
 

@@ -220,9 +220,12 @@ class _Run:
     def _build_trainer(self, data: Dataset, device: torch.device) -> Trainer:
         """The trainer, at the newest intact checkpoint if there is one."""
         recipe, ranks, run = self.recipe, self.ranks, self.output
-        state = build_state(recipe, data, device, ranks, self.start)
         newest = newest_intact(run, recipe.training.average, self.line.log) if ranks.first else None
-        if (step := ranks.broadcast(newest)) is not None:
+        step = ranks.broadcast(newest)
+        if recipe.model.embedding_init == "cooccurrence" and step is None and self.start is None:
+            self.line.log("counting which tokens occur together, for the initial embeddings")
+        state = build_state(recipe, data, device, ranks, self.start, resumed=step is not None)
+        if step is not None:
             load_checkpoint(run, int(step), state, ranks.rank)
         elif recipe.training.start_from is not None and self.start is None:
             raise UserError(

@@ -64,6 +64,7 @@ def build_state(
     device: torch.device,
     ranks: Ranks = SINGLE_PROCESS,
     start: Bundle | None = None,
+    resumed: bool = False,
 ) -> TrainingState:
     """The state before the first step.
 
@@ -72,14 +73,15 @@ def build_state(
         data: The dataset; the model has the size of its vocabularies.
         device: Where to train.
         ranks: The processes that train together.
-        start: The bundle that the weights are taken from; without one, they are random.
+        start: The bundle that the weights are taken from; without one, they are random, or counted from the text.
+        resumed: Whether the weights will be replaced by those of a checkpoint.
     """
     settings = recipe.training
     model = _build_model(recipe, data)
     if start is not None:
         copy_start_weights(start, model, data.source, data.target)
-    elif recipe.model.embedding_init == "cooccurrence":
-        copy_cooccurrence(model, data, settings.seed)
+    elif recipe.model.embedding_init == "cooccurrence" and not resumed:
+        copy_cooccurrence(model, data, settings.seed, ranks)
     if settings.kernels:
         accelerate(model, device_type=device.type)
     loss = BatchLoss(model, settings, data.target.vocabulary.pad)

@@ -3,29 +3,71 @@
 from __future__ import annotations
 
 import re
-from xml.etree.ElementTree import ParseError, fromstring
+from xml.parsers import expat
 
-INLINE = frozenset(
-    ("a", "b", "bpt", "bx", "em", "ept", "ex", "g", "i", "it", "mrk", "ph", "s", "span", "strong", "u", "x")
+from dragoman.documents.html.tokens import UNTOUCHED, VOID
+
+INLINE = (
+    UNTOUCHED
+    | VOID
+    | frozenset(
+        (
+            *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "ins"),
+            *("label", "mark", "q", "rb", "rp", "rt", "ruby", "s", "small", "span", "strike", "strong", "sub", "sup"),
+            *("time", "tt", "u"),
+            *("bpt", "bx", "cp", "ec", "em", "ept", "ex", "g", "hi", "it", "mrk", "pc", "ph", "sc", "ut", "x"),
+        )
+    )
 )
-"""Elements of HTML, XLIFF and TMX that are inline, also without text beside them."""
+"""Elements of HTML, and of XLIFF and TMX, that are inline, also where there is no other text."""
 
-_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
+_PROLOG = re.compile(r"\A\s*(?:<\?xml\s[^>]*\?>\s*)?(?:<!DOCTYPE\s[^>\[]*>)?")
 
 
 def structural_elements(xml: str) -> frozenset[str]:
-    """The names, in lower case, of elements that never have text beside them, as DeepL detects the outline of XML.
+    """The names, in lower case, of elements whose parents have no text, as DeepL detects the outline of XML.
 
     Args:
         xml: Elements, perhaps with text between them; there are no such names if they are not well-formed.
     """
-    content = _DECLARATION.sub("", xml, count=1) if _DECLARATION.match(xml) else xml
+    reader = _Reader()
     try:
-        root = fromstring(f"<text>{content}</text>")  # a DTD, which could define entities, is not allowed here
-    except ParseError:
+        reader.read(f"<text>{_PROLOG.sub('', xml, count=1)}</text>")
+    except expat.ExpatError:
         return frozenset()
-    alone, beside_text = set[str](), set[str]()
-    for parent in root.iter():
-        has_text = any(text and not text.isspace() for text in (parent.text, *(child.tail for child in parent)))
-        (beside_text if has_text else alone).update(child.tag.lower() for child in parent)
-    return frozenset(alone - beside_text - INLINE)
+    return frozenset(reader.alone - reader.with_text - INLINE)
+
+
+class _Reader:
+    """Collects the names of elements whose parents have no text, and of those whose parents have some.
+
+    Unlike ElementTree, it keeps the prefixes of names, and accepts those that are not declared.
+    """
+
+    def __init__(self) -> None:
+        self.alone, self.with_text = set[str](), set[str]()
+        self._children: list[set[str]] = []  # of the open elements
+        self._have_text: list[bool] = []
+        self._parser = expat.ParserCreate()
+        self._parser.UseForeignDTD()  # the names of HTML's entities are then allowed
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self._parser.SkippedEntityHandler = lambda name, is_parameter: self._text(name)
+
+    def read(self, xml: str) -> None:
+        """Read all of it; raises ExpatError if it is not well-formed."""
+        self._parser.Parse(xml.encode("utf-8", "surrogatepass"), True)
+
+    def _start(self, name: str, attributes: object) -> None:
+        if self._children:
+            self._children[-1].add(name.lower())
+        self._children.append(set())
+        self._have_text.append(False)
+
+    def _end(self, name: str) -> None:
+        (self.with_text if self._have_text.pop() else self.alone).update(self._children.pop())
+
+    def _text(self, text: str) -> None:
+        if not text.isspace():
+            self._have_text[-1] = True
