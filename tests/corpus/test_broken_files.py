@@ -112,7 +112,11 @@ BROKEN: dict[str, tuple[str, bytes, list[str]]] = {
         ["line 2: the source language is missing"],
     ),
     "xliff with entities": ("t.xliff", ENTITIES.encode() + xliff(""), ["line 1: the entity &a; is not allowed"]),
-    "po without a language": ("t.po", b'msgid "a"\nmsgstr "b"\n', ["is not known; add 'Language: en", "en.po"]),
+    "po without a language": (
+        "t.po",
+        b'msgid "a"\nmsgstr "b"\n',
+        ["is not known; if it is en, add 'Language: en", "en.po"],
+    ),
     "po in another language": (
         "t.po",
         b'msgid ""\nmsgstr "Language: fr\\n"\nmsgid "a"\nmsgstr "b"',

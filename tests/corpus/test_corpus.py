@@ -66,6 +66,17 @@ def test_blank_lines_are_no_pairs(name: str, tmp_path: Path) -> None:
     assert read(str(path)) == PAIRS
 
 
+@pytest.mark.parametrize("longer", ["de", "en"])
+def test_blank_lines_at_the_end_of_one_file_are_no_pairs(longer: str, tmp_path: Path) -> None:
+    write_aligned(tmp_path, PAIRS)
+    path = tmp_path / f"t.{longer}"
+    path.write_text(path.read_text(encoding="utf-8") + "\n \n", encoding="utf-8")
+    assert read(str(tmp_path / "t.{lang}")) == PAIRS
+    path.write_text(path.read_text(encoding="utf-8") + "text\n\n", encoding="utf-8")
+    with pytest.raises(UserError, match=f"from line {len(PAIRS) + 1} on, one side is missing"):
+        read(str(tmp_path / "t.{lang}"))
+
+
 def test_blank_lines_count_as_lines(tmp_path: Path) -> None:
     for name, line in (("t.tsv", "a"), ("t.jsonl", "{")):
         path = tmp_path / name

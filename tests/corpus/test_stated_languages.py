@@ -136,3 +136,20 @@ def test_header_rows_name_languages(name: str, header: str, languages: tuple[str
             if declared is False or not languages:
                 with pytest.raises(UserError, match="the languages are not known"):
                     find_languages([CorpusFile(file=str(file), header=declared)])
+
+
+@pytest.mark.parametrize(
+    ("columns", "languages"),
+    [(("Deutsch", "English"), ("de", "en")), ((3, 2), ("de", "en")), (("hi", 2), ("hi", "en")), (None, None)],
+)
+def test_the_chosen_columns_name_the_languages(
+    columns: tuple[int | str, int | str] | None, languages: tuple[str, str] | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,English,Deutsch,hi\n1,a dog,ein Hund,x\n", encoding="utf-8")
+    file = CorpusFile(file=str(path), columns=columns)
+    if languages:
+        assert find_languages([file]) == languages
+    else:
+        with pytest.raises(UserError, match="the languages are not known"):
+            find_languages([file])

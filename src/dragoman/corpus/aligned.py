@@ -68,7 +68,11 @@ def _align(source: Path, target: Path, encoding: str | None) -> Iterator[Pair]:
     with closing(read_lines(source, encoding)) as sources, closing(read_lines(target, encoding)) as targets:
         for before, (source_line, target_line) in enumerate(zip_longest(sources, targets)):
             if source_line is None or target_line is None:
-                longer = before + 1 + sum(1 for _ in chain(sources, targets))
+                longer, has_text = before, False
+                for line in chain([source_line or target_line or ""], sources, targets):
+                    longer, has_text = longer + 1, has_text or bool(line.strip())
+                if not has_text:
+                    return  # blank lines at the end
                 lengths = (before, longer) if source_line is None else (longer, before)
                 raise UserError(
                     f"files of different length: {source} has {counted(lengths[0], 'line')}, {target} has "

@@ -11,6 +11,7 @@ from dragoman.corpus.language_tags import (
     TARGET_WORDS,
     has_word,
     known_language,
+    languages_of_header,
     looks_like_header,
     names_language,
 )
@@ -70,6 +71,18 @@ def select_pairs(rows: Iterator[Row], file: CorpusFile, name: str, languages: La
         if len(row) != len(values):
             raise UserError(f"{name} line {number}: expected {len(values)} columns, found {len(row)}")
         yield _without_errors(Pair(join_lines(row[source]), join_lines(row[target])))
+
+
+def languages_of_columns(header: Sequence[str], file: CorpusFile) -> list[str]:
+    """The languages after which the chosen columns are named, in their order, or two of the first row, or none."""
+    if file.columns is None:
+        return languages_of_header(header)
+    numbers = range(1, len(header) + 1)
+    return languages_of_header(
+        header[column - 1] if isinstance(column, int) else column
+        for column in file.columns
+        if column in (*header, *numbers)
+    )
 
 
 def _without_errors(pair: Pair) -> Pair:

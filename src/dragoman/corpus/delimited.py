@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from dragoman.corpus.checks import existing_file
-from dragoman.corpus.columns import Row, select_pairs
-from dragoman.corpus.language_tags import languages_of_header
+from dragoman.corpus.columns import Row, languages_of_columns, select_pairs
 from dragoman.corpus.lines import MAX_LINE_CHARACTERS, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import UndeclaredError, as_corpus_file
@@ -45,12 +44,12 @@ def open_table(reference: CorpusReference, languages: Languages, delimiter: str 
 
 
 def stated_languages_of_table(reference: CorpusReference, delimiter: str | None, quotes: bool) -> list[str]:
-    """The languages after which two columns of the first row are named; arguments and errors as for `open_table`."""
+    """The languages after which its columns are named; arguments and errors as for `open_table`."""
     file, _ = _complete(reference, delimiter, quotes)
     if file.header is False:
         return []
     with closing(_read_rows(existing_file(file.file), file)) as rows:
-        return languages_of_header(next(rows, (0, ()))[1])
+        return languages_of_columns(next(rows, (0, ()))[1], file)
 
 
 def _complete(reference: CorpusReference, delimiter: str | None, quotes: bool) -> tuple[CorpusFile, bool]:

@@ -113,6 +113,7 @@ def _find_direction(path: Path, declared: str, languages: Languages) -> bool:
     if declared:
         raise UserError(f"{path}: its translations are in {declared}, not in {languages[0]} or {languages[1]}")
     raise UserError(
-        f"{path}: the language of its translations is not known; add 'Language: {languages[1]}\\n' to its header, or "
-        f"name the file {languages[1]}.po"
+        f"{path}: the language of its translations is not known; if it is {languages[1]}, add "
+        f"'Language: {languages[1]}\\n' to its header, or name the file {languages[1]}.po; if it is {languages[0]}, do "
+        f"the same with {languages[0]}"
     )

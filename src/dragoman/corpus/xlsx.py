@@ -11,8 +11,7 @@ from typing import Any
 
 from dragoman.corpus.archive import DAMAGED, open_archive
 from dragoman.corpus.checks import existing_file
-from dragoman.corpus.columns import Row, select_pairs
-from dragoman.corpus.language_tags import languages_of_header
+from dragoman.corpus.columns import Row, languages_of_columns, select_pairs
 from dragoman.corpus.lines import LineError, check_text
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import join_lines
@@ -48,7 +47,7 @@ def stated_languages(reference: CorpusReference) -> list[str]:
     if file.header is False:
         return []
     with open_archive(path, MAX_BYTES) as archive:
-        return languages_of_header(next(_rows(archive, str(path)), (0, ()))[1])
+        return languages_of_columns(next(_rows(archive, str(path)), (0, ()))[1], file)
 
 
 def _read(path: Path, file: CorpusFile, languages: Languages) -> Iterator[Pair]:

@@ -75,7 +75,9 @@ def prepare(
         held_out = f", {len(split.held_out):,} of which are held out for validation" if split.held_out else ""
         log(f"{counted(split.read, 'training pair')}{held_out}")
         source, target = tokenizers or builder.tokenizers(split)
-        log(f"vocabularies of {len(source.vocabulary):,} and {len(target.vocabulary):,} entries")
+        sizes = f"{len(source.vocabulary):,}", f"{len(target.vocabulary):,}"
+        kinds = f"a vocabulary of {sizes[0]}" if recipe.text.joint else f"vocabularies of {' and '.join(sizes)}"
+        log(f"{kinds} entries")
         train = builder.encode(split, (source, target))
         dictionary = builder.dictionary(split) if recipe.training.augmentation.single_words else []
         if recipe.training.augmentation.single_words:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import torch
+
 from dragoman.doctor.findings.finding import Finding
 from dragoman.evaluation.evaluate import Report
 from dragoman.system.progress import ProgressLine, format_seconds
@@ -81,9 +83,11 @@ class RunLog:
         if share > MOST_WAITING and BUSY not in self._warned:
             self._warned.add(BUSY)
             message = f"warning: training waits for a processor {share:.0%} of the time"
+            several = torch.get_num_threads() > 1
             self.message(
-                f"{message}, because of other programs or too many threads\n  fix: stop other programs, or train for "
-                "longer; training.threads=1 may be faster while they run"
+                f"{message}, because of other programs{' or too many threads' if several else ''}\n"
+                "  fix: stop other programs, or train for longer"
+                f"{'; training.threads=1 may be faster while they run' if several else ''}"
             )
             self.event(position, message)
 

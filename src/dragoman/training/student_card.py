@@ -92,7 +92,7 @@ def compare_with_teachers(
     teacher, greedy = ComparedSearch.open(teachers), ComparedSearch.open(teachers, beam_size=1, n_best=1)
     new = ComparedSearch.open(student)
     compared = (teacher, greedy, new)
-    meter = Meter(update, "comparing", (REPEATS + 1) * len(compared) * len(pairs))
+    meter = Meter(update, "comparing", (REPEATS + 1) * len(compared) * len(pairs), unit="translations")
     gc.collect()
     gc.freeze()  # as `dragoman translate` does; otherwise some of the repeats would include a visit of all objects
     try:
