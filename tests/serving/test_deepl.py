@@ -126,6 +126,7 @@ def test_elements_of_xml_without_text_beside_them_end_sentences(server: Running)
     assert sentences(text=[xml.replace("<doc>", '<doc xmlns="urn:x">')]) == 2
     assert sentences(text=[xml.replace("name>", "other:name>").replace("Ein ", "Ein&nbsp;")]) == 2
     assert sentences(text=["<doc><code>Ein</code> <hi>Hund</hi></doc>"]) == 1, "these are inline everywhere"
+    assert sentences(text=[xml.replace("<doc>", "<doc><script/>").replace("name", "source")]) == 2
     assert sentences(ignore_tags=["name"]) == 1, "an ignored element stays in its sentence"
     assert sentences(outline_detection=False) == sentences(outline_detection="0") == 1
     assert sentences(tag_handling="html") == 1, "unknown elements of HTML are inline"

@@ -116,6 +116,16 @@ def test_special_tokens_come_first_then_bytes_and_decoding_omits_them(kind: Kind
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_bos_and_eos_may_be_one_token(kind: Kind) -> None:
+    tokenizer, _ = train(Text(tokenizer=kind, vocabulary_size=330, specials=Specials(bos="</s>")))
+    vocabulary = tokenizer.vocabulary
+    assert vocabulary.bos == vocabulary.eos
+    assert vocabulary.tokens[3:259] == BYTES
+    (ids,) = tokenizer.encode(["Der Hund"])
+    assert tokenizer.decode([vocabulary.bos, *ids, vocabulary.eos]) == "Der Hund"
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_special_tokens_in_training_text_are_not_learned(kind: Kind) -> None:
     tokens = TRAINED[kind].vocabulary.tokens
     assert len(set(tokens)) == len(tokens)

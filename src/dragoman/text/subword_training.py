@@ -50,7 +50,7 @@ def train_subwords(sides: Sequence[tuple[str, Iterable[str]]], settings: Text) -
 def _reserved_tokens(settings: Text) -> list[str]:
     """Tokens that are not learned: the special tokens, then the bytes, then reserved characters."""
     specials = special_tokens(settings.specials)
-    for name, spelling in zip(("unk", "pad", "bos", "eos"), specials, strict=True):
+    for name, spelling in settings.specials.model_dump().items():
         if len(spelling) < 2 or spelling.startswith("<0x"):
             raise UserError(
                 f"text.specials.{name} = {spelling!r}: with subwords, special tokens need at least two characters and "

@@ -5,27 +5,25 @@ from __future__ import annotations
 import re
 from xml.parsers import expat
 
-from dragoman.documents.html.tokens import UNTOUCHED, VOID
+from dragoman.documents.html.tokens import UNTOUCHED
 
-INLINE = (
-    UNTOUCHED
-    | VOID
-    | frozenset(
-        (
-            *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "ins"),
-            *("label", "mark", "q", "rb", "rp", "rt", "ruby", "s", "small", "span", "strike", "strong", "sub", "sup"),
-            *("time", "tt", "u"),
-            *("bpt", "bx", "cp", "ec", "em", "ept", "ex", "g", "hi", "it", "mrk", "pc", "ph", "sc", "ut", "x"),
-        )
+INLINE = UNTOUCHED | frozenset(
+    (
+        *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "ins"),
+        *("label", "mark", "q", "rb", "rp", "rt", "ruby", "s", "small", "span", "strike", "strong", "sub", "sup"),
+        *("time", "tt", "u"),
+        *("bpt", "bx", "cp", "ec", "em", "ept", "ex", "g", "hi", "it", "mrk", "pc", "ph", "sc", "ut", "x"),
     )
 )
 """Elements of HTML, and of XLIFF and TMX, that are inline, also where there is no other text."""
 
-_PROLOG = re.compile(r"\A\s*(?:<\?xml\s[^>]*\?>\s*)?(?:<!DOCTYPE\s[^>\[]*>)?")
+_PROLOG = re.compile(r"\A\ufeff?\s*(?:<\?xml\s[^>]*\?>\s*)?(?:<!DOCTYPE\s[^>\[]*>)?")
 
 
 def structural_elements(xml: str) -> frozenset[str]:
     """The names, in lower case, of elements whose parents have no text, as DeepL detects the outline of XML.
+
+    Elements that are always empty, such as images, are not among them.
 
     Args:
         xml: Elements, perhaps with text between them; there are no such names if they are not well-formed.
@@ -46,7 +44,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.alone, self.with_text = set[str](), set[str]()
-        self._children: list[set[str]] = []  # of the open elements
+        self._children: list[set[str]] = []  # of the open elements: those that are not empty
         self._have_text: list[bool] = []
         self._parser = expat.ParserCreate()
         self._parser.UseForeignDTD()  # the names of HTML's entities are then allowed
@@ -60,13 +58,14 @@ class _Reader:
         self._parser.Parse(xml.encode("utf-8", "surrogatepass"), True)
 
     def _start(self, name: str, attributes: object) -> None:
-        if self._children:
-            self._children[-1].add(name.lower())
         self._children.append(set())
         self._have_text.append(False)
 
     def _end(self, name: str) -> None:
-        (self.with_text if self._have_text.pop() else self.alone).update(self._children.pop())
+        children, has_text = self._children.pop(), self._have_text.pop()
+        (self.with_text if has_text else self.alone).update(children)
+        if self._children and (children or has_text):
+            self._children[-1].add(name.lower())
 
     def _text(self, text: str) -> None:
         if not text.isspace():

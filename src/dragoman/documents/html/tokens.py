@@ -138,7 +138,8 @@ def _join_untouched(
         else:
             last = closings.get(index)
             if last is None:
-                last = _end_of_unclosed(tokens, index)
+                is_whole = html[token.start : token.end].rstrip().endswith("/>")
+                last = index if is_whole else _end_of_unclosed(tokens, index)
             kind: TokenKind = "invisible" if invisible else "block" if token.kind == "block" else "untouched"
             yield HtmlToken(kind, token.start, tokens[last].end)
             index = last
