@@ -36,7 +36,7 @@ ALIGNED: dict[str, tuple[bytes, bytes, str]] = {
 }
 ROWS: dict[str, tuple[str, bytes, str]] = {
     "three columns": ("tsv", b"a\tb\na\tb\tc\n", "x.tsv line 2: expected 2 columns, found 3"),
-    "one column": ("tsv", b"a\tb\n\na\n", "x.tsv line 2: expected 2 columns, found 1"),
+    "one column": ("tsv", b"a\tb\n\na\n", "x.tsv line 3: expected 2 columns, found 1"),
     "empty tsv": ("tsv", b"", "x.tsv: contains no sentence pairs"),
     "broken JSON": ("jsonl", b'{"de": "a", "en": "b"}\n{"de": "a", \n', "x.jsonl line 2: invalid JSON"),
     "no object": ("jsonl", b'["a", "b"]\n', "x.jsonl line 1: a JSON array; write one object per line instead"),
