@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from dragoman.training.state import build_state
+
 
 @pytest.mark.parametrize(
     "options",
@@ -27,8 +29,10 @@ def test_tokens_of_the_text_get_embeddings_and_all_else_is_as_usual(
         return trainer, {name: each.detach() for name, each in trainer.state.model.named_parameters()}
 
     trainer, usual = weights("normal")
-    _, learned = weights("cooccurrence")
+    changed, learned = weights("cooccurrence")
     _, again = weights("cooccurrence")
+    resumed = build_state(changed.recipe, changed.data, torch.device("cpu"), resumed=True).model
+    assert all(torch.equal(each, usual[name]) for name, each in resumed.named_parameters()), "nothing is counted again"
     embeddings = [name for name in usual if name.endswith("embedding.weight")]
     for name in usual:
         assert torch.equal(learned[name], again[name])

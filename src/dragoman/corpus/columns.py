@@ -77,11 +77,10 @@ def languages_of_columns(header: Sequence[str], file: CorpusFile) -> list[str]:
     """The languages after which the chosen columns are named, in their order, or two of the first row, or none."""
     if file.columns is None:
         return languages_of_header(header)
-    numbers = range(1, len(header) + 1)
     return languages_of_header(
-        header[column - 1] if isinstance(column, int) else column
+        column if isinstance(column, str) else header[column - 1]
         for column in file.columns
-        if column in (*header, *numbers)
+        if isinstance(column, str) or column <= len(header)
     )
 
 

@@ -165,7 +165,7 @@ def choose_model(facts: TextFacts, size: ModelSize) -> Iterator[ChosenSetting]:
     yield ChosenSetting("model", "positions", "rotary", "Rotary positions learn faster than sinusoidal ones.")
     yield ChosenSetting("model", "max_length", 512, "Maximum length of a sentence in tokens.")
     if size != LARGE_MODEL:
-        reason = "Tokens that are used similarly start with similar embeddings: short trainings learn much from it."
+        reason = "Tokens that are used similarly start with similar embeddings, which helps short trainings most."
         yield ChosenSetting("model", "embedding_init", "cooccurrence", reason)
 
 

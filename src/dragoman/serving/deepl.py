@@ -91,10 +91,8 @@ def _open_markup(parameters: Parameters) -> OpenText:
     )
     if kept := sorted(joining & BLOCKS):
         raise RequestError(400, f"Parameter 'non_splitting_tags': {kept[0]} always splits sentences.")
-    detects = parameters.text("tag_handling") == "xml" and str(parameters["outline_detection"]).lower() not in (
-        "0",
-        "false",
-    )
+    is_off = str(parameters["outline_detection"]).lower() in ("0", "false")
+    detects = parameters.text("tag_handling") == "xml" and not is_off
 
     def open_markup(markup: str, model: ServedModel) -> HtmlText:
         found = structural_elements(markup) if detects else frozenset()
