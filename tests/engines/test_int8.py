@@ -51,6 +51,19 @@ def test_products_are_close_to_float32(rows: int, bias: torch.Tensor | None) -> 
         assert 0 < (ours - theirs).norm() < 0.02 * theirs.norm()
 
 
+@pytest.mark.parametrize("bias", [numbers(96), None], ids=["bias", "no bias"])
+@pytest.mark.parametrize("rows", [1, 5, 600])
+def test_both_operators_give_the_same_numbers(
+    rows: int, bias: torch.Tensor | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linear, x, residual = Int8Linear(numbers(96, 64), bias), numbers(rows, 64), numbers(rows, 96)
+    found = []
+    for large in 1, 2**30:
+        monkeypatch.setattr("dragoman.engines.cpu.int8.LARGE_OUTPUT", large)
+        found.append([linear(x), linear(x, "relu"), linear.plus(x, residual)])
+    assert all(torch.equal(*pair) for pair in zip(*found, strict=True))
+
+
 def test_integers_are_exact() -> None:
     x, weight = torch.tensor([[127.0, -3.0, 0.0], [-127.0, 64.0, 2.0]]), torch.tensor([[1.0, -127.0, 5.0]])
     torch.testing.assert_close(Int8Linear(weight, None)(x), x @ weight.t())

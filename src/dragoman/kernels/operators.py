@@ -41,6 +41,8 @@ HAS_INT8_MATMUL = (
     has_operator(torch.cpu, "_is_vnni_supported")
     and torch.cpu._is_vnni_supported()
     and has_operator(torch.ops.aten, "_int_mm")
+    and has_operator(torch.ops.onednn, "qlinear_prepack")
+    and has_operator(torch.ops.onednn, "qlinear_pointwise")
 )
 """Whether torch multiplies int8 matrices, by instructions of this processor that do so (VNNI)."""
 
