@@ -56,6 +56,9 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "weight-decay-0.3": ("training.weight_decay=0.3",),
     "bpe-dropout-0.05": ("text.bpe_dropout=0.05",),
     "r-drop": ("training.r_drop=5",),
+    # embeddings before the first step
+    "random-embeddings": ("model.embedding_init=normal",),
+    "cooccurrence": ("model.embedding_init=cooccurrence",),
     # averages of weights
     "average-3": ("training.validations=20", "training.validation_sentences=1", "training.average=3"),
     "ema-0.998": ("training.ema_decay=0.998",),
