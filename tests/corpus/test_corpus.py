@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 from pathlib import Path
 
@@ -63,6 +64,17 @@ def test_blank_lines_are_no_pairs(name: str, tmp_path: Path) -> None:
     path = Path(str(WRITERS[name](tmp_path, PAIRS)))
     first, *others = path.read_text(encoding="utf-8").strip("\n").split("\n")
     path.write_text("\n".join(["", first, " ", *others, "", "\n"]), encoding="utf-8")
+    assert read(str(path)) == PAIRS
+
+
+KEYS = [("german", "English"), ("src", "tgt"), ("text_de", "text_en"), ("de-AT", "en"), ("source", "translation")]
+
+
+@pytest.mark.parametrize("keys", KEYS, ids="-".join)
+def test_keys_of_objects_are_found_like_columns_of_tables(keys: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    objects = [{"id": str(number), **dict(zip(keys, pair[:2], strict=True))} for number, pair in enumerate(PAIRS)]
+    path.write_text("".join(json.dumps(each) + "\n" for each in objects), encoding="utf-8")
     assert read(str(path)) == PAIRS
 
 

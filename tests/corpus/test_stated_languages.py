@@ -58,6 +58,7 @@ FILES = {
     "regions.tmx": memory({"pt-BR": "cachorro", "pt-PT": "cão"}),
     "b.jsonl": '{"id": 7, "translation": {"de": "Hund", "en": "dog"}}\n',
     "c.jsonl": '{"de": "Hund", "en": "dog", "score": 0.5}\n',
+    "d.jsonl": '{"id": "7", "German": "Hund", "english": "dog"}\n',
     "1.xlf": '<xliff version="1.2"><file source-language="de" target-language="en"><body><trans-unit id="1">'
     "<source>Hund</source><target>dog</target></trans-unit></body></file></xliff>",
     "2.xliff": '<xliff version="2.0" srcLang="de-AT" trgLang="en"><file id="f"><unit id="1"><segment><source>Hund'

@@ -135,7 +135,7 @@ def _explain_columns(values: Sequence[str], second: Sequence[str], problem: str,
     """
     if len(values) < 2:
         return UserError(problem)
-    found = _match_languages(values, languages)
+    found = match_languages(values, languages)
     if found and looks_like_header([values[column] for column in found], languages):
         names = tuple(values[column].strip() for column in found)
         return UndeclaredError(f"{problem}; the first row looks like a header row", columns=names)
@@ -194,7 +194,7 @@ def _find_columns(values: Sequence[str], file: CorpusFile, place: str, languages
     """The indices of the columns in a table with a header row."""
     names = [cell.strip() for cell in values]
     if file.columns is None:
-        found = _match_languages(names, languages)
+        found = match_languages(names, languages)
         if found is None and len(names) != 2:
             shown = ", ".join(map(repr, names))
             problem = f"{place}: no columns named {languages[0]!r} and {languages[1]!r}, only {shown}"
@@ -217,8 +217,8 @@ def _find_column(column: int | str, names: Sequence[str], place: str) -> int:
     return column - 1
 
 
-def _match_languages(names: Sequence[str], languages: Languages) -> tuple[int, int] | None:
-    """The columns that the header row assigns to the two languages or sides, if that is unambiguous."""
+def match_languages(names: Sequence[str], languages: Languages) -> tuple[int, int] | None:
+    """The columns that are named after the two languages or sides, if that is unambiguous."""
     by_side = [[i for i, name in enumerate(names) if has_word(name, words)] for words in (SOURCE_WORDS, TARGET_WORDS)]
     return _match_by_language(names, languages) or _single_columns(*by_side)
 

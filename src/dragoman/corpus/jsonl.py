@@ -1,14 +1,19 @@
-"""JSON Lines files: an object per line, with the texts as ``{"de": …, "en": …}`` or ``{"source": …, "target": …}``."""
+"""JSON Lines files: an object per line, with the texts as ``{"de": …, "en": …}`` or ``{"source": …, "target": …}``.
+
+Other keys are found as the columns of a table are, such as ``German`` or ``src``.
+"""
 
 from __future__ import annotations
 
 import json
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from dragoman.corpus.checks import existing_file
-from dragoman.corpus.language_tags import looks_like_tag
+from dragoman.corpus.columns import match_languages
+from dragoman.corpus.language_tags import languages_of_header, looks_like_tag
 from dragoman.corpus.lines import LineError, check_text, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import join_lines
@@ -32,7 +37,7 @@ def open_corpus(reference: CorpusReference, languages: Languages, data_directory
 
 
 def stated_languages(reference: CorpusReference) -> list[str]:
-    """The keys in the first line that look like languages."""
+    """The keys in the first line that look like languages, or the codes of two that are names of languages."""
     path = existing_file(file_name(reference))
     with closing(read_lines(path, as_corpus_file(reference).encoding)) as lines:
         number, line = next(((number, line) for number, line in enumerate(lines, 1) if line.strip()), (1, "{}"))
@@ -41,26 +46,40 @@ def stated_languages(reference: CorpusReference) -> list[str]:
     except LineError as error:
         raise UserError(f"{path} line {number}: {error}") from None
     texts = record.get("translation", record)
-    return (
-        [key for key in texts if looks_like_tag(key) and isinstance(texts[key], str)] if isinstance(texts, dict) else []
-    )
+    keys = _keys(texts if isinstance(texts, dict) else record)
+    tags = [key for key in keys if looks_like_tag(key)]
+    return tags if len(tags) > 1 else languages_of_header(keys) or tags
 
 
 def _parse(line: str, languages: Languages) -> Pair:
     record = _load(line)
-    for texts in (record, record.get("translation")):
-        for keys in (languages, ("source", "target")):
-            if isinstance(texts, dict) and all(isinstance(texts.get(key), str) for key in keys):
-                source, target = (check_text(join_lines(texts[key])) for key in keys)
-                return Pair(source, target)
-    for texts in (record, record.get("translation")):
-        for keys in (languages, ("source", "target")):
-            if isinstance(texts, dict) and all(key in texts for key in keys):
-                raise LineError(f"the values of {keys[0]!r} and {keys[1]!r} must be strings")
+    places = [texts for texts in (record, record.get("translation")) if isinstance(texts, dict)]
+    for texts in places:
+        if keys := _find_keys(_keys(texts), languages):
+            source, target = (check_text(join_lines(texts[key])) for key in keys)
+            return Pair(source, target)
+    for texts in places:
+        if keys := _find_keys(tuple(texts), languages):
+            raise LineError(f"the values of {keys[0]!r} and {keys[1]!r} must be strings")
     raise LineError(
         f"expected strings under {languages[0]!r} and {languages[1]!r} (at the top level or under 'translation') or "
         f"under 'source' and 'target', found the keys {', '.join(map(repr, record)) or '(none)'}"
     )
+
+
+def _keys(texts: dict[str, Any]) -> tuple[str, ...]:
+    """The keys of strings."""
+    return tuple(key for key, text in texts.items() if isinstance(text, str))
+
+
+@lru_cache
+def _find_keys(keys: tuple[str, ...], languages: Languages) -> Languages | None:
+    """The two keys that are the languages, or else the two sides, or else are named after them."""
+    for exact in (languages, ("source", "target")):
+        if set(exact) <= set(keys):
+            return exact
+    columns = match_languages(keys, languages)
+    return None if columns is None else (keys[columns[0]], keys[columns[1]])
 
 
 def _load(line: str) -> dict[str, Any]:
