@@ -109,8 +109,8 @@ def test_named_tags_are_copied_or_end_sentences(server: Running) -> None:
     assert translated(splitting_tags="x,y").count("en[") == translated(splitting_tags=["x", "y"]).count("en[") == 4
     assert translated(splitting_tags=["y"], non_splitting_tags=["y"]) == translated()
     assert "<x>Hund</x>" in translated(ignore_tags=["x"])
-    refused = httpx.post(f"{server.url}/v2/translate", json=body | {"non_splitting_tags": "p"})
-    assert refused.status_code == 400
+    for wrong in {"non_splitting_tags": "p"}, {"tag_handling": "yaml"}:
+        assert httpx.post(f"{server.url}/v2/translate", json=body | wrong).status_code == 400
 
 
 def test_elements_of_xml_without_text_beside_them_end_sentences(server: Running) -> None:
@@ -123,7 +123,14 @@ def test_elements_of_xml_without_text_beside_them_end_sentences(server: Running)
 
     assert sentences() == 2
     assert sentences(text=[f'<?xml version="1.0"?><!DOCTYPE doc>{xml}']) == 2
+    assert (
+        sentences(
+            text=[f"\ufeff<?xml version='1.0' encoding='ISO-8859-1'?><!-- Ä --><!DOCTYPE doc [<!ENTITY e 'x'>]>{xml}"]
+        )
+        == 2
+    )
     assert sentences(text=[xml.replace("<doc>", '<doc xmlns="urn:x">')]) == 2
+    assert sentences(text=[xml.replace("name", "Größe")]) == 2
     assert sentences(text=[xml.replace("name>", "other:name>").replace("Ein ", "Ein&nbsp;")]) == 2
     assert sentences(text=["<doc><code>Ein</code> <hi>Hund</hi></doc>"]) == 1, "these are inline everywhere"
     assert sentences(text=[xml.replace("<doc>", "<doc><script/>").replace("name", "source")]) == 2

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 
 from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.html.structure import structural_elements
-from dragoman.documents.html.tokens import BLOCKS
+from dragoman.documents.html.tokens import BLOCKS, Elements
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.keys import hash_key
@@ -34,8 +34,11 @@ async def translate_deepl(request: Request) -> JSONResponse:
     if not texts or not all(isinstance(text, str) for text in texts):
         raise RequestError(400, "Parameter 'text' not specified.")
     service.require_size(texts)
-    text_format = "html" if parameters.text("tag_handling") else "text"
-    open_text = _open_markup(parameters) if text_format == "html" else open_plain_text
+    markup = parameters.text("tag_handling")
+    if markup not in ("", "html", "xml"):
+        raise RequestError(400, f"Value for 'tag_handling' not supported: {markup}")
+    text_format = "html" if markup else "text"
+    open_text = _open_markup(parameters) if markup else open_plain_text
     source = parameters.text("source_lang")
     detected = [
         service.language(source) if source else (await service.detect([text], text_format))[0] for text in texts
@@ -92,11 +95,12 @@ def _open_markup(parameters: Parameters) -> OpenText:
     if kept := sorted(joining & BLOCKS):
         raise RequestError(400, f"Parameter 'non_splitting_tags': {kept[0]} always splits sentences.")
     is_off = str(parameters["outline_detection"]).lower() in ("0", "false")
-    detects = parameters.text("tag_handling") == "xml" and not is_off
+    is_xml = parameters.text("tag_handling") == "xml"
 
     def open_markup(markup: str, model: ServedModel) -> HtmlText:
-        found = structural_elements(markup) if detects else frozenset()
-        return HtmlText(markup, model.source, model.whole_lines, ignored, (splitting | found - ignored) - joining)
+        found = structural_elements(markup) if is_xml and not is_off else frozenset()
+        elements = Elements(ignored, (splitting | found - ignored) - joining, is_xml)
+        return HtmlText(markup, model.source, model.whole_lines, elements)
 
     return open_markup
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from html.parser import HTMLParser
 
 import pytest
 from html_samples import StrictParser, broken, in_capitals, shuffled, translate, unchanged, well_formed
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.html.tokens import Elements
 from dragoman.documents.plain_text import PlainText
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.text.link import Link
@@ -167,11 +169,43 @@ def test_elements_without_text_and_placeholders_stay_at_their_places(html: str, 
 
 def test_more_elements_can_be_untouched_or_end_sentences() -> None:
     html = 'Hallo <x id="3"></x> <Y>Ein <b>Hund</b></Y> und <x/> Welt <z>Katze</z>'
-    document = HtmlText(html, "de", untouched=frozenset({"x", "y"}), blocks=frozenset({"Z"}))
+    document = HtmlText(html, "de", elements=Elements(untouched=frozenset("xy"), blocks=frozenset("z")))
     assert [segment.text for segment in document.segments] == ["Hallo {1} {2} und {3} Welt", "Katze"]
     words = document.assemble([in_capitals(segment) for segment in document.segments])
     assert words == 'HALLO <x id="3"></x> <Y>Ein <b>Hund</b></Y> UND <x/> WELT <z>KATZE</z>'
     assert len(HtmlText(html, "de").segments) == 1
+
+
+XML = Elements(untouched=frozenset({"param", "größe"}), is_xml=True)
+
+
+@pytest.mark.parametrize(
+    ("xml", "segments"),
+    [
+        ("<t>Das <param>Ding</param> geht</t>", ["Das {1} geht"]),
+        ("<t>Das <param/> geht</t>", ["Das {1} geht"]),
+        ("<t>Das <größe>Ding</größe> <_x>geht</_x></t>", ["Das {1} geht"]),
+        ("<title>Ein <source>Hund</source> bellt</title>", ["Ein Hund bellt"]),
+        ("<text>Ein <script/> Hund</text>", ["Ein Hund"]),
+        ("<!DOCTYPE t [<!ENTITY e 'x'>\n<!ENTITY f 'y'>]><t>Ein Hund</t>", ["Ein Hund"]),
+    ],
+)
+def test_names_of_html_have_no_content_rules_in_xml(xml: str, segments: list[str]) -> None:
+    document = HtmlText(xml, "de", elements=XML)
+    assert [segment.text for segment in document.segments] == segments
+    assert document.assemble([unchanged(segment) for segment in document.segments]) == xml
+
+
+def test_elements_with_names_of_empty_ones_keep_their_content_in_xml() -> None:
+    document = HtmlText("<t>Das <source>gute alte</source> Haus</t>", "de", elements=XML)
+    assert document.assemble([reversed_words(segment) for segment in document.segments]).count("<source></source>") == 0
+
+
+def test_titles_are_translated_by_all_versions_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HTMLParser, "CDATA_CONTENT_ELEMENTS", ("script", "style", "title", "iframe"))
+    html = "<title>Meine Seite</title><script>kein <b>Text</b></script><p>Hallo <br>Welt, <br> hallo</p>"
+    texts = ["Meine Seite", "Hallo", "Welt, hallo"]
+    assert [segment.text for segment in HtmlText(html, "de").segments] == texts
 
 
 def test_whole_paragraphs_keep_their_sentences_together() -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from dragoman.documents.html.runs import read_runs
 from dragoman.documents.html.segments import AttributeSegment, SentenceSegment, read_attribute, read_sentences
-from dragoman.documents.html.tokens import Attribute, HtmlToken, read_tokens
+from dragoman.documents.html.tokens import HTML, Attribute, Elements, HtmlToken, read_tokens
 from dragoman.documents.joining import add_stop, lost_separator
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.sentences import WholeLines, split_paragraph
@@ -29,8 +29,7 @@ class HtmlText:
         html: A document or a fragment.
         language: The language of the text.
         whole_lines: Whether paragraphs are not split, or which are not, see `TextTranslator.whole_lines`.
-        untouched: Names of elements that are also copied with all of their content.
-        blocks: Names of elements that also end a sentence.
+        elements: What its elements mean.
         keeps_others: Do not translate elements whose attribute `lang` states another language.
     """
 
@@ -39,13 +38,11 @@ class HtmlText:
         html: str,
         language: str,
         whole_lines: WholeLines = False,
-        untouched: frozenset[str] = frozenset(),
-        blocks: frozenset[str] = frozenset(),
+        elements: Elements = HTML,
         keeps_others: bool = False,
     ) -> None:
         self._html = html
-        names = frozenset(map(str.lower, untouched)), frozenset(map(str.lower, blocks))
-        tokens = read_tokens(html, *names, language if keeps_others else "")
+        tokens = read_tokens(html, elements, language if keeps_others else "")
         split = partial(split_paragraph, language=language, whole_lines=whole_lines)
         sentences = [each for run in read_runs(html, tokens) for each in read_sentences(run, split)]
         attributes = [

@@ -62,7 +62,8 @@ class Run:
         self.tokens.append(token)
         self.places.append(len(self.starts))
         if token.name == "br":
-            self._append(" ", token.start, token.end)
+            if self.parts[-1:] != [" "]:
+                self._append(" ", token.start, token.end)
         elif token.kind == "void":
             self._visible = len(self.tokens) - 1
 

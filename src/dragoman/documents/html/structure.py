@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from xml.parsers import expat
 
 from dragoman.documents.html.tokens import UNTOUCHED
@@ -17,8 +16,6 @@ INLINE = UNTOUCHED | frozenset(
 )
 """Elements of HTML, and of XLIFF and TMX, that are inline, also where there is no other text."""
 
-_PROLOG = re.compile(r"\A\ufeff?\s*(?:<\?xml\s[^>]*\?>\s*)?(?:<!DOCTYPE\s[^>\[]*>)?")
-
 
 def structural_elements(xml: str) -> frozenset[str]:
     """The names, in lower case, of elements whose parents have no text, as DeepL detects the outline of XML.
@@ -26,14 +23,17 @@ def structural_elements(xml: str) -> frozenset[str]:
     Elements that are always empty, such as images, are not among them.
 
     Args:
-        xml: Elements, perhaps with text between them; there are no such names if they are not well-formed.
+        xml: A document, or elements, perhaps with text between them; there are no such names if they are not
+            well-formed.
     """
-    reader = _Reader()
-    try:
-        reader.read(f"<text>{_PROLOG.sub('', xml, count=1)}</text>")
-    except expat.ExpatError:
-        return frozenset()
-    return frozenset(reader.alone - reader.with_text - INLINE)
+    for document in (xml.strip(), f"<text>{xml}</text>"):
+        reader = _Reader()
+        try:
+            reader.read(document)
+        except expat.ExpatError:
+            continue
+        return frozenset(reader.alone - reader.with_text - INLINE)
+    return frozenset()
 
 
 class _Reader:
@@ -46,7 +46,7 @@ class _Reader:
         self.alone, self.with_text = set[str](), set[str]()
         self._children: list[set[str]] = []  # of the open elements: those that are not empty
         self._have_text: list[bool] = []
-        self._parser = expat.ParserCreate()
+        self._parser = expat.ParserCreate("utf-8")
         self._parser.UseForeignDTD()  # the names of HTML's entities are then allowed
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end

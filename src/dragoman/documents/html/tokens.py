@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
-from typing import Literal
+from typing import Any, Literal
 
 from dragoman.documents.pairs import CodeEdge, match_edges
 from dragoman.text.world_languages import primary_language
@@ -54,6 +54,9 @@ _UNKNOWN_SECTION = re.compile(
     r"<!\[(?!(?:temp|cdata|ignore|include|rcdata|if|else|endif)(?![-_.a-z0-9]))", re.IGNORECASE | re.ASCII
 )
 _INVALID = re.compile(r"<[A-Za-z/!?]")  # a tag that the parser passes on as text
+_NAME = re.compile(r"</?([^\t\n\r\f />]*)")
+_NAME_START = re.compile(r"(</?)(?![A-Za-z])[^\W\d]")  # of XML, where the parser would read text
+_SUBSET = re.compile(r"<!DOCTYPE[^>\[]*\[.*?\]\s*>", re.DOTALL)  # the parser would end the declaration in the subset
 _ATTRIBUTE = re.compile(r"([^\s=/>\"'<]+)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>\"']+))?")
 
 
@@ -85,21 +88,36 @@ class HtmlToken:
     attributes: tuple[Attribute, ...] = ()
 
 
-def read_tokens(
-    html: str, untouched: frozenset[str] = frozenset(), blocks: frozenset[str] = frozenset(), language: str = ""
-) -> list[HtmlToken]:
+@dataclass(frozen=True)
+class Elements:
+    """What elements mean in addition to what they mean in HTML; names are in lower case.
+
+    Attributes:
+        untouched: Names of elements that are copied like those in `UNTOUCHED`.
+        blocks: Names of elements that end a sentence like those in `BLOCKS`.
+        is_xml: Whether names may be those of XML, and elements are empty only if they are written so: `<source/>`.
+    """
+
+    untouched: frozenset[str] = frozenset()
+    blocks: frozenset[str] = frozenset()
+    is_xml: bool = False
+
+
+HTML = Elements()
+
+
+def read_tokens(html: str, elements: Elements = HTML, language: str = "") -> list[HtmlToken]:
     """The tokens of a document; together they are the whole document, also if it is invalid or cut in the middle.
 
     Args:
         html: The document.
-        untouched: Names of elements that are copied like those in `UNTOUCHED`.
-        blocks: Names of elements that end a sentence like those in `BLOCKS`.
+        elements: What its elements mean.
         language: The language of the document; parts in other languages are copied. Empty: all parts are translated.
     """
     cut = _CUT.search(html, html.rfind(">") + 1)
     end = cut.start() if cut else len(html)
-    read = list(_Reader(html[:end], BLOCKS | blocks).tokens)
-    tokens = _join_empty(_join_untouched(html, read, untouched, language))
+    read = list(_Reader(html[:end], elements).tokens)
+    tokens = _join_empty(_join_untouched(html, read, elements, language))
     return [*tokens, HtmlToken("invisible", end, len(html))] if cut else tokens
 
 
@@ -116,11 +134,9 @@ def _join_empty(tokens: Iterable[HtmlToken]) -> list[HtmlToken]:
     return joined
 
 
-def _join_untouched(
-    html: str, tokens: Sequence[HtmlToken], names: frozenset[str], language: str
-) -> Iterator[HtmlToken]:
-    """The tokens with one token for each element that is not translated, also for those with these names."""
-    names |= UNTOUCHED
+def _join_untouched(html: str, tokens: Sequence[HtmlToken], elements: Elements, language: str) -> Iterator[HtmlToken]:
+    """The tokens with one token for each element that is not translated."""
+    names = UNTOUCHED | elements.untouched
     edges = (CodeEdge(index, token.name, not html.startswith("</", token.start)) for index, token in enumerate(tokens))
     closings, index = match_edges(edges), 0
     while index < len(tokens):
@@ -130,7 +146,7 @@ def _join_untouched(
             invisible or token.name in names or is_excluded(html, token, language)
         ):
             yield token
-        elif token.kind == "void" or token.name in VOID:
+        elif token.kind == "void" or (token.name in VOID and not elements.is_xml):
             is_word = token.kind == "void" and token.name in names
             yield HtmlToken("untouched", token.start, token.end) if is_word else replace(token, attributes=())
         elif token.kind == "closing" or html.startswith("</", token.start):
@@ -138,8 +154,8 @@ def _join_untouched(
         else:
             last = closings.get(index)
             if last is None:
-                is_whole = html[token.start : token.end].rstrip().endswith("/>")
-                last = index if is_whole else _end_of_unclosed(tokens, index)
+                is_empty = elements.is_xml and html.endswith("/>", token.start, token.end)
+                last = index if is_empty else _end_of_unclosed(tokens, index)
             kind: TokenKind = "invisible" if invisible else "block" if token.kind == "block" else "untouched"
             yield HtmlToken(kind, token.start, tokens[last].end)
             index = last
@@ -170,11 +186,15 @@ def is_excluded(html: str, tag: HtmlToken, language: str = "") -> bool:
 class _Reader(HTMLParser):
     """Reads tokens; what the parser passes to no method belongs to the token before it."""
 
-    def __init__(self, html: str, blocks: frozenset[str]) -> None:
+    def __init__(self, html: str, elements: Elements) -> None:
         super().__init__(convert_charrefs=False)
-        self._html, self._blocks = html, blocks
+        self._html, self._blocks = html, BLOCKS | elements.blocks
+        self._void = frozenset[str]() if elements.is_xml else VOID
         self._lines = [0, *(match.end() for match in re.finditer("\n", html))]
         self._starts: list[tuple[int, TokenKind, str]] = [(0, "text", "")]
+        self._raw = () if elements.is_xml else ("script", "style")
+        if elements.is_xml:
+            html = _NAME_START.sub("\\1x", _hide_subset(html))
         # the parser would end a tag at NUL, which browsers replace, take all that follows an incomplete &# as text, and
         # raise an error at <![ before any other word, where a comment begins for browsers
         self.feed(_UNKNOWN_SECTION.sub("<!_", _INCOMPLETE.sub("&+", html.replace("\0", "\ufffd"))))
@@ -188,18 +208,26 @@ class _Reader(HTMLParser):
                 attributes = read_attributes(self._html, start, end) if kind != "text" and name else ()
                 yield HtmlToken(kind, start, end, name, tuple(attributes))
 
+    def set_cdata_mode(self, elem: str, **options: Any) -> None:
+        """Take the content of an element as text without tags; versions of Python differ in which these are."""
+        if elem in self._raw:
+            super().set_cdata_mode(elem, **options)
+
     def _start(self, kind: TokenKind, name: str = "") -> None:
         line, column = self.getpos()
-        self._starts.append((self._lines[line - 1] + column, kind, name))
+        start = self._lines[line - 1] + column
+        if name and (written := _NAME.match(self._html, start)):  # the parser was given another name, see _NAME_START
+            name = written[1].lower()
+        self._starts.append((start, "block" if name in self._blocks else kind, name))
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._start("block" if tag in self._blocks else "void" if tag in VOID else "opening", tag)
+        self._start("void" if tag in self._void else "opening", tag)
 
     def handle_startendtag(self, tag: str, attrs: object) -> None:
-        self._start("block" if tag in self._blocks else "void", tag)
+        self._start("void", tag)
 
     def handle_endtag(self, tag: str) -> None:
-        self._start("block" if tag in self._blocks else "void" if tag in VOID else "closing", tag)
+        self._start("void" if tag in self._void else "closing", tag)
 
     def handle_data(self, data: str) -> None:
         self._start("invisible" if self.cdata_elem or _INVALID.match(data) else "text")
@@ -223,9 +251,18 @@ class _Reader(HTMLParser):
         self._start("invisible")
 
 
+def _hide_subset(xml: str) -> str:
+    """A text of the same length without the characters < and > in its document type declaration."""
+    start = xml.find("<!DOCTYPE")
+    declaration = _SUBSET.match(xml, start) if start >= 0 else None
+    if declaration is None:
+        return xml
+    return f"{xml[: start + 1]}{re.sub('[<>]', '_', declaration[0][1:-1])}{xml[declaration.end() - 1 :]}"
+
+
 def read_attributes(html: str, start: int, end: int) -> Iterator[Attribute]:
     """The attributes with values of the tag between two places."""
-    name = re.compile(r"</?[^\s/>]*").match(html, start, end)
+    name = _NAME.match(html, start, end)
     for match in _ATTRIBUTE.finditer(html, name.end() if name else start, end):
         if match[2] is not None:
             yield Attribute(match[1].lower(), *match.span(2))
