@@ -78,6 +78,16 @@ def test_keys_of_objects_are_found_like_columns_of_tables(keys: tuple[str, str],
     assert read(str(path)) == PAIRS
 
 
+@pytest.mark.parametrize("suffix", ["", "_lang", "_id", "_url"])
+@pytest.mark.parametrize("keys", [("source", "target"), ("src", "tgt"), ("german", "english")])
+def test_keys_beside_the_translation_are_not_text(suffix: str, keys: tuple[str, str], tmp_path: Path) -> None:
+    source, target = (key + suffix for key in keys)
+    nested = {source: "1", target: "2", "translation": {"de": "Hund", "en": "dog"}}
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(nested), encoding="utf-8")
+    assert read(str(path)) == [Pair("Hund", "dog")]
+
+
 @pytest.mark.parametrize("longer", ["de", "en"])
 def test_blank_lines_at_the_end_of_one_file_are_no_pairs(longer: str, tmp_path: Path) -> None:
     write_aligned(tmp_path, PAIRS)

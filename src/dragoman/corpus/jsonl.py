@@ -46,20 +46,22 @@ def stated_languages(reference: CorpusReference) -> list[str]:
     except LineError as error:
         raise UserError(f"{path} line {number}: {error}") from None
     texts = record.get("translation", record)
-    keys = _keys(texts if isinstance(texts, dict) else record)
+    texts = texts if isinstance(texts, dict) else record
+    keys = [key for key in texts if isinstance(texts[key], str)]
     tags = [key for key in keys if looks_like_tag(key)]
     return tags if len(tags) > 1 else languages_of_header(keys) or tags
 
 
 def _parse(line: str, languages: Languages) -> Pair:
     record = _load(line)
-    places = [texts for texts in (record, record.get("translation")) if isinstance(texts, dict)]
+    places = [texts for texts in (record.get("translation"), record) if isinstance(texts, dict)]
+    for find_keys in _stated_keys, _named_keys:
+        for texts in places:
+            if keys := find_keys(tuple(key for key in texts if isinstance(texts[key], str)), languages):
+                source, target = (check_text(join_lines(texts[key])) for key in keys)
+                return Pair(source, target)
     for texts in places:
-        if keys := _find_keys(_keys(texts), languages):
-            source, target = (check_text(join_lines(texts[key])) for key in keys)
-            return Pair(source, target)
-    for texts in places:
-        if keys := _find_keys(tuple(texts), languages):
+        if keys := _stated_keys(tuple(texts), languages):
             raise LineError(f"the values of {keys[0]!r} and {keys[1]!r} must be strings")
     raise LineError(
         f"expected strings under {languages[0]!r} and {languages[1]!r} (at the top level or under 'translation') or "
@@ -67,17 +69,14 @@ def _parse(line: str, languages: Languages) -> Pair:
     )
 
 
-def _keys(texts: dict[str, Any]) -> tuple[str, ...]:
-    """The keys of strings."""
-    return tuple(key for key, text in texts.items() if isinstance(text, str))
+def _stated_keys(keys: tuple[str, ...], languages: Languages) -> Languages | None:
+    """The two languages, or else the two sides, if they are keys."""
+    return next((wanted for wanted in (languages, ("source", "target")) if set(wanted) <= set(keys)), None)
 
 
 @lru_cache
-def _find_keys(keys: tuple[str, ...], languages: Languages) -> Languages | None:
-    """The two keys that are the languages, or else the two sides, or else are named after them."""
-    for exact in (languages, ("source", "target")):
-        if set(exact) <= set(keys):
-            return exact
+def _named_keys(keys: tuple[str, ...], languages: Languages) -> Languages | None:
+    """The two keys that are named after the languages or sides."""
     columns = match_languages(keys, languages)
     return None if columns is None else (keys[columns[0]], keys[columns[1]])
 
