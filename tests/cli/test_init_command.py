@@ -135,6 +135,12 @@ def test_the_run_directory_is_checked_before_the_text(files: tuple[str, str], tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full"]
 
 
+def test_the_output_is_checked_before_the_text(tmp_path: Path, command: Command) -> None:
+    result = command("init", "missing.de", "missing.en", "--output", tmp_path / "missing/r.toml")
+    assert result.code == 2
+    assert f"there is no directory {tmp_path / 'missing'}" in result.error
+
+
 def test_files_of_unknown_languages_need_an_option(files: tuple[str, str], tmp_path: Path, command: Command) -> None:
     table = tmp_path / "pairs.tsv"
     assert command("convert", *files[::-1], table).code == 0

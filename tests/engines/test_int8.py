@@ -56,7 +56,7 @@ def test_products_are_close_to_float32(rows: int, bias: torch.Tensor | None) -> 
 def test_both_operators_give_the_same_numbers(
     rows: int, bias: torch.Tensor | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    linear, x, residual = Int8Linear(numbers(96, 64), bias), numbers(rows, 64), numbers(rows, 96)
+    linear, x, residual = Int8Linear(numbers(64, 96).t(), bias), numbers(rows, 64).abs(), numbers(rows, 96)
     found = []
     for large in 1, 2**30:
         monkeypatch.setattr("dragoman.engines.cpu.int8.LARGE_OUTPUT", large)

@@ -81,6 +81,23 @@ def test_documents_are_translated_while_the_client_asks_for_their_state(server: 
     assert httpx.post(f"{server.url}/v2/document/{number}", data={"document_key": "é"}).status_code == 404
 
 
+def test_documents_are_kept_from_the_end_of_their_translation(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.serving.deepl_documents.LIFETIME", 1.0)
+    fake = server.fakes["de-en"]
+    fake.gate.clear()
+    data = {"source_lang": "DE", "target_lang": "EN"}
+    started = httpx.post(f"{server.url}/v2/document", data=data, files={"file": ("a.txt", b"Ein Hund.")}).json()
+    url, key = f"{server.url}/v2/document/{started['document_id']}", {"document_key": started["document_key"]}
+    time.sleep(1.2)
+    assert httpx.post(url, data=key).json()["status"] == "translating"
+    fake.gate.set()
+    statuses = []
+    while (reply := httpx.post(url, data=key)).status_code == 200:
+        statuses.append(reply.json()["status"])
+        time.sleep(0.05)
+    assert (reply.status_code, statuses[-1]) == (404, "done")
+
+
 def test_a_document_that_cannot_be_translated_has_an_error(server: Running) -> None:
     data = {"source_lang": "DE", "target_lang": "EN"}
     started = httpx.post(f"{server.url}/v2/document", data=data, files={"file": ("a.exe", b"MZ")}).json()

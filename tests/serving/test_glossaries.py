@@ -58,6 +58,8 @@ def test_the_official_client(client: deepl.DeepLClient, server: Running, tmp_pat
 def test_csv_and_errors(client: deepl.DeepLClient) -> None:
     made = client.create_glossary_from_csv("animals", "DE", "EN", 'Hund,"hound, big",de,en\nKatze,cat\n')
     assert client.get_glossary_entries(made) == {"Hund": "hound, big", "Katze": "cat"}
+    spaced = client.create_glossary_from_csv("spaces", "DE", "EN", '"großer\nHund","big\thound"\n')
+    assert client.get_glossary_entries(spaced) == {"großer Hund": "big hound"}
     with pytest.raises(deepl.DeepLException, match="Hund: dog in line 1, hound in line 2"):
         client.create_glossary("contradiction", "DE", "EN", {"Hund": "dog", "Hund ": "hound"})
     with pytest.raises(deepl.DeepLException, match="FR is not supported"):

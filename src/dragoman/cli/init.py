@@ -55,6 +55,8 @@ def init(
 
     if output.exists():
         raise UserError(f"{output}: already exists; choose another --output")
+    if not output.parent.is_dir():
+        raise UserError(f"{output}: there is no directory {output.parent}")
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     texts = TrainingTexts(files, validation or (), test or (), described, minutes, data_dir, keep_all, start_from)
     made = texts.plan()

@@ -44,7 +44,7 @@ HAS_INT8_MATMUL = (
     and has_operator(torch.ops.onednn, "qlinear_prepack")
     and has_operator(torch.ops.onednn, "qlinear_pointwise")
 )
-"""Whether torch multiplies int8 matrices, by instructions of this processor that do so (VNNI)."""
+"""Whether torch has operators that multiply int8 matrices, and this processor has instructions for that (VNNI)."""
 
 HAS_SOFTMAX_BACKWARD = has_operator(torch.ops.aten, "_softmax_backward_data")
 

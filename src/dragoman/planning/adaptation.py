@@ -63,7 +63,7 @@ def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBud
     return [
         *_copy("text", recipe.text, text),
         *_copy("text.specials", recipe.text.specials, text),
-        *(choice for choice in _copy("model", recipe.model, model) if choice.key != "dropout"),
+        *(choice for choice in _copy("model", recipe.model, model) if choice.key not in ("dropout", "embedding_init")),
         *dropout,
         ChosenSetting("training", "start_from", start.path, "The bundle whose weights are the initial ones."),
         ChosenSetting(

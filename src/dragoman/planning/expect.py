@@ -61,7 +61,7 @@ def expect_training(
 def advise(facts: TextFacts, epochs: float) -> Iterator[str]:
     """What would help most, if anything stands out."""
     if epochs < FEW_EPOCHS:
-        yield f"what would help most: more time, because the text is read only {epochs:.1f} times"
+        yield f"what would help most: more time, because the text is read only {epochs:.2g} times"
     elif facts.pairs < FEW_PAIRS:
         yield f"what would help most: more text; from {counted(facts.pairs, 'pair')}, a model learns phrases"
     elif epochs > MANY_EPOCHS:

@@ -64,7 +64,7 @@ class Texts:
     clean: bool = True
 
     def data(self) -> Data:
-        """The text as the section of a recipe; ``clean``: leave out pairs with problems."""
+        """The text as the section of a recipe."""
         source, target = self.languages
         return Data(
             source_language=source,
@@ -81,7 +81,7 @@ class PlannedRecipe:
     """A recipe as commented TOML, and what it is based on.
 
     Attributes:
-        name: The languages.
+        name: The name of the recipe, such as the languages.
         text: The recipe.
         facts: The training text.
         machine: The speed of the machine.

@@ -13,7 +13,7 @@ from dragoman.serving.texts import TEXT_FORMATS
 
 
 async def translate_apertium(request: Request) -> JSONResponse:
-    """GET or POST /translate and /json/translate with `langpair`."""
+    """GET /translate, and GET or POST /json/translate, with `langpair`."""
     service, parameters = service_of(request), await read_parameters(request)
     if request.method == "GET" and parameters["langpair"] is None:
         raise HTTPException(405, headers={"Allow": "POST"})

@@ -45,8 +45,12 @@ async def upload_document(request: Request) -> JSONResponse:
     service.uploads[number] = document
     task = asyncio.create_task(_translate(service, slot, asked, document))
     service.tasks.add(task)
-    task.add_done_callback(service.tasks.discard)
-    asyncio.get_running_loop().call_later(LIFETIME, service.uploads.pop, number, None)
+
+    def finish(task: asyncio.Task[None]) -> None:
+        service.tasks.discard(task)
+        asyncio.get_running_loop().call_later(LIFETIME, service.uploads.pop, number, None)
+
+    task.add_done_callback(finish)
     return JSONResponse({"document_id": number, "document_key": document.key})
 
 

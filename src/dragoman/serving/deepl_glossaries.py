@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import io
 from typing import Any
 
 from starlette.background import BackgroundTask
@@ -86,12 +87,14 @@ def _read_entries(entries: str, entries_format: str) -> Glossary:
     Raises:
         RequestError: They are damaged.
     """
-    lines = split_lines(entries)
     if entries_format not in ("tsv", "csv"):
         raise RequestError(400, "Parameter 'entries_format' must be 'tsv' or 'csv'.")
     try:
         if entries_format == "csv":
-            lines = ["\t".join(row[:2]) for row in csv.reader(lines)]  # languages may follow
+            rows = csv.reader(io.StringIO(entries, newline=""))  # values may contain line breaks and tabs
+            lines = ["\t".join(" ".join(value.split()) for value in row[:2]) for row in rows]  # languages may follow
+        else:
+            lines = split_lines(entries)
         glossary = Glossary.parse(lines)
     except (UserError, csv.Error) as error:
         raise RequestError(400, str(error)) from None

@@ -46,8 +46,21 @@ def serve_bundles(bundles: Sequence[Path], options: ModelOptions, settings: Serv
     finally:
         scheduler.close()
         if not scheduler.has_ended(_SECONDS_TO_END):
-            logging.shutdown()
-            os._exit(_INTERRUPTED if sys.exc_info()[0] is KeyboardInterrupt else 0)
+            _exit_at_once(sys.exc_info()[1])
+
+
+def _exit_at_once(error: BaseException | None) -> None:
+    """End the process with the exit status of an exception, which is logged if it is an error."""
+    status: int | str | None = 0
+    if isinstance(error, SystemExit):
+        status = error.code or 0
+    elif isinstance(error, KeyboardInterrupt):
+        status = _INTERRUPTED
+    elif error is not None:
+        _LOG.critical("the server failed", exc_info=error)
+        status = 1
+    logging.shutdown()
+    os._exit(status if isinstance(status, int) else 1)
 
 
 class BundleReloader:

@@ -52,7 +52,7 @@ def _linear(weight_type: ComputeType) -> type[Linear]:
     if weight_type != "int8":
         return PrepackedLinear
     if not HAS_INT8_MATMUL:
-        reason = "this processor has no instructions for int8 (AVX-512 VNNI), or torch does not use them"
+        reason = "this processor has no instructions for int8 (AVX-512 VNNI), or this build of torch does not use them"
         warnings.warn(f"the engine cpu computes in float32, because {reason}", stacklevel=2)
         return PrepackedLinear
     return Int8Linear

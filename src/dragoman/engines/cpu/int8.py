@@ -1,4 +1,7 @@
-"""Linear maps in int8: weights and inputs are rounded to integers, whose products are exact and four times faster."""
+"""Linear maps in int8: weights and inputs are rounded to integers, whose products are exact and four times faster.
+
+Sums of products are exact, too; those above 2^24, which are rare, are rounded when they become float32.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ LARGEST = 127
 """Values are rounded to -127, …, 127 times a scale; -128 is not used."""
 
 SMALLEST_SCALE = torch.tensor(1e-30)
-"""Added to each scale, because that of a row of zeros would divide by zero."""
+"""Added to each scale, because that of a row of zeros would divide by zero; a tensor, to save an operation."""
 
 OFFSET = 128
 """Added to inputs for oneDNN, which multiplies unsigned integers with signed ones, and subtracts what this adds."""
@@ -25,10 +28,10 @@ class Int8Linear:
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        quantized, scales = _quantize(weight.detach())
-        self._weight, self._scales = quantized.contiguous().t(), scales[:, 0]
+        quantized, scales = _quantize(weight.detach().contiguous())
+        self._weight = quantized.t() if quantized.numel() < LARGE_WEIGHT else None
         self._prepacked = torch.ops.onednn.qlinear_prepack(quantized, None)
-        self._zero_points = torch.zeros(len(weight), dtype=torch.int64)
+        self._scales, self._zero_points = scales[:, 0], torch.zeros(len(weight), dtype=torch.int64)
         self._bias = None if bias is None else bias.detach()
 
     def __call__(self, x: Tensor, activation: str = "none") -> Tensor:
@@ -46,12 +49,12 @@ class Int8Linear:
     def _product(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The product without bias, (rows, out), which must still be multiplied by the scales of x, (rows, 1).
 
-        Both operators compute the same numbers.
+        Both operators compute the same numbers, except the last bit of sums above 2^24.
         """
         quantized, scales = _quantize(x)
-        if self._weight.numel() < LARGE_WEIGHT and x.shape[0] * self._weight.shape[1] < LARGE_OUTPUT:
+        if self._weight is not None and x.shape[0] * self._weight.shape[1] < LARGE_OUTPUT:
             return torch._int_mm(quantized, self._weight).float().mul_(self._scales), scales
-        unsigned = quantized.view(torch.uint8).bitwise_xor_(OFFSET)
+        unsigned = quantized.view(torch.uint8).bitwise_xor_(OFFSET)  # this adds 128: only the sign bit changes
         weight = self._prepacked, self._scales, self._zero_points
         product: Tensor = torch.ops.onednn.qlinear_pointwise(
             unsigned, 1.0, OFFSET, *weight, None, 1.0, 0, torch.float32, "none", [], ""
