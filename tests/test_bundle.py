@@ -98,9 +98,11 @@ def test_bundle_does_not_need_its_run(bundle: Path, translator: Translator) -> N
     assert dragoman.load(bundle)(TEXTS) == translator(TEXTS)
 
 
-def test_readme_has_languages_and_number_of_parameters(bundle: Path, translator: Translator) -> None:
+def test_readme_has_languages_parameters_and_scores(bundle: Path, translator: Translator) -> None:
     readme = (bundle / "README.md").read_text()
     assert "from de to en" in readme
+    ((name, score),) = translator.bundle.scores.items()
+    assert f"{name}: BLEU {score['bleu']:.2f}, chrF {score['chrf']:.2f}" in readme
     assert f"{sum(parameter.numel() for parameter in translator.bundle.model.parameters()):,} parameters" in readme
 
 

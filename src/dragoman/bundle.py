@@ -135,14 +135,14 @@ class Bundle:
 
     def _card(self) -> str:
         data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
-        scores = "\n".join(f"* {name}: {score}" for name, score in self.scores.items() if not isinstance(score, dict))
+        reports = [(name, each) for name, each in self.scores.items() if isinstance(each, dict) and "chrf" in each]
+        scores = "".join(f"* {name}: BLEU {each['bleu']:.2f}, chrF {each['chrf']:.2f}\n" for name, each in reports)
         return (
             f"# {self.recipe.name}\n\n"
             f"A translator from {data.source_language} to {data.target_language}, trained with dragoman {__version__}: "
             f"a Transformer of {parameters:,} parameters with vocabularies of {len(self.source.vocabulary):,} and "
             f"{len(self.target.vocabulary):,} entries.\n\n"
-            f'```\ndragoman translate {self.recipe.name} "…"\n```\n\n'
-            f"{scores}\n"
+            f'```\ndragoman translate PATH/TO/THIS/DIRECTORY "…"\n```\n\n{scores}'
         )
 
 

@@ -190,6 +190,7 @@ def test_two_processes_do_not_write_the_same_output(
         (["--mono", "{mono}", "--shard", "1/2"], "the parts with --output"),
         (["--mono", "{mono}", "--output", "{tmp}/out.tsv", "--shard", "3/2"], "expected NUMBER/COUNT"),
         (["--mono", "{mono}", "--set", "training.steps=3"], "only decoding.* can be changed"),
+        (["--mono", "{mono}", "--set", "decoding.sampling=true"], "--method beam chooses this setting"),
     ],
 )
 def test_impossible_requests_get_a_message(

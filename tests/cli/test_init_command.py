@@ -95,6 +95,8 @@ def test_train_on_files_is_training_on_the_recipe_of_init(
     assert (longer.code, "another --minutes" in longer.error) == (2, True), longer.error
     other = command("train", corpus / "test.de", corpus / "test.en", "--resume=auto")
     assert (other.code, "another training text" in other.error) == (2, True), other.error
+    renamed = command("train", *files, "--resume", "--languages", "de-fr", "--output", run)
+    assert (renamed.code, "another --languages" in renamed.error) == (2, True), renamed.error
     swapped = command("train", *files[::-1], "--languages", "de-en", "--output", "swapped")
     assert (swapped.code, "exchange" in swapped.error) == (2, True), swapped.error
     resumed = command("train", *files, "--resume")

@@ -12,8 +12,9 @@ from corpus_files import PAIRS, WRITERS, write_aligned, write_tsv
 from dragoman.corpus import jsonl
 from dragoman.corpus.corpus import aligned_files, find_corpora, read_corpus, read_texts
 from dragoman.corpus.pair import Pair
+from dragoman.corpus.references import distinct_names
 from dragoman.errors import UserError
-from dragoman.settings import CorpusReference
+from dragoman.settings import CorpusReference, FilePair
 
 
 def read(reference: CorpusReference) -> list[Pair]:
@@ -86,6 +87,11 @@ def test_keys_beside_the_translation_are_not_text(suffix: str, keys: tuple[str, 
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps(nested), encoding="utf-8")
     assert read(str(path)) == [Pair("Hund", "dog")]
+
+
+def test_references_to_the_same_file_have_distinct_names() -> None:
+    references = [FilePair(source="s.de", target=f"{number}.en") for number in range(2)]
+    assert distinct_names([*references, "t.tsv"]) == ["s.de", "s.de (2)", "t.tsv"]
 
 
 @pytest.mark.parametrize("longer", ["de", "en"])

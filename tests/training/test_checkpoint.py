@@ -15,6 +15,7 @@ import torch
 
 from dragoman.dataset.batch import Batch
 from dragoman.errors import UserError
+from dragoman.recipe import load_recipe
 from dragoman.system.files import sha256
 from dragoman.text.registry import tokenizers_digest
 from dragoman.training.averaging import average_weights
@@ -273,9 +274,15 @@ def test_a_replacement_that_was_killed_is_undone(saved: Trainer) -> None:
     path = checkpoint_path(saved.run, 1)
     path.rename(path.with_name(f".{path.name}.old-999999999"))
     path.with_name(f".{path.name}.tmp-1").mkdir()
-    start_directory(saved.recipe, saved.run, saved.data, resume=True)
+    start_directory(saved.recipe, saved.run, saved.data)
     assert newest_intact(saved.run, 1, lambda text: None) == 1
     assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_settings_that_change_when_a_run_is_resumed_are_saved(saved: Trainer) -> None:
+    decoding = saved.recipe.decoding.model_copy(update={"beam_size": 7})
+    start_directory(saved.recipe.model_copy(update={"decoding": decoding}), saved.run, saved.data)
+    assert load_recipe(saved.run / "recipe.toml").decoding == decoding
 
 
 def test_average_is_the_mean_of_the_weights(saved: Trainer) -> None:

@@ -113,7 +113,12 @@ def _run() -> None:
     """Run the command; when it ends, what it printed has been written."""
     try:
         app(standalone_mode=True)
-    except SystemExit:
+    except SystemExit as error:
+        cause: BaseException | None = error  # typer turns these two into exit codes of its own
+        while cause is not None and not isinstance(cause, BrokenPipeError | KeyboardInterrupt):
+            cause = cause.__cause__ or cause.__context__
+        if cause is not None:
+            raise cause from None
         sys.stdout.flush()
         raise
 

@@ -166,8 +166,10 @@ def _open_maker(
 ) -> PairMaker:
     from dragoman.synthesis.pair_maker import METHODS, NOISED, PairMaker, RoundTrip, check_other_direction
 
-    chosen = [f"decoding.{key}={str(value).lower()}" for key, value in METHODS[method].items()]
-    translator = open_translator(bundle, [*overrides, *chosen], options)
+    chosen = {f"decoding.{key}": str(value).lower() for key, value in METHODS[method].items()}
+    if refused := [each for each in overrides if each.partition("=")[0].strip() in chosen]:
+        raise UserError(f"--set {refused[0]}: --method {method} chooses this setting")
+    translator = open_translator(bundle, [*overrides, *map("=".join, chosen.items())], options)
     if back is None:
         return PairMaker(translator, noised=method == NOISED)
     other = open_translator(back, ["decoding.n_best=1"], replace(options, languages=options.languages[::-1]))

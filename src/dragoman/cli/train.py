@@ -171,6 +171,7 @@ def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) ->
     if recipe.training.start_from:  # then old text with weights may be mixed in, which was not named
         train = tuple(each for each in train if not isinstance(each, WeightedCorpus))
     given = {
+        "--languages": (texts.languages, recipe.data.languages),
         "training text": (tuple(texts.train), train),
         "--validation": (tuple(texts.validation), recipe.data.validation),
         "--test": (tuple(texts.test), recipe.data.test),

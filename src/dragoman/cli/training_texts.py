@@ -57,7 +57,10 @@ class TrainingTexts:
     def given(self) -> list[str]:
         """The names of options that describe files of text, of those that were given."""
         values = {
-            **{"minutes": self.minutes, "validation": self.validation, "test": self.test, "keep-all": self.keep_all},
+            "minutes": self.minutes,
+            "validation": self.validation,
+            "test": self.test,
+            "keep-all": self.keep_all,
             "start-from": self.start_from,
             **vars(self.files),
         }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from dragoman.corpus.pair import Languages
@@ -41,6 +43,16 @@ def file_name(reference: CorpusReference) -> str:
     if isinstance(reference, FilePair):
         return reference.source
     return reference.file if isinstance(reference, CorpusFile) else reference
+
+
+def distinct_names(references: Iterable[CorpusReference]) -> list[str]:
+    """The file name of each reference, with a number where it is that of an earlier one: two columns of one table."""
+    counts = Counter[str]()
+    names = []
+    for name in map(file_name, references):
+        counts[name] += 1
+        names.append(f"{name} ({counts[name]})" if counts[name] > 1 else name)
+    return names
 
 
 def has_suffix(reference: CorpusReference, *suffixes: str) -> bool:

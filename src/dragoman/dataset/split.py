@@ -17,7 +17,7 @@ from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
 from dragoman.text.normalization import collapse_spaces, simplify
 
-HELD_OUT = "held-out.json"
+HELD_OUT, MAX_HELD_OUT_BYTES = "held-out.json", 10**10
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Split:
     @classmethod
     def load(cls, entry: Entry, pairs: Iterable[Pair], data: Data) -> Split:
         """Apply the split that `save` wrote to the same pairs."""
-        held_out = [Pair(*texts) for texts in read_json(entry.path / HELD_OUT)["pairs"]]
+        held_out = [Pair(*texts) for texts in read_json(entry.path / HELD_OUT, limit=MAX_HELD_OUT_BYTES)["pairs"]]
         training = TrainingPairs(pairs, data, held_out)
         return cls(entry.facts["read"], entry.facts["short"], held_out, training)
 

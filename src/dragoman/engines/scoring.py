@@ -19,6 +19,9 @@ from dragoman.search.log_probabilities import log_probabilities
 BATCH_TOKENS = 4096
 """Maximum number of source tokens and of target tokens in a batch, padding included."""
 
+LOGIT_ROWS = 512
+"""Maximum number of tokens whose logits exist at the same time: those of 256,000 entries take 0.5 GB."""
+
 
 class TargetScores(NamedTuple):
     """A target's tokens and its end, given the source and the tokens before each.
@@ -54,8 +57,12 @@ def score_targets(
 
 def _score_batch(model: Transformer, batch: Batch, pad: int) -> Iterator[TargetScores]:
     real = batch.target_output != pad  # (batch, target)
-    logits = model.output(model.hidden(batch.source, batch.target_input)[real]).float()  # (tokens, vocabulary)
-    values = log_probabilities(logits, batch.target_output[real][:, None])[:, 0]  # (tokens,)
+    hidden = model.hidden(batch.source, batch.target_input)[real]  # (tokens, d_model)
+    values, predictions = [], []
+    for some, ids in zip(*(torch.split(each, LOGIT_ROWS) for each in (hidden, batch.target_output[real])), strict=True):
+        logits = model.output(some).float()  # (rows, vocabulary)
+        values.append(log_probabilities(logits, ids[:, None])[:, 0])
+        predictions.append(logits.argmax(dim=-1))
     lengths = real.sum(dim=1).tolist()
-    sentences = zip(torch.split(values, lengths), torch.split(logits.argmax(dim=-1), lengths), strict=True)
+    sentences = zip(*(torch.split(torch.cat(each), lengths) for each in (values, predictions)), strict=True)
     return (TargetScores(one.tolist(), predictions.tolist()) for one, predictions in sentences)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dragoman.errors import counted
 from dragoman.evaluation.metrics import corpus_scores, perplexity
 from dragoman.evaluation.teacher_forcing import score_teacher_forced
 from dragoman.search.description import describe_decoding
@@ -53,7 +55,11 @@ def evaluate(
         translate_at_most: Translate only this many of the first pairs. The loss is always that of all pairs.
     """
     assert len(sources) == len(references), "one reference per source"
-    translations = [str(translation) for translation in translator(sources[:translate_at_most])]
+    translated = list(translator.stream(sources[:translate_at_most]))
+    if truncated := sum(each.truncated for each in translated):
+        limit = f"the model's limit of {counted(translator.source_limit, 'token')}"
+        warnings.warn(f"scored only the beginning of {counted(truncated, 'text')}, because of {limit}", stacklevel=2)
+    translations = list(map(str, translated))
     forced = score_teacher_forced(translator.bundle, sources, references, translator.device)
     identical = sum(map(str.__eq__, translations, references))
     report = Report(

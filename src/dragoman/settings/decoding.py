@@ -32,8 +32,8 @@ def _lengths_are_possible(decoding: Decoding) -> str | None:
     return f"{limits}, which includes the end of the sentence" if impossible else None
 
 
-PLAIN_SEARCH: dict[str, Any] = {"sampling": False, "top_k": None, "top_p": None, "mbr_samples": 0}
-"""Turns off sampling and minimum Bayes risk decoding."""
+PLAIN_SEARCH: dict[str, Any] = {"sampling": False, "top_k": None, "top_p": None, "mbr_samples": 0, "shortlist": False}
+"""Turns off sampling, minimum Bayes risk decoding, and the shortlist, which only bundles have."""
 
 
 class Decoding(Settings):

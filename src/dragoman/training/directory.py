@@ -113,7 +113,7 @@ def lock_directory(run: Path) -> Iterator[None]:
         lock.release()  # the file stays: another process that has just opened it would hold a lock on a deleted file
 
 
-def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -> None:
+def start_directory(recipe: Recipe, output: Path, data: Dataset) -> None:
     """Delete incomplete files of a killed run, and save the recipe and the tokenizers.
 
     Raises:
@@ -121,8 +121,7 @@ def start_directory(recipe: Recipe, output: Path, data: Dataset, resume: bool) -
     """
     for directory in (output, output / "checkpoints"):
         remove_leftovers(directory)
-    if not resume:
-        save_recipe(recipe, output / "recipe.toml")
+    save_recipe(recipe, output / "recipe.toml")  # a few settings may change when a run is resumed
     refuse_other_tokenizers(output, tokenizers_digest(data.source, data.target))
     _refuse_other_pairs(output / PAIRS_FILE, data)
     save_tokenizers(output, data.source, data.target)

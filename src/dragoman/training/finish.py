@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
-from dragoman.corpus.references import file_name
+from dragoman.corpus.references import distinct_names
 from dragoman.dataset.dictionary import learn_dictionary
 from dragoman.dataset.pairs import read_pairs
 from dragoman.dataset.prepare import Dataset
@@ -48,8 +48,7 @@ def read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pa
         UserError: A corpus is missing, damaged or empty.
     """
     tests = {}
-    for reference in recipe.data.test:
-        name = file_name(reference)
+    for name, reference in zip(distinct_names(recipe.data.test), recipe.data.test, strict=True):
         tests[name] = read_pairs([reference], recipe.data, data_directory)
         if not tests[name]:
             raise UserError(f"data.test: {name} has no pair with text on both sides")
@@ -84,8 +83,9 @@ def finish(
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
     scores: dict[str, Any] = {}
     device = trainer.state.device
-    engine = open_engine(EngineRequest(bundle, recipe.decoding, device, compute_type="float32"))
-    translator = Translator(bundle, device=str(device), engine=engine)
+    decoding = recipe.decoding.model_copy(update={"shortlist": False})  # only a bundle that is saved may have one
+    engine = open_engine(EngineRequest(bundle, decoding, device, compute_type="float32"))
+    translator = Translator(bundle, decoding, str(device), engine=engine)
     for name, pairs in tests.items():
         log.line.update(1.0, f"translating and scoring {counted(len(pairs), 'sentence')} of {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)

@@ -133,7 +133,7 @@ class _Run:
             if self.start and self.ranks.first and same_languages(self.recipe, self.start.recipe):
                 self.start_scores = read_old_text(self.start, self.recipe, self.data_directory, self.line.log)
         if self.ranks.first:
-            start_directory(self.written, self.output, data, resume)
+            start_directory(self.written, self.output, data)
             record_start(self.recipe, self.output)
             if self.cleaned:
                 shutil.copyfile(self.cleaned.listing, self.output / LEFT_OUT_FILE)
@@ -141,7 +141,7 @@ class _Run:
 
     def _finish_stages(self, resume: bool, made: bool) -> bool:
         """Finish all stages before the last one, which this run is then about; returns False if it must stop."""
-        if self.ranks.first and not resume:
+        if self.ranks.first:
             save_recipe(self.written, self.output / "recipe.toml")
 
         def train_teacher(recipe: Recipe, directory: Path) -> bool:

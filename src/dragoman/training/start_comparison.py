@@ -9,7 +9,7 @@ from typing import Any
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
-from dragoman.corpus.references import file_name
+from dragoman.corpus.references import distinct_names
 from dragoman.dataset.pairs import read_pairs
 from dragoman.engines.choose import open_engine
 from dragoman.engines.protocol import EngineRequest
@@ -46,10 +46,9 @@ def read_old_text(bundle: Bundle, recipe: Recipe, data_directory: Path | None, l
         log: Receives a message if nothing can be read.
     """
     data, texts, problems = bundle.recipe.data, dict[str, list[Pair]](), list[str]()
-    tests = set(map(file_name, recipe.data.test))
-    for reference in data.test or data.validation:
+    tests, references = distinct_names(recipe.data.test), data.test or data.validation
+    for name, reference in zip(distinct_names(references), references, strict=True):
         try:
-            name = file_name(reference)
             if name not in tests and (pairs := read_pairs([reference], data, data_directory)):
                 texts[name] = pairs
         except UserError as error:
@@ -77,7 +76,7 @@ def compare_with_start(
         start: The bundle and its text.
     """
     device = trainer.state.device
-    decoding = trainer.recipe.decoding  # the same search for both
+    decoding = translator.decoding  # the same search for both
     request = EngineRequest(start.bundle, decoding, device, compute_type="float32")
     before = Translator(start.bundle, decoding, device=str(device), engine=open_engine(request))
     validation = trainer.data.validation[: trainer.settings.validation_sentences]

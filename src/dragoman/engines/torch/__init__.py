@@ -1,1 +1,1 @@
-"""The engine that runs the model in plain PyTorch, on any device."""
+"""The engine that runs the model with faster modules, on any device."""

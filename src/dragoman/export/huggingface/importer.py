@@ -52,7 +52,10 @@ def import_huggingface(directory: Path, output: Path, languages: ImportedLanguag
     kind = config.get("model_type")
     if kind not in MODEL_TYPES:
         raise UserError(f"{directory}: model_type = {kind!r}: must be {' or '.join(map(repr, MODEL_TYPES))}")
-    original = MODEL_TYPES[kind](directory, config, languages or ImportedLanguages())
+    try:
+        original = MODEL_TYPES[kind](directory, config, languages or ImportedLanguages())
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise UserError(f"{directory}: config.json or the tokenizer is damaged ({error!r})") from error
     bundle = _build_bundle(original)
     difference = _largest_difference(original, bundle)
     if not difference <= TOLERANCE:
