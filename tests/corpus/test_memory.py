@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,13 @@ def test_the_most_frequent_translation_wins_and_of_equally_frequent_ones_the_las
     assert memory_of("dog", "dog", "hound") == "dog"
     assert memory_of("dog", "hound", "hound", "dog") == "dog"
     assert memory_of("hound", "dog", "dog", "hound", "cat") == "hound"
+
+
+def test_other_forms_of_the_same_characters_do_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "m.tsv"
+    path.write_text("Café geöffnet\topen\n", encoding="utf-8")
+    memory = TranslationMemory.read([str(path)], ("de", "en"))
+    assert memory.find(unicodedata.normalize("NFD", "Café geöffnet")) == "open"
 
 
 @pytest.mark.parametrize("suffix", ["tmx", "tsv", "jsonl"])

@@ -77,6 +77,7 @@ def test_files_that_state_their_languages(name: str, tmp_path: Path) -> None:
 def test_archives(tmp_path: Path) -> None:
     for name, files in {
         "moses.zip": {"README": "", "LICENSE": "", "x.de-en.de": "Hund\n", "x.de-en.en": "dog\n", "x.de-en.xml": ""},
+        "mac.zip": {"x.de": "Hund\n", "x.en": "dog\n", "__MACOSX/._x.de": "", "__MACOSX/._x.en": "", "._x.fr": ""},
         "memory.zip": {"README.txt": "", "x.tmx": FILES["a.tmx"]},
     }.items():
         with zipfile.ZipFile(tmp_path / name, "w") as archive:

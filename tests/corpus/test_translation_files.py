@@ -222,6 +222,16 @@ msgstr "C"
 """
 
 
+def test_the_plural_form_for_one_is_stated_in_the_header_of_po(tmp_path: Path) -> None:
+    forms = "Plural-Forms: nplurals=3; plural=n==0 ? 0 : n==1 ? 1 : 2;"
+    messages = (
+        'msgid "%d dog"\nmsgid_plural "%d dogs"\nmsgstr[0] "kein Hund"\nmsgstr[1] "%d Hund"\nmsgstr[2] "%d Hunde"\n'
+    )
+    path = tmp_path / "de.po"
+    path.write_text(f'msgid ""\nmsgstr "Language: de\\n{forms}\\n"\n\n{messages}', "utf-8")
+    assert read(path, "en", "de") == [Pair("%d dog", "%d Hund")]
+
+
 def test_po_has_translated_messages_in_both_directions(tmp_path: Path) -> None:
     path = tmp_path / "t.po"
     path.write_text(PO, "utf-8")

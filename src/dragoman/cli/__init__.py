@@ -114,7 +114,7 @@ def _run() -> None:
     try:
         app(standalone_mode=True)
     except SystemExit as error:
-        cause: BaseException | None = error  # typer turns these two into exit codes of its own
+        cause: BaseException | None = error  # typer replaces these two by exit codes
         while cause is not None and not isinstance(cause, BrokenPipeError | KeyboardInterrupt):
             cause = cause.__cause__ or cause.__context__
         if cause is not None:

@@ -23,7 +23,7 @@ _SIGNATURES = {
     b"\x28\xb5\x2f\xfd": "a Zstandard file; decompress it first",
     b"%PDF": "a PDF document; extract its text first",
     b"\xd0\xcf\x11\xe0": "an old Excel or Word document; save it as .xlsx or .csv first",
-    b"MZ": "a Windows program, not text",
+    b"MZ\x90\x00": "a Windows program, not text",
     b"\x7fELF": "a program, not text",
     b"\x89PNG": "a picture, not text",
 }

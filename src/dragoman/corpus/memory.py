@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -72,7 +73,7 @@ class TranslationMemory:
 
 
 def _key(text: str) -> str:
-    return collapse_spaces(remove_invisible(text))
+    return unicodedata.normalize("NFC", collapse_spaces(remove_invisible(text)))
 
 
 def _read(reference: CorpusReference, languages: Languages) -> Iterator[Pair]:

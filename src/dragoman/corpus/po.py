@@ -17,7 +17,7 @@ from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.lines import open_binary, read_lines
 from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.pair_text import make_pair
-from dragoman.corpus.po_messages import read_messages
+from dragoman.corpus.po_messages import read_messages, singular_form
 from dragoman.corpus.references import as_corpus_file, file_name, has_suffix, refuse_settings
 from dragoman.corpus.rows import open_single_file
 from dragoman.errors import UserError, counted
@@ -53,18 +53,20 @@ def stated_languages(reference: CorpusReference) -> list[str]:
 def _read(path: Path, encoding: str | None, languages: Languages) -> Iterator[Pair]:
     header: dict[str, str] = {}
     forward: bool | None = None
-    messages = translated = 0
+    messages = translated = singular = 0
     with closing(read_lines(path, encoding or _find_charset(path))) as lines:
         for message in read_messages(lines, str(path)):
             if not message.source and not message.context:
                 header = _parse_header(message.target)
+                singular = singular_form(header.get("plural-forms", ""))
                 continue
             if forward is None:
                 forward = _find_direction(path, header.get("language", ""), languages)
             messages += 1
-            if message.target and not message.fuzzy:
+            target = message.target_for_one(singular)
+            if target and not message.fuzzy:
                 translated += 1
-                texts = (message.source, message.target) if forward else (message.target, message.source)
+                texts = (message.source, target) if forward else (target, message.source)
                 yield make_pair(*texts, f"{path} line {message.line}")
     if messages and not translated:
         raise UserError(f"{path}: no translations in {counted(messages, 'message')}, apart from fuzzy ones")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gettext
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -37,13 +38,26 @@ class Message:
 
     @property
     def target(self) -> str:
-        """The translation; that of the singular if there are plural forms."""
-        return self.texts.get("msgstr", self.texts.get("msgstr[0]", ""))
+        """The translation, if there are no plural forms."""
+        return self.texts.get("msgstr", "")
+
+    def target_for_one(self, singular: int) -> str:
+        """The translation; if there are plural forms, the one with this number, see `singular_form`."""
+        return self.texts.get(f"msgstr[{singular}]", self.texts.get("msgstr[0]", self.target))
 
     @property
     def context(self) -> str:
         """What distinguishes equal messages."""
         return self.texts.get("msgctxt", "")
+
+
+def singular_form(plural_forms: str) -> int:
+    """The number of the plural form for one, given the value of ``Plural-Forms`` in a header; 0 if it is not valid."""
+    _, found, expression = plural_forms.partition("plural=")
+    try:
+        return gettext.c2py(expression.partition(";")[0])(1) if found else 0
+    except (ValueError, ArithmeticError):
+        return 0
 
 
 def read_messages(lines: Iterable[str], name: str) -> Iterator[Message]:

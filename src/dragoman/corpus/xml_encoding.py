@@ -44,6 +44,8 @@ def decode_xml(stream: IO[bytes], name: str, encoding: str | None) -> Iterator[s
             text = decoder.decode(block)
         except UnicodeDecodeError as error:
             raise _explain(error, name, line, block) from None
+        except UnicodeError as error:  # no byte order mark
+            raise UserError(f"{name}: {error}; remove the setting of the encoding, which is then detected") from None
         if first and not text.lstrip("\ufeff").lstrip().startswith("<"):
             raise explain_damage(f"{name} line 1: not XML", block, block)
         yield text.removeprefix("\ufeff") if first else text

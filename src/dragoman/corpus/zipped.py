@@ -55,7 +55,9 @@ def stated_languages(reference: CorpusReference) -> list[str]:
 
 
 def _file_names(archive: zipfile.ZipFile) -> list[str]:
-    return [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+    """The names of the files, without those that macOS adds, which are no text."""
+    names = (entry.filename for entry in archive.infolist() if not entry.is_dir())
+    return [name for name in names if not (name.startswith("__MACOSX/") or PurePosixPath(name).name.startswith("._"))]
 
 
 def _memories(names: list[str]) -> list[str]:

@@ -108,6 +108,70 @@ def _without_strings(text: str) -> str:
     return re.sub(r'"(?:[^"\\]|\\.)*"', "", text)
 
 
+def texts_of(data: str | bytes, name: str, source: str = "en") -> list[str]:
+    """The texts of a document that are translated."""
+    content = data.encode() if isinstance(data, str) else data
+    return [segment.text for segment in open_document(content, name, (source, "de")).segments]
+
+
+CODE = [
+    "a.b.c",
+    "app:name",
+    "snake_case",
+    "camelCase",
+    "#fff",
+    "images/logo.png",
+    "/usr/bin",
+    "text/html",
+    "https://a.b/c",
+]
+LABELS = ["Name:", "Loading...", "Saved.", "Yes/No", "点击GitHub按钮登录。", "MacBookの設定を開く"]
+
+
+def test_labels_in_json_are_translated_and_names_in_programs_are_not() -> None:
+    for text in CODE + LABELS:
+        assert bool(texts_of(json.dumps({"key": text}), "a.json")) == (text in LABELS), text
+
+
+def test_cells_in_scripts_without_spaces_are_no_identifiers() -> None:
+    table = "id,text\n1,这个产品有3种颜色。\n2,欢迎来到我们的商店。\n3,会议将于2024年10月5日举行。\n"
+    assert texts_of(table, "a.csv", "zh") == [
+        "这个产品有3种颜色。",
+        "欢迎来到我们的商店。",
+        "会议将于2024年10月5日举行。",
+    ]
+
+
+def test_a_stray_quotation_mark_in_a_small_table_is_refused() -> None:
+    with pytest.raises(UserError, match="line 3"):
+        texts_of('id,text\n1,Good morning to you\n2,"Six" apples fell down.\n3,Hello there my friend\n', "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("markdown", "texts"),
+    [
+        ("[Alice]: Hello, how are you?\n\n[Bob]: I am fine.\n", ["[Alice]: Hello, how are you?", "[Bob]: I am fine."]),
+        ('[a]: https://b.de "Title"\r\n\r\nA dog.\r\n', ["A dog."]),
+        ("---\n\nRead this.\n\n---\n\nThen that.\n", ["Read this.", "Then that."]),
+        ("---\ntitle: It's C# time\n---\nA dog.\n", ["It's C# time", "A dog."]),
+    ],
+)
+def test_only_link_definitions_and_settings_are_kept_in_markdown(markdown: str, texts: list[str]) -> None:
+    assert texts_of(markdown, "a.md") == texts
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b'\xef\xbb\xbf<meta charset="iso-8859-1"><p>Gr\xc3\xb6\xc3\x9fe</p>',
+        b'<meta charset="utf-16"><p>Gr\xc3\xb6\xc3\x9fe</p>',
+        b'<meta charset="iso-8859-1"><p>Gr\xf6\xdfe</p>',
+    ],
+)
+def test_the_encoding_of_a_page_is_that_of_browsers(page: bytes) -> None:
+    assert texts_of(page, "a.html", "de") == ["Größe"]
+
+
 def test_only_messages_of_extensions_are_translated() -> None:
     before, after = json.loads(EXTENSION), json.loads(translated(EXTENSION, "messages.json"))
     assert after["hello"].pop("message") == "HALLO $NAME$, WELT"
@@ -205,6 +269,12 @@ def test_plural_forms_are_those_of_the_target_language(number: int) -> None:
     after = translated(PO.replace("nplurals=2", f"nplurals={number}"), "de.po")
     forms = re.findall(r'msgstr\[\d\] "(.*)"', after)
     assert forms == {1: ["%D DATEIEN"], 3: ["%D DATEI", "%D DATEIEN", "%D DATEIEN"]}[number]
+
+
+def test_the_plural_form_for_one_is_stated_in_the_header() -> None:
+    header = re.sub(r"nplurals=2; plural=[^;]*;", "nplurals=3; plural=n==0 ? 0 : n==1 ? 1 : 2;", PO)
+    forms = re.findall(r'msgstr\[\d\] "(.*)"', translated(header, "de.po"))
+    assert forms == ["%D DATEIEN", "%D DATEI", "%D DATEIEN"]
 
 
 @pytest.mark.parametrize(("text", "name"), [(XLIFF_1, "a.xlf"), (XLIFF_2, "a.xliff")])

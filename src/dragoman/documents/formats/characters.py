@@ -25,7 +25,11 @@ class Characters:
     errors: str = "strict"
 
     def encode(self, text: str) -> bytes:
-        """The bytes of another text in the same encoding, which becomes UTF-8 if it lacks a character."""
+        """The bytes of another text in the same encoding.
+
+        Raises:
+            UnicodeEncodeError: It lacks a character, which `errors` does not replace.
+        """
         return self.mark + text.encode(self.encoding, self.errors)
 
 

@@ -10,10 +10,11 @@ from dragoman.documents.formats.file import DocumentFile
 from dragoman.documents.formats.items import Part, TextItem, to_parts
 from dragoman.documents.formats.passage import Passage
 
-_FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?![ \t]*\r?\n).*?^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+"""There is none if a blank line follows the first line, which is then a horizontal rule."""
 _VALUE = re.compile(
     r"""^(?:title|subtitle|description|summary|excerpt|abstract|lead|caption)\s*[:=][ \t]*
-    (?:"(?P<double>(?:[^"\\\r\n]|\\["\\])+)"|'(?P<single>[^'\r\n]+)'|(?P<plain>[^\s"'>|&*!%@`\[{#][^\r\n#]*?))
+    (?:"(?P<double>(?:[^"\\\r\n]|\\["\\])+)"|'(?P<single>[^'\r\n]+)'|(?P<plain>[^\s"'>|&*!%@`\[{#](?:[^\r\n#]|(?<!\s)\#)*?))
     [ \t]*\r?$""",
     re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )

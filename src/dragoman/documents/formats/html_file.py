@@ -6,6 +6,7 @@ import codecs
 import re
 from dataclasses import replace
 
+from dragoman.corpus.encodings import find_byte_order_mark
 from dragoman.documents.formats.characters import Characters, read_characters
 from dragoman.documents.formats.file import DocumentFile, EncodedDocument
 from dragoman.documents.html.html_text import HtmlText
@@ -22,10 +23,12 @@ def open_html(file: DocumentFile) -> EncodedDocument:
 
 
 def _read(file: DocumentFile) -> Characters:
-    """The characters of a file, in the encoding that it declares."""
-    declared = _CHARSET.search(file.data[:4096])
+    """The characters of a file, in the encoding of its byte order mark, or else the one that it declares."""
+    declared = None if find_byte_order_mark(file.data) else _CHARSET.search(file.data[:4096])
     try:
         encoding = codecs.lookup(declared[1].decode()).name if declared else "utf-8"
+        if encoding.startswith(("utf-16", "utf-32")):  # then the declaration would not have been found as bytes
+            encoding = "utf-8"
         if encoding in ("iso8859-1", "ascii"):  # as in browsers
             encoding = "cp1252"
         if encoding != "utf-8":

@@ -17,11 +17,13 @@ from dragoman.errors import UserError
 
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*"|[{}\[\]]|[^"{}\[\]]++')
 _CODE = re.compile(
-    r"[\w#@-][a-zA-Z0-9#@-]*+[./:_][\w#@./:-]*+|#[0-9a-fA-F]{3,8}|(?:(?![a-z][A-Z])\S)*[a-z][A-Z]\S*+"
-    r"|[A-Z0-9]*+_[A-Z0-9_]*+",
+    r"[a-zA-Z0-9#@-]++(?:[.:_]++[a-zA-Z0-9#@-]++)+|[a-zA-Z0-9]*+_\w*+|#[0-9a-fA-F]{3,8}"  # app.title, snake_case, #fff
+    r"|(?:(?![a-z][A-Z])[\w$.-])*[a-z][A-Z][\w$-]*+"  # camelCase
+    r"|[a-zA-Z]++://\S*+|\.{0,2}/[\w#@./:-]*+|[\w#@.:-]++(?:/[\w#@.:-]*+){2,}"  # URLs and paths
+    r"|[a-z0-9@._+-]++/[a-z0-9@._+-]++",
     re.ASCII,
 )
-"""Names in programs, colors and paths."""
+"""Names in programs, colors and paths, but not Name: or Yes/No."""
 
 _PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = re.compile(rf"\\(?:{_PAIR}|u[0-9a-fA-F]{{4}}|[^u])")

@@ -20,8 +20,11 @@ from dragoman.errors import UserError
 
 _SPECIAL = re.compile(r"[\\`*\[\]|]|(?<![^\W_])_|_(?![^\W_])|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 _BLOCK_START = re.compile(r"(\d*)([#>+.)-])(?=\s|#|$)")
-_DEFINITION = re.compile(r"^[ >]*\[([^\[\]^\r\n][^\[\]\r\n]*)\]:[ \t]*\S+[^\r\n]*", re.MULTILINE)
-"""The definition of a link. The parser itself does not find those that follow a footnote."""
+_TITLE = r"(?:[ \t]+(?:\"[^\"\r\n]*\"|'[^'\r\n]*'|\([^()\r\n]*\)))?"
+_DEFINITION = re.compile(
+    rf"^[ >]*\[([^\[\]^\r\n][^\[\]\r\n]*)\]:[ \t]*(?:<[^<>\r\n]*>|[^\s<]\S*){_TITLE}[ \t]*(?=\r?$)", re.MULTILINE
+)
+"""The definition of a link, on one line. The parser itself does not find those that follow a footnote."""
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|$)")
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dragoman.corpus.po_messages import read_messages
+from dragoman.corpus.po_messages import read_messages, singular_form
 from dragoman.documents.formats.characters import Characters, read_characters
 from dragoman.documents.formats.file import DocumentFile, find_segments, write_parts
 from dragoman.documents.formats.po_header import declare_charset, find_charset, find_codec
@@ -37,10 +37,10 @@ class PoDocument:
         remaining, characters = iter(translations), _read(self._file)
         texts = (write_parts(parts, remaining) for parts in self._texts)
         store = _parse(self._file)
-        forms = _count_forms(store)
+        forms, singular = _count_forms(store), singular_form(store.parseheader().get("Plural-Forms", ""))
         for unit in _find_untranslated(store):
             translated = [next(texts) for _ in _sources(unit)]
-            unit.target = translated if len(translated) == 1 else _plural_forms(translated, forms)
+            unit.target = translated if len(translated) == 1 else _plural_forms(translated, forms, singular)
             unit.markfuzzy()
         return _in_charset(bytes(store), characters.encoding)
 
@@ -60,7 +60,7 @@ def _parse(file: DocumentFile) -> Any:
     from translate.storage.pypo import pofile
 
     characters = _read(file)
-    messages = list(read_messages(characters.text.splitlines(), file.name))
+    messages = list(read_messages(characters.text.split("\n"), file.name))
     declared = _DECLARED.search(messages[0].target) if messages else None
     if declared and declared[1] not in ("CHARSET", find_charset(file.data)):  # which the library would believe
         raise UserError(f"{file.name}: its header is not valid; check it with: msgfmt -c {file.name}")
@@ -110,7 +110,6 @@ def _count_forms(store: Any) -> int:
     return max((len(_targets(unit)) for unit in store.units if unit.hasplural()), default=2)
 
 
-def _plural_forms(translated: Sequence[str], count: int) -> list[str]:
-    """The first form is the translation of the singular, unless there is only one."""
-    singular, plural = translated[0], translated[-1]
-    return [singular, *[plural] * (count - 1)] if count > 1 else [plural]
+def _plural_forms(translated: Sequence[str], count: int, singular: int) -> list[str]:
+    """The forms of a message: that for one is the translation of the singular, unless there is only one form."""
+    return [translated[0 if number == singular and count > 1 else -1] for number in range(count)]

@@ -14,6 +14,7 @@ from dragoman.documents.formats.passage import Writing
 from dragoman.documents.formats.strings import FileString, string_parts
 from dragoman.documents.sentences import is_translatable
 from dragoman.errors import UserError, nearest
+from dragoman.text.normalization import has_no_spaces
 
 Cell = tuple[str, str]
 """What the file contains for a cell, and what follows it: a delimiter, or the end of the row."""
@@ -25,6 +26,7 @@ _DELIMITERS = ",;\t|"
 _SAMPLE = 50  # rows from which the delimiter is detected
 _IDENTIFIER = re.compile(r"\S*\d\S*")
 """A single word with a digit, such as A-12."""
+_WORD_WITHOUT_SPACES = 6  # characters
 _QUOTED = r'"[^"]*+(?:""[^"]*+)*"'
 _QUOTED_WITHOUT_TABS = _QUOTED.replace('[^"]', r'[^"\t]')
 _HEADER_CELL = re.compile(r"[^\W\d][\w.:-]*")
@@ -75,8 +77,8 @@ def _read_rows(text: str, delimiter: str, quoted: str, name: str) -> Iterator[li
 def _detect_delimiter(text: str, name: str) -> str:
     """The delimiter that gives the first rows the same number of columns, if possible more than one.
 
-    Otherwise that of most rows, unless spaces usually follow it, as in sentences; a cell of the other rows may contain
-    it.
+    Otherwise the delimiter that gives most rows the same width. A character that is usually followed by a space is
+    punctuation, and is not considered.
     """
     widths = {each: _first_widths(text, each, name) for each in _DELIMITERS}
     same = {each: min(found) if min(found) == max(found) else 0 for each, found in widths.items()}
@@ -88,12 +90,14 @@ def _detect_delimiter(text: str, name: str) -> str:
 
 def _first_widths(text: str, delimiter: str, name: str) -> list[int]:
     """The numbers of columns of the first rows that are not blank."""
-    lines = text.splitlines(keepends=True)
+    widths = []
     try:
-        rows = list(_read_rows("".join(lines[:_SAMPLE]), delimiter, _QUOTED, name))
-    except UserError:  # the sample may end inside quotation marks
-        return [0] if len(lines) <= _SAMPLE else [len(next(_read_rows(text, delimiter, _QUOTED, name)))]
-    return [len(row) for row in rows if any(cell for cell, _ in row)] or [0]
+        for row in _read_rows("".join(text.splitlines(keepends=True)[:_SAMPLE]), delimiter, _QUOTED, name):
+            if any(cell for cell, _ in row):
+                widths.append(len(row))
+    except UserError:  # the sample may end inside quotation marks, or a row be damaged, which is reported later
+        pass
+    return widths or [0]
 
 
 def _usual(widths: Sequence[int]) -> int:
@@ -134,7 +138,9 @@ def _find_parts(rows: Sequence[list[Cell]], file: DocumentFile, write: WriteCell
 
 def _cell_part(cell: str, writing: Writing, write: WriteCell) -> Part:
     text = _unquoted(cell)
-    return cell if _IDENTIFIER.fullmatch(text) else FileString(cell, string_parts(text, writing), partial(write, cell))
+    if _IDENTIFIER.fullmatch(text) and not has_no_spaces([text]):
+        return cell
+    return FileString(cell, string_parts(text, writing), partial(write, cell))
 
 
 def _choose_columns(names: Sequence[str], file: DocumentFile) -> set[int]:
@@ -155,8 +161,14 @@ def _is_header(rows: Sequence[list[Cell]]) -> bool:
     """Whether the first row consists of single words, unlike the texts below it: programs need it unchanged."""
     names, *others = [[_unquoted(cell) for cell, _ in row] for row in rows[:_SAMPLE]]
     texts = [list(filter(is_translatable, column)) for column in zip(*others, strict=False)]
-    has_sentences = any(2 * sum(" " in cell for cell in column) >= len(column) > 0 for column in texts)
-    return has_sentences and len(set(names)) == len(names) and all(map(_HEADER_CELL.fullmatch, names))
+    has_sentences = any(2 * sum(map(_has_words, column)) >= len(column) > 0 for column in texts)
+    are_names = all(_HEADER_CELL.fullmatch(name) and not _has_words(name) for name in names)
+    return has_sentences and are_names and len(set(names)) == len(names)
+
+
+def _has_words(cell: str) -> bool:
+    """Whether a cell has several words, or in a script without spaces more characters than most words."""
+    return " " in cell or (len(cell) > _WORD_WITHOUT_SPACES and has_no_spaces([cell]))
 
 
 def _is_quoted(cell: str) -> bool:
