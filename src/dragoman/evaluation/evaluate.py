@@ -57,8 +57,11 @@ def evaluate(
     assert len(sources) == len(references), "one reference per source"
     translated = list(translator.stream(sources[:translate_at_most]))
     if truncated := sum(each.truncated for each in translated):
-        limit = f"the model's limit of {counted(translator.source_limit, 'token')}"
-        warnings.warn(f"scored only the beginning of {counted(truncated, 'text')}, because of {limit}", stacklevel=2)
+        warnings.warn(
+            f"translated only the beginning of {truncated:,} of {counted(len(translated), 'text')}, because of the "
+            f"model's limit of {translator.source_limit} tokens",
+            stacklevel=2,
+        )
     translations = list(map(str, translated))
     forced = score_teacher_forced(translator.bundle, sources, references, translator.device)
     identical = sum(map(str.__eq__, translations, references))
