@@ -118,6 +118,11 @@ BAD_FILES = {
         b'{"de": "a", "en": null}\n',
         "t.jsonl line 1: the values of 'de' and 'en' must be strings",
     ),
+    "JSON null": (
+        "t.jsonl",
+        b'{"german": null, "english": "b"}\n',
+        "t.jsonl line 1: the values of 'german' and 'english' must be strings",
+    ),
     "JSON control": ("t.jsonl", rb'{"de": "a\u0007b", "en": "b"}', "t.jsonl line 1: control character U+0007"),
     "JSON surrogate": ("t.jsonl", rb'{"de": "a", "en": "\ud800"}', "t.jsonl line 1: control character U+D800"),
     "not gzip": ("t.tsv.gz", b"a\tb\n", "t.tsv.gz: named .gz, but not a valid gzip file"),

@@ -61,7 +61,7 @@ def _parse(line: str, languages: Languages) -> Pair:
                 source, target = (check_text(join_lines(texts[key])) for key in keys)
                 return Pair(source, target)
     for texts in places:
-        if keys := _stated_keys(tuple(texts), languages):
+        if keys := _stated_keys(tuple(texts), languages) or _named_keys(tuple(texts), languages):
             raise LineError(f"the values of {keys[0]!r} and {keys[1]!r} must be strings")
     raise LineError(
         f"expected strings under {languages[0]!r} and {languages[1]!r} (at the top level or under 'translation') or "
