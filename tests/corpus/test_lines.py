@@ -118,7 +118,7 @@ BAD_FILES = {
         b'{"de": "a", "en": null}\n',
         "t.jsonl line 1: the values of 'de' and 'en' must be strings",
     ),
-    "JSON null": (
+    "JSON null under a name": (
         "t.jsonl",
         b'{"german": null, "english": "b"}\n',
         "t.jsonl line 1: the values of 'german' and 'english' must be strings",
