@@ -10,9 +10,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from dragoman.documents.formats.passage import Writing
+from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
+from dragoman.documents.formats.xml_tree import NotWellFormedError, encode_xml, parse_fragment
 from dragoman.documents.html.html_text import HtmlText
-from dragoman.documents.html.structure import structural_elements
 from dragoman.documents.html.tokens import BLOCKS, Elements
+from dragoman.documents.segment import SegmentedDocument
+from dragoman.errors import UserError
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.keys import hash_key
@@ -83,7 +87,7 @@ def _describe(result: TranslatedText, route: Route) -> dict[str, Any]:
 
 
 def _open_markup(parameters: Parameters) -> OpenText:
-    """What splits HTML or XML, with the tags that a client names.
+    """What splits HTML or XML, with the tags that a client names; XML that is not well-formed is read as HTML.
 
     Raises:
         RequestError: A tag is named that cannot be kept in a sentence.
@@ -94,15 +98,27 @@ def _open_markup(parameters: Parameters) -> OpenText:
     )
     if kept := sorted(joining & BLOCKS):
         raise RequestError(400, f"Parameter 'non_splitting_tags': {kept[0]} always splits sentences.")
-    is_off = str(parameters["outline_detection"]).lower() in ("0", "false")
-    is_xml = parameters.text("tag_handling") == "xml"
+    has_outline = str(parameters["outline_detection"]).lower() not in ("0", "false")
 
-    def open_markup(markup: str, model: ServedModel) -> HtmlText:
-        found = structural_elements(markup) if is_xml and not is_off else frozenset()
-        elements = Elements(ignored, (splitting | found - ignored) - joining, is_xml)
-        return HtmlText(markup, model.source, model.whole_lines, elements)
+    def open_html(html: str, model: ServedModel) -> SegmentedDocument[str]:
+        return HtmlText(html, model.source, model.whole_lines, Elements(ignored, splitting - joining))
 
-    return open_markup
+    def open_xml(xml: str, model: ServedModel) -> SegmentedDocument[str]:
+        try:
+            nodes = parse_fragment(xml)
+        except NotWellFormedError:
+            return open_html(xml, model)
+        except UserError as error:
+            raise RequestError(400, str(error)) from None
+        found = structural_elements(nodes) if has_outline else frozenset()
+        return XmlFragment(
+            nodes,
+            Writing(model.source, encode_xml, whole_lines=model.whole_lines),
+            ignored,
+            (splitting | found) - joining,
+        )
+
+    return open_xml if parameters.text("tag_handling") == "xml" else open_html
 
 
 async def list_languages_deepl(request: Request) -> JSONResponse:

@@ -176,31 +176,6 @@ def test_more_elements_can_be_untouched_or_end_sentences() -> None:
     assert len(HtmlText(html, "de").segments) == 1
 
 
-XML = Elements(untouched=frozenset({"param", "größe"}), is_xml=True)
-
-
-@pytest.mark.parametrize(
-    ("xml", "segments"),
-    [
-        ("<t>Das <param>Ding</param> geht</t>", ["Das {1} geht"]),
-        ("<t>Das <param/> geht</t>", ["Das {1} geht"]),
-        ("<t>Das <größe>Ding</größe> <_x>geht</_x></t>", ["Das {1} geht"]),
-        ("<title>Ein <source>Hund</source> bellt</title>", ["Ein Hund bellt"]),
-        ("<text>Ein <script/> Hund</text>", ["Ein Hund"]),
-        ("<!DOCTYPE t [<!ENTITY e 'x'>\n<!ENTITY f 'y'>]><t>Ein Hund</t>", ["Ein Hund"]),
-    ],
-)
-def test_names_of_html_have_no_content_rules_in_xml(xml: str, segments: list[str]) -> None:
-    document = HtmlText(xml, "de", elements=XML)
-    assert [segment.text for segment in document.segments] == segments
-    assert document.assemble([unchanged(segment) for segment in document.segments]) == xml
-
-
-def test_elements_with_names_of_empty_ones_keep_their_content_in_xml() -> None:
-    document = HtmlText("<t>Das <source>gute alte</source> Haus</t>", "de", elements=XML)
-    assert document.assemble([reversed_words(segment) for segment in document.segments]).count("<source></source>") == 0
-
-
 def test_titles_are_translated_by_all_versions_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HTMLParser, "CDATA_CONTENT_ELEMENTS", ("script", "style", "title", "iframe"))
     html = "<title>Meine Seite</title><script>kein <b>Text</b></script><p>Hallo <br>Welt, <br> hallo</p>"

@@ -40,19 +40,19 @@ class DocumentFile:
 OpenDocument: TypeAlias = Callable[[DocumentFile], SegmentedDocument[bytes]]
 
 
-class PassageDocument:
-    """A file with passages to translate, whose other parts are kept."""
+class PassageText:
+    """A text with passages to translate, whose other parts are kept."""
 
-    def __init__(self, parts: Sequence[Part], encode: Callable[[str], bytes]) -> None:
-        self._parts, self._encode = parts, encode
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
         self.segments = list(find_segments(parts))
 
-    def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
-        """The file with the translation of each segment."""
+    def assemble(self, translations: Sequence[TranslatedSegment]) -> str:
+        """The text with the translation of each segment."""
         remaining = iter(translations)
         written = write_parts(self._parts, remaining)
         assert next(remaining, None) is None, "one translation for each segment"
-        return self._encode(written)
+        return written
 
 
 def find_segments(parts: Sequence[Part]) -> Iterator[Segment]:
@@ -83,3 +83,10 @@ class EncodedDocument:
     def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
         """The file with the translation of each segment."""
         return self._encode(self._document.assemble(translations))
+
+
+class PassageDocument(EncodedDocument):
+    """A file with passages to translate, whose other parts are kept."""
+
+    def __init__(self, parts: Sequence[Part], encode: Callable[[str], bytes]) -> None:
+        super().__init__(PassageText(parts), encode)

@@ -50,6 +50,13 @@ def open_markup(file: DocumentFile, vocabulary: ElementNames) -> PassageDocument
     return PassageDocument(_Markup(vocabulary, writing).parts(root.children), characters.encode)
 
 
+def text_item(node: XmlText) -> TextItem | Fixed:
+    """Text whose line breaks are spaces, or a comment or an unknown entity, which is kept."""
+    if not node.text:
+        return Fixed((node.raw,), is_word=node.raw.startswith("&"))
+    return TextItem(node.raw, _SPACES.sub(" ", node.text))
+
+
 @dataclass(frozen=True)
 class _Markup:
     vocabulary: ElementNames
@@ -60,7 +67,7 @@ class _Markup:
 
     def _item(self, node: XmlNode) -> Item:
         if isinstance(node, XmlText):
-            return TextItem(node.raw, _SPACES.sub(" ", node.text))
+            return text_item(node)
         name, known = node.name, self.vocabulary
         if name in known.spaces:
             return TextItem(raw_xml([node]), " ")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 from xml.parsers import expat
@@ -25,7 +25,7 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]"
 
 @dataclass(frozen=True, slots=True)
 class XmlText:
-    """Characters; also a comment or another construct without text."""
+    """Characters; also a comment, an unknown entity, or another construct, whose text is empty."""
 
     raw: str
     text: str = ""
@@ -33,7 +33,7 @@ class XmlText:
 
 @dataclass(slots=True, eq=False)
 class XmlElement:
-    """An element with its tags as they are written; its name is without a prefix."""
+    """An element with its tags as they are written; the name of one in a file is without a prefix."""
 
     name: str
     attributes: Mapping[str, str]
@@ -103,7 +103,32 @@ def read_xml(file: DocumentFile) -> tuple[XmlElement, Characters]:
     characters = read_xml_characters(file)
     elements = characters.text.count("<") - characters.text.count("</")
     refuse_huge_xml(file.name, len(characters.text), elements)
-    return _TreeParser(file.name).parse(characters.text.encode()), characters
+    return _TreeParser(file.name, _local_name).parse(characters.text.encode()), characters
+
+
+def parse_fragment(xml: str) -> list[XmlNode]:
+    """What a document or a fragment without a root contains; names are whole and in lower case.
+
+    The names of HTML's entities are allowed, and other entities are kept.
+
+    Raises:
+        NotWellFormedError: It is not well-formed.
+        UserError: It is huge or deeply nested, or declares entities.
+    """
+    refuse_huge_xml("the text", len(xml), xml.count("<") - xml.count("</"))
+    try:
+        return _TreeParser("the text", str.lower, knows_entities=True).parse(_utf_8(xml)).children
+    except NotWellFormedError:
+        root = _TreeParser("the text", str.lower, knows_entities=True).parse(_utf_8(f"<text>{xml}</text>"))
+        return root.elements()[0].children
+
+
+def _utf_8(xml: str) -> bytes:
+    return xml.encode("utf-8", "surrogatepass")  # which is refused as not well-formed
+
+
+def _local_name(name: str) -> str:
+    return name.rpartition(":")[2]
 
 
 def refuse_huge_xml(name: str, size: int, elements: int) -> None:
@@ -118,11 +143,21 @@ def refuse_huge_xml(name: str, size: int, elements: int) -> None:
         raise UserError(f"{name}: more than {MAX_ELEMENTS:,} elements of XML; divide the document")
 
 
-class _TreeParser:
-    """Builds the tree; what an event consists of is known when the next one starts."""
+class NotWellFormedError(UserError):
+    """XML with a mistake, such as an element that is not closed."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+
+class _TreeParser:
+    """Builds the tree; what an event consists of is known when the next one starts.
+
+    Args:
+        name: What error messages call the file.
+        name_of: The name of an element, given what its tag contains.
+        knows_entities: Whether entities that are not declared are allowed.
+    """
+
+    def __init__(self, name: str, name_of: Callable[[str], str], knows_entities: bool = False) -> None:
+        self._name, self._name_of = name, name_of
         self._root = XmlElement("", {})
         self._open = [self._root]
         self._position = 0
@@ -141,6 +176,8 @@ class _TreeParser:
         self._expat.StartDoctypeDeclHandler = lambda *declared: self._next_event("")
         self._expat.EntityDeclHandler = self._refuse_entity
         self._expat.SkippedEntityHandler = self._entity
+        if knows_entities:
+            self._expat.UseForeignDTD()
 
     def parse(self, data: bytes) -> XmlElement:
         """The tree of a whole file in UTF-8."""
@@ -148,7 +185,7 @@ class _TreeParser:
         try:
             self._expat.Parse(data, True)
         except expat.ExpatError as error:
-            raise UserError(
+            raise NotWellFormedError(
                 f"{self._name} line {error.lineno}: not well-formed XML: {expat.ErrorString(error.code)}; the file is "
                 "damaged or was cut off: save or export it again"
             ) from None
@@ -159,7 +196,7 @@ class _TreeParser:
     def _start_element(self, name: str, attributes: dict[str, str]) -> None:
         self._next_event("")
         self._join_texts()
-        element = XmlElement(name.rpartition(":")[2], attributes)
+        element = XmlElement(self._name_of(name), attributes)
         self._open[-1].children.append(element)
         self._open.append(element)
         self._last, self._ends = element, False
@@ -185,7 +222,8 @@ class _TreeParser:
         self._in_cdata = False
 
     def _entity(self, name: str, is_parameter: bool) -> None:
-        self._next_event("" if is_parameter else html.unescape(f"&{name};"))
+        text = html.unescape(f"&{name};")
+        self._next_event("" if is_parameter or text == f"&{name};" else text)
 
     def _next_event(self, text: str) -> None:
         """Store what the last event consists of, and note what the next one is."""

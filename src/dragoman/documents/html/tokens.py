@@ -55,8 +55,6 @@ _UNKNOWN_SECTION = re.compile(
 )
 _INVALID = re.compile(r"<[A-Za-z/!?]")  # a tag that the parser passes on as text
 _NAME = re.compile(r"</?([^\t\n\r\f />]*)")
-_NAME_START = re.compile(r"(</?)(?![A-Za-z])[^\W\d]")  # of XML, where the parser would read text
-_SUBSET = re.compile(r"<!DOCTYPE[^>\[]*\[.*?\]\s*>", re.DOTALL)  # the parser would end the declaration in the subset
 _ATTRIBUTE = re.compile(r"([^\s=/>\"'<]+)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>\"']+))?")
 
 
@@ -95,12 +93,10 @@ class Elements:
     Attributes:
         untouched: Names of elements that are copied like those in `UNTOUCHED`.
         blocks: Names of elements that end a sentence like those in `BLOCKS`.
-        is_xml: Whether names may be those of XML, and elements are empty only if they are written so: `<source/>`.
     """
 
     untouched: frozenset[str] = frozenset()
     blocks: frozenset[str] = frozenset()
-    is_xml: bool = False
 
 
 HTML = Elements()
@@ -146,7 +142,7 @@ def _join_untouched(html: str, tokens: Sequence[HtmlToken], elements: Elements, 
             invisible or token.name in names or is_excluded(html, token, language)
         ):
             yield token
-        elif token.kind == "void" or (token.name in VOID and not elements.is_xml):
+        elif token.kind == "void" or token.name in VOID:
             is_word = token.kind == "void" and token.name in names
             yield HtmlToken("untouched", token.start, token.end) if is_word else replace(token, attributes=())
         elif token.kind == "closing" or html.startswith("</", token.start):
@@ -154,8 +150,7 @@ def _join_untouched(html: str, tokens: Sequence[HtmlToken], elements: Elements, 
         else:
             last = closings.get(index)
             if last is None:
-                is_empty = elements.is_xml and html.endswith("/>", token.start, token.end)
-                last = index if is_empty else _end_of_unclosed(tokens, index)
+                last = _end_of_unclosed(tokens, index)
             kind: TokenKind = "invisible" if invisible else "block" if token.kind == "block" else "untouched"
             yield HtmlToken(kind, token.start, tokens[last].end)
             index = last
@@ -189,12 +184,8 @@ class _Reader(HTMLParser):
     def __init__(self, html: str, elements: Elements) -> None:
         super().__init__(convert_charrefs=False)
         self._html, self._blocks = html, BLOCKS | elements.blocks
-        self._void = frozenset[str]() if elements.is_xml else VOID
         self._lines = [0, *(match.end() for match in re.finditer("\n", html))]
         self._starts: list[tuple[int, TokenKind, str]] = [(0, "text", "")]
-        self._raw = () if elements.is_xml else ("script", "style")
-        if elements.is_xml:
-            html = _NAME_START.sub("\\1x", _hide_subset(html))
         # the parser would end a tag at NUL, which browsers replace, take all that follows an incomplete &# as text, and
         # raise an error at <![ before any other word, where a comment begins for browsers
         self.feed(_UNKNOWN_SECTION.sub("<!_", _INCOMPLETE.sub("&+", html.replace("\0", "\ufffd"))))
@@ -210,24 +201,22 @@ class _Reader(HTMLParser):
 
     def set_cdata_mode(self, elem: str, **options: Any) -> None:
         """Take the content of an element as text without tags; versions of Python differ in which these are."""
-        if elem in self._raw:
+        if elem in ("script", "style"):
             super().set_cdata_mode(elem, **options)
 
     def _start(self, kind: TokenKind, name: str = "") -> None:
         line, column = self.getpos()
         start = self._lines[line - 1] + column
-        if name and (written := _NAME.match(self._html, start)):  # the parser was given another name, see _NAME_START
-            name = written[1].lower()
         self._starts.append((start, "block" if name in self._blocks else kind, name))
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._start("void" if tag in self._void else "opening", tag)
+        self._start("void" if tag in VOID else "opening", tag)
 
     def handle_startendtag(self, tag: str, attrs: object) -> None:
         self._start("void", tag)
 
     def handle_endtag(self, tag: str) -> None:
-        self._start("void" if tag in self._void else "closing", tag)
+        self._start("void" if tag in VOID else "closing", tag)
 
     def handle_data(self, data: str) -> None:
         self._start("invisible" if self.cdata_elem or _INVALID.match(data) else "text")
@@ -249,15 +238,6 @@ class _Reader(HTMLParser):
 
     def unknown_decl(self, data: str) -> None:
         self._start("invisible")
-
-
-def _hide_subset(xml: str) -> str:
-    """A text of the same length without the characters < and > in its document type declaration."""
-    start = xml.find("<!DOCTYPE")
-    declaration = _SUBSET.match(xml, start) if start >= 0 else None
-    if declaration is None:
-        return xml
-    return f"{xml[: start + 1]}{re.sub('[<>]', '_', declaration[0][1:-1])}{xml[declaration.end() - 1 :]}"
 
 
 def read_attributes(html: str, start: int, end: int) -> Iterator[Attribute]:

@@ -1,0 +1,77 @@
+"""XML of an unknown vocabulary, as a text: which elements end sentences is detected, or stated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from dragoman.documents.formats.file import PassageText
+from dragoman.documents.formats.items import Fixed, Group, Item, Part, to_parts
+from dragoman.documents.formats.markup import text_item
+from dragoman.documents.formats.passage import Passage, Writing
+from dragoman.documents.formats.xml_tree import XmlElement, XmlNode, XmlText, is_protected, raw_xml
+from dragoman.documents.html.tokens import BLOCKS, UNTOUCHED
+
+_INLINE = UNTOUCHED | frozenset(
+    (
+        *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "ins"),
+        *("label", "mark", "q", "rb", "rp", "rt", "ruby", "s", "small", "span", "strike", "strong", "sub", "sup"),
+        *("time", "tt", "u"),
+        *("bpt", "bx", "cp", "ec", "em", "ept", "ex", "g", "hi", "it", "mrk", "pc", "ph", "sc", "ut", "x"),
+    )
+)
+"""Elements of HTML, and of XLIFF and TMX, that are inline, also where there is no other text."""
+
+
+class XmlFragment(PassageText):
+    """A document, or elements with text between them; attributes are not translated.
+
+    Args:
+        nodes: What it contains, from `parse_fragment`.
+        writing: The language of the text, and how it is split.
+        kept: Names of elements that are copied, in lower case.
+        blocks: Names of elements that end sentences; those of HTML are always among them.
+    """
+
+    def __init__(
+        self, nodes: Sequence[XmlNode], writing: Writing, kept: frozenset[str], blocks: frozenset[str]
+    ) -> None:
+        self._writing, self._kept, self._blocks = writing, kept, BLOCKS | blocks
+        super().__init__(self._parts_of(nodes))
+
+    def _parts_of(self, nodes: Sequence[XmlNode]) -> list[Part]:
+        return to_parts(list(map(self._item, nodes)), partial(Passage, writing=self._writing))
+
+    def _item(self, node: XmlNode) -> Item:
+        if isinstance(node, XmlText):
+            return text_item(node)
+        if node.name in self._kept or is_protected(node):
+            return Fixed((raw_xml([node]),), is_word=True)
+        if node.name in self._blocks:
+            return Fixed((node.start, *self._parts_of(node.children), node.end), divides=True)
+        return Group(node.start, node.end, tuple(map(self._item, node.children)))
+
+
+def structural_elements(nodes: Sequence[XmlNode]) -> frozenset[str]:
+    """The names of elements whose parents have no text of their own, as DeepL detects the outline of XML.
+
+    Elements that are always empty, such as images, are not among them.
+    """
+    alone, with_text = set[str](), set[str]()
+    for siblings in _all_siblings(nodes):
+        has_text = any(isinstance(node, XmlText) and node.text.strip() for node in siblings)
+        names = {node.name for node in siblings if isinstance(node, XmlElement) and _has_content(node)}
+        (with_text if has_text else alone).update(names)
+    return frozenset(alone - with_text - _INLINE)
+
+
+def _all_siblings(nodes: Sequence[XmlNode]) -> Iterator[Sequence[XmlNode]]:
+    """The nodes, and the children of all elements among them."""
+    yield nodes
+    for node in nodes:
+        if isinstance(node, XmlElement):
+            yield from _all_siblings(node.children)
+
+
+def _has_content(element: XmlElement) -> bool:
+    return any(_has_content(node) if isinstance(node, XmlElement) else node.text.strip() for node in element.children)

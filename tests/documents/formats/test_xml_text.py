@@ -1,0 +1,84 @@
+"""XML of an unknown vocabulary: which elements end sentences, and what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from segment_translators import translate_upper
+
+from dragoman.documents.formats.passage import Writing
+from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
+from dragoman.documents.formats.xml_tree import NotWellFormedError, encode_xml, parse_fragment
+from dragoman.documents.segment import Segment, TranslatedSegment
+from dragoman.errors import UserError
+
+
+def read(xml: str, kept: str = "", blocks: str = "") -> XmlFragment:
+    nodes = parse_fragment(xml)
+    found = structural_elements(nodes)
+    return XmlFragment(nodes, Writing("de", encode_xml), frozenset(kept.split()), found | frozenset(blocks.split()))
+
+
+def translate(document: XmlFragment, translator: Callable[[Segment], TranslatedSegment] = translate_upper) -> str:
+    return document.assemble([translator(segment) for segment in document.segments])
+
+
+@pytest.mark.parametrize(
+    ("xml", "segments", "expected"),
+    [
+        ("<t>Das <param>Ding</param> geht</t>", ["Das {1} geht"], "<t>DAS <param>Ding</param> GEHT</t>"),
+        ("<t>Das <param/> geht</t>", ["Das {1} geht"], "<t>DAS <param/> GEHT</t>"),
+        ("Das <größe>Ding</größe> <_x>geht</_x>", ["Das {1} geht"], "DAS <größe>Ding</größe> <_x>GEHT</_x>"),
+        ("<w:t>Das <w:param/> geht</w:t>", ["Das  geht"], "<w:t>DAS <w:param/> GEHT</w:t>"),
+        ("<title>Ein <source>Hund</source></title>", ["Ein Hund"], "<title>EIN <source>HUND</source></title>"),
+        ("<text>Ein <script/> Hund</text>", ["Ein  Hund"], "<text>EIN <script/> HUND</text>"),
+        ("<d><code>Ein Hund</code><style>so</style></d>", ["Ein Hund", "so"], None),
+        (
+            "<d>Ein <![CDATA[<Hund> & Co]]> bellt</d>",
+            ["Ein <Hund> & Co bellt"],
+            "<d>EIN &lt;HUND&gt; &amp; CO BELLT</d>",
+        ),
+        ("Das &produkt; f&uuml;r <!-- nie --> alle", ["Das {1} für  alle"], "DAS &produkt; FÜR <!-- nie --> ALLE"),
+        ('<t alt="Ein Hund">Eine <b translate="no">Katze</b></t>', ["Eine {1}"], None),
+    ],
+)
+def test_names_of_html_have_no_rules_for_their_content_in_xml(
+    xml: str, segments: list[str], expected: str | None
+) -> None:
+    document = read(xml, kept="param größe")
+    assert [segment.text for segment in document.segments] == segments
+    assert translate(document, lambda segment: TranslatedSegment(segment.text)) == xml
+    assert expected in (None, translate(document))
+
+
+@pytest.mark.parametrize(
+    ("xml", "count"),
+    [
+        ("<doc><name>Ein Hund</name><note>Der <x>Hund</x> läuft</note></doc>", 2),
+        ("<name>Ein Hund</name><note>Eine Katze</note>", 2),
+        ("<name>Ein Hund</name> und <note>eine Katze</note>", 1),
+        ("<doc><b>Ein</b> <hi>Hund</hi></doc>", 1),
+        ("<doc><pic/><b>Ein</b><pic></pic> Hund</doc>", 1),
+    ],
+)
+def test_elements_without_text_around_them_end_sentences(xml: str, count: int) -> None:
+    assert len(read(xml).segments) == count
+
+
+def test_named_elements_end_sentences() -> None:
+    assert translate(read("Ein Hund <Y>Eine Katze</Y> da", blocks="y")) == "EIN HUND <Y>EINE KATZE</Y> DA"
+    assert len(read("Ein Hund <Y>Eine Katze</Y> da", blocks="y").segments) == 3
+
+
+@pytest.mark.parametrize("xml", ["<a>", "a & b", "<a></b>", "&#0;", "\ud800", "a < b"])
+def test_xml_with_mistakes_is_not_well_formed(xml: str) -> None:
+    with pytest.raises(NotWellFormedError):
+        parse_fragment(xml)
+
+
+@pytest.mark.parametrize("xml", ["<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>", "<a>" * 300 + "</a>" * 300])
+def test_declared_entities_and_deep_elements_are_refused(xml: str) -> None:
+    with pytest.raises(UserError, match=r"entity|deep") as raised:
+        parse_fragment(xml)
+    assert not isinstance(raised.value, NotWellFormedError)
