@@ -265,10 +265,12 @@ def test_damaged_workbooks_are_refused(old: bytes, new: bytes, message: str, tmp
         (("text_de", "text_en"), True),
         (("Text (de)", "Text (en)"), True),
         (("हिन्दी", "English"), True),
+        (("Cymraeg", "Icelandic"), True),
         (("Ein Hund.", "A dog."), False),
         (("de", "A dog."), False),
         (("", ""), False),
         (("Ja", "Yes"), False),
+        (("Even", "So"), False),
     ],
 )
 def test_header_rows_are_recognized(row: tuple[str, str], is_header: bool) -> None:

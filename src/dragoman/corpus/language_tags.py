@@ -6,55 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-_NAMES = {
-    "ar": "arabic العربية",
-    "bg": "bulgarian български",
-    "bn": "bengali bangla বাংলা",
-    "ca": "catalan català",
-    "cs": "czech čeština česky",
-    "da": "danish dansk",
-    "de": "german deutsch allemand alemán tedesco немецкий 德语 德文 ドイツ語",
-    "el": "greek ελληνικά",
-    "en": "english englisch anglais inglés inglês inglese engelska engelsk engels angielski angličtina английский "
-    "англійська ingilizce अंग्रेज़ी الإنجليزية 英语 英文 英語 영어",
-    "es": "spanish español spanisch espagnol castellano",
-    "et": "estonian eesti",
-    "eu": "basque euskara",
-    "fa": "persian farsi فارسی",
-    "fi": "finnish suomi",
-    "fr": "french français französisch francés francese",
-    "he": "hebrew עברית",
-    "hi": "hindi हिन्दी हिंदी",
-    "hr": "croatian hrvatski",
-    "hu": "hungarian magyar",
-    "id": "indonesian",
-    "it": "italian italiano italienisch italien",
-    "ja": "japanese 日本語",
-    "ko": "korean 한국어",
-    "lt": "lithuanian lietuvių",
-    "lv": "latvian latviešu",
-    "mr": "marathi मराठी",
-    "nl": "dutch nederlands niederländisch néerlandais",
-    "no": "norwegian norsk",
-    "pl": "polish polski",
-    "pt": "portuguese português portugiesisch portugais",
-    "ro": "romanian română",
-    "ru": "russian русский russisch russe",
-    "sk": "slovak slovenčina",
-    "sl": "slovenian slovenščina",
-    "sr": "serbian српски srpski",
-    "sv": "swedish svenska",
-    "sw": "swahili kiswahili",
-    "ta": "tamil தமிழ்",
-    "te": "telugu తెలుగు",
-    "th": "thai ไทย",
-    "tr": "turkish türkçe",
-    "uk": "ukrainian українська",
-    "ur": "urdu اردو",
-    "vi": "vietnamese việt",
-    "zh": "chinese 中文 汉语",
-}
-_LANGUAGE_OF = {name: code for code, names in _NAMES.items() for name in names.split()}
+import langcodes
+
 _WORD = re.compile(r"\b[a-z]{2,3}[-_](?:[a-z]{2}|[a-z]{4}|\d{3})\b|[^\s_.,:;()\[\]/-]+")
 _TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|\d{3}))?")
 SOURCE_WORDS = frozenset(["source", "src", "quelle", "quelltext", "ausgangstext", "original", "term"])
@@ -98,26 +51,43 @@ def find_language(wanted: str, available: tuple[str, ...]) -> str | None:
 def names_language(cell: str, language: str) -> bool:
     """Whether a cell of a header row names a language: ``de``, ``de-AT``, ``German``, ``text_de``, ``Deutsch (de)``."""
     return any(
-        _LANGUAGE_OF.get(word) == _normalize(language).partition("-")[0] or find_language(language, (word,)) is not None
+        known_language(word) == _normalize(language).partition("-")[0] or find_language(language, (word,)) is not None
         for word in _words(cell)
     )
 
 
 def looks_like_header(values: Iterable[str], languages: Iterable[str]) -> bool:
     """Whether every cell consists of words that header rows use, and none can be a sentence."""
-    known = SOURCE_WORDS | TARGET_WORDS | _OTHER_WORDS | _LANGUAGE_OF.keys()
+    known = SOURCE_WORDS | TARGET_WORDS | _OTHER_WORDS
     languages = tuple(languages)
     words = [_words(cell) for cell in values]
     return bool(words) and all(
-        cell and all(word in known or any(find_language(each, (word,)) for each in languages) for word in cell)
+        cell
+        and all(
+            word in known or _language_named(word) or any(find_language(each, (word,)) for each in languages)
+            for word in cell
+        )
         for cell in words
     )
 
 
 def known_language(word: str) -> str | None:
-    """The code of a language in the list of this module, given its code or its name; None for other words."""
-    code = word.casefold()
-    return code if code in _NAMES else _LANGUAGE_OF.get(code)
+    """The code of two letters of a language, given this code or a name in any language; None for other words.
+
+    Languages whose codes have three letters are not known: some of their names are words, such as Even, Are and So.
+    """
+    if len(word) == 2 and langcodes.tag_is_valid(word):
+        return word.lower()
+    return _language_named(word)
+
+
+@lru_cache(maxsize=4096)
+def _language_named(word: str) -> str | None:
+    try:
+        code = langcodes.find(word).language or ""
+    except LookupError:
+        return None
+    return code if len(code) == 2 else None
 
 
 def languages_of_header(names: Iterable[str]) -> list[str]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import langcodes
+from langcodes.tag_parser import LanguageTagError
+
 from dragoman.corpus.language_tags import find_language
 
 ALIASES = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
@@ -21,10 +24,8 @@ def match_language(code: str, served: Iterable[str]) -> str | None:
 
 def language_name(code: str) -> str:
     """The English name of a language; the code itself if it is not known."""
-    from translate.lang.data import languages
-
-    language, _, region = code.replace("_", "-").partition("-")
-    for key in (f"{language.lower()}_{region.upper()}", language.lower()):
-        if key in languages:
-            return str(languages[key][0]).partition(";")[0]
-    return code
+    try:
+        language = langcodes.get(code)
+    except LanguageTagError:
+        return code
+    return language.display_name() if language.is_valid() else code

@@ -161,6 +161,23 @@ def test_only_link_definitions_and_settings_are_kept_in_markdown(markdown: str, 
 
 
 @pytest.mark.parametrize(
+    ("markdown", "texts"),
+    [
+        ('!!! note "Ein Titel"\n    Ein Hund.\n\n    Eine Katze.\n', ["Ein Titel", "Ein Hund.", "Eine Katze."]),
+        ("Ein Hund.\r\n\r\n??? Note\r\n    Eine Katze.\r\n", ["Ein Hund.", "Eine Katze."]),
+        ("> [!WARNING]\n> Ein Hund\n> bellt.\n", ["Ein Hund bellt."]),
+        ("Hund\n: Ein Tier\n:   Es bellt\n", ["Hund", "Ein Tier", "Es bellt"]),
+    ],
+)
+def test_boxes_and_definitions_in_markdown_are_blocks(markdown: str, texts: list[str]) -> None:
+    assert texts_of(markdown, "a.md", "de") == texts
+    before, after = (
+        [re.match(r"\W*", line) for line in text.splitlines()] for text in (markdown, translated(markdown, "a.md"))
+    )
+    assert [each and each[0] for each in after] == [each and each[0] for each in before][: len(after)]
+
+
+@pytest.mark.parametrize(
     "page",
     [
         b'\xef\xbb\xbf<meta charset="iso-8859-1"><p>Gr\xc3\xb6\xc3\x9fe</p>',

@@ -9,6 +9,8 @@ from functools import partial
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 from markdown_it.token import Token
+from mdit_py_plugins.admon import admon_plugin
+from mdit_py_plugins.deflist import deflist_plugin
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
@@ -25,6 +27,7 @@ _DEFINITION = re.compile(
     rf"^[ >]*\[([^\[\]^\r\n][^\[\]\r\n]*)\]:[ \t]*(?:<[^<>\r\n]*>|[^\s<]\S*){_TITLE}[ \t]*(?=\r?$)", re.MULTILINE
 )
 """The definition of a link, on one line. The parser itself does not find those that follow a footnote."""
+_BOX = re.compile(r"[> \t]*(?:!!!|\?\?\?\+?)[ \t]*")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|$)")
 
 
@@ -46,6 +49,7 @@ def open_markdown(file: DocumentFile) -> PassageDocument:
 
 def _find_parts(text: str, make_passage: Callable[[Sequence[Item]], Passage]) -> Iterator[Part]:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
+    parser.use(admon_plugin).use(deflist_plugin)
     starts = [match.start() for match in _LINE.finditer(text)]
     position = 0
     known = {normalizeReference(label): {"title": "", "href": "#"} for label in _DEFINITION.findall(text)}
@@ -54,7 +58,7 @@ def _find_parts(text: str, make_passage: Callable[[Sequence[Item]], Passage]) ->
         if token.type != "inline" or token.map is None:
             continue
         lines = _locate(text, token, max(position, starts[token.map[0]]))
-        if not lines:
+        if not lines or _is_kind(text, lines[0]):
             continue
         try:
             parts = to_parts(inline_items(text, lines, token.children or [], make_passage), make_passage)
@@ -80,6 +84,13 @@ def _locate(text: str, token: Token, position: int) -> list[Line]:
         lines.append(Line(found, found + len(content)))
         position = found + len(content)
     return lines
+
+
+def _is_kind(text: str, line: Line) -> bool:
+    """Whether a text is the kind of a box, such as Note after !!!, which the parser also returns as its title."""
+    return bool(
+        _BOX.fullmatch(text, max(text.rfind("\n", 0, line.start), text.rfind("\r", 0, line.start)) + 1, line.start)
+    )
 
 
 def _escape(text: str) -> str:

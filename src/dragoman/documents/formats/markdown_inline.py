@@ -20,6 +20,7 @@ _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^>]*?(/?)>")
 _VOID = {"br", "img", "hr", "wbr", "input"}
 _KEPT = re.compile(
     r"^\[\^[^\]\s]+\]:|\[\^[^\]\s]+\]"  # footnotes
+    r"|^\[!\w+\](?=\s|$)"  # alerts of GitHub
     r"|(?<![\\$\w])\$\$?(?=\S)[^$\n]+(?<=\S)\$\$?(?!\d)"  # formulas
     r"|\{\{[^{}]*\}\}|\{%[^{}]*%\}|\{[#.:][^{}]*\}|^:::.*|^\[[ xX]\](?=\s)"  # templates, attributes, boxes
 )
@@ -141,8 +142,8 @@ def _text_items(raw: str, text: str) -> Iterator[Item]:
     position = 0
     for match in _KEPT.finditer(raw):
         yield TextItem(raw[position : match.start()], raw[position : match.start()])
-        is_definition = match.start() == 0 and "]:" in match[0]
-        yield Fixed((match[0],), divides=is_definition, is_word=match[0].startswith(("$", "{{")))
+        is_label = match.start() == 0 and (match[0].endswith("]:") or match[0].startswith("[!"))
+        yield Fixed((match[0],), divides=is_label, is_word=match[0].startswith(("$", "{{")))
         position = match.end()
     yield TextItem(raw[position:], raw[position:])
 
