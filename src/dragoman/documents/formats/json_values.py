@@ -17,11 +17,17 @@ from dragoman.errors import UserError
 
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*"|[{}\[\]]|[^"{}\[\]]++')
 _CODE = re.compile(
-    r"[a-zA-Z0-9#@-]++(?:[.:_]++[a-zA-Z0-9#@-]++)+|[a-zA-Z0-9]*+_\w*+|#[0-9a-fA-F]{3,8}"  # app.title, snake_case, #fff
-    r"|(?:(?![a-z][A-Z])[\w$.-])*[a-z][A-Z][\w$-]*+"  # camelCase
-    r"|[a-zA-Z]++://\S*+|\.{0,2}/[\w#@./:-]*+|[\w#@.:-]++(?:/[\w#@.:-]*+){2,}"  # URLs and paths
-    r"|[a-z0-9@._+-]++/[a-z0-9@._+-]++",
-    re.ASCII,
+    r"""
+      [a-zA-Z0-9\#@-]++ (?: [.:_]++ [a-zA-Z0-9\#@-]++ )+   # app.title, app:title, snake_case
+    | [a-zA-Z0-9]*+ _ \w*+                                 # _private, name_
+    | (?: (?![a-z][A-Z]) [\w$.-] )* [a-z][A-Z][\w$-]*+     # camelCase
+    | \#[0-9a-fA-F]{3,8}                                   # colors
+    | [a-zA-Z]++ :// \S*+                                  # URLs
+    | \.{0,2} / [\w\#@./:-]*+                              # /usr/bin, ../images
+    | [\w\#@.:-]++ (?: / [\w\#@.:-]*+ ){2,}               # images/icons/logo.png
+    | [a-z0-9@._+-]++ / [a-z0-9@._+-]++                    # text/html
+    """,
+    re.ASCII | re.VERBOSE,
 )
 """Names in programs, colors and paths, but not Name: or Yes/No."""
 
