@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from dragoman.documents.sentences import is_translatable
@@ -90,6 +90,27 @@ def raw_parts(items: Sequence[Item]) -> Iterator[Part]:
 def original(parts: Iterable[Part]) -> str:
     """What the file contains for these parts."""
     return "".join(part if isinstance(part, str) else part.original for part in parts)
+
+
+def attach_spaces(items: Sequence[Item]) -> list[Item]:
+    """The items, but a space after one without text belongs to it if there is also one before it.
+
+    So the text has only one space there, and both stay around the item.
+    """
+    attached: list[Item] = []
+    text = ""  # before the next item
+    for item in items:
+        last = attached[-1] if attached else None
+        if isinstance(item, TextItem) and text.endswith(" ") and item.raw[:1] == item.text[:1] == " ":
+            if isinstance(last, Fixed) and not last.name:
+                attached[-1] = replace(last, parts=(*last.parts, " "))
+                item = replace(item, raw=item.raw[1:], text=item.text[1:])
+            elif isinstance(last, Group) and not plain_text(last.items):
+                attached[-1] = replace(last, end=f"{last.end} ")
+                item = replace(item, raw=item.raw[1:], text=item.text[1:])
+        attached.append(item)
+        text = plain_text([item]) or text
+    return attached
 
 
 def to_parts(items: Sequence[Item], make_passage: Callable[[Sequence[Item]], Passage]) -> list[Part]:

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.formats.items import Item, Part, original, plain_text, raw_parts
+from dragoman.documents.formats.items import Item, Part, attach_spaces, original, plain_text, raw_parts
 from dragoman.documents.formats.mark_tree import MarkTree
 from dragoman.documents.formats.named_items import name_words
 from dragoman.documents.joining import add_stops, join_with_places
@@ -46,7 +46,7 @@ class Passage:
     """A text with marks. Unchanged sentences give what the file contains."""
 
     def __init__(self, items: Sequence[Item], writing: Writing) -> None:
-        self._items, self._writing = name_words(items), writing
+        self._items, self._writing = attach_spaces(name_words(items)), writing
         self._text = plain_text(self._items)
         self._spans = [
             (start, end) for start, end in writing.split(self._text) if is_translatable(self._text[start:end])
