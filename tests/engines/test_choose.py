@@ -118,6 +118,17 @@ def test_scores_of_given_translations_agree(bundle: Bundle) -> None:
         assert ours == pytest.approx(theirs, abs=1e-4)
 
 
+def test_scores_do_not_depend_on_how_many_tokens_are_scored_together(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources, targets = (side.encode(sentences()) for side in (bundle.source, bundle.target))
+    engine = open_engine(request_for(bundle), "torch")
+    together = engine.score(sources, targets)
+    monkeypatch.setattr("dragoman.engines.scoring.LOGIT_ROWS", 7)
+    for one, other in zip(engine.score(sources, targets), together, strict=True):
+        assert one == pytest.approx(other, abs=1e-5)
+
+
 def test_a_new_engine_is_one_module_and_one_line(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     class Parrot:
         name, max_length = "parrot", 21

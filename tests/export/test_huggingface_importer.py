@@ -175,3 +175,13 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "bart"}')
     with pytest.raises(UserError, match="model_type = 'bart': must be 'marian' or 'm2m_100'"):
         import_huggingface(tmp_path, tmp_path / "bundle")
+
+
+def test_incomplete_settings_are_refused(spm: tuple[Path, Path], tmp_path: Path) -> None:
+    save_marian(tmp_path / "marian", spm)
+    config = json.loads((tmp_path / "marian" / "config.json").read_text())
+    for key in ("vocab_size", "d_model", "encoder_layers"):
+        (tmp_path / "marian" / "config.json").write_text(json.dumps({k: v for k, v in config.items() if k != key}))
+        with pytest.raises(UserError, match=r"marian: .*config\.json"):
+            import_huggingface(tmp_path / "marian", tmp_path / "bundle")
+        assert not (tmp_path / "bundle").exists()

@@ -272,3 +272,17 @@ def test_a_port_in_use_is_an_error(bundle: Path, tmp_path: Path) -> None:
         )
     assert other.returncode == 2
     assert f"port {port}" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [("None", 0), ("SystemExit(3)", 3), ("SystemExit('no')", 1), ("KeyboardInterrupt()", 130), ("OSError('disk')", 1)],
+)
+def test_an_end_that_waits_for_no_thread_keeps_the_exit_status(error: str, status: int) -> None:
+    program = (
+        "import atexit, sys; from dragoman.serving.start import _exit_at_once;"
+        f"atexit.register(lambda: print('waited')); _exit_at_once({error})"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (status, "")
+    assert ("disk" in ended.stderr) == ("disk" in error), "errors are logged"

@@ -132,8 +132,11 @@ def _largest_difference(original: OriginalModel, bundle: Bundle) -> float:
         from dragoman.export.huggingface.progress_bars import without_progress_bars
     except ImportError:
         raise UserError("import huggingface needs transformers: pip install '.[huggingface]'") from None
-    with without_progress_bars():
-        theirs = AutoModelForSeq2SeqLM.from_pretrained(original.directory, use_safetensors=True).eval().float()
+    try:
+        with without_progress_bars():
+            theirs = AutoModelForSeq2SeqLM.from_pretrained(original.directory, use_safetensors=True).eval().float()
+    except RuntimeError as error:
+        raise UserError(f"{original.directory}: the sizes of the weights are not those of config.json") from error
     source_rows, target_rows = original.source_rows, original.target_rows
     eos, bos = bundle.source.vocabulary.eos, bundle.target.vocabulary.bos
     sources, targets = random_pairs(bundle)
