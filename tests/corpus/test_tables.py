@@ -270,7 +270,10 @@ def test_damaged_workbooks_are_refused(old: bytes, new: bytes, message: str, tmp
         (("de", "A dog."), False),
         (("", ""), False),
         (("Ja", "Yes"), False),
+        (("Castellano", "汉语"), True),
         (("Even", "So"), False),
+        (("Person", "person"), False),
+        (("Korn", "Flamme"), False),
     ],
 )
 def test_header_rows_are_recognized(row: tuple[str, str], is_header: bool) -> None:

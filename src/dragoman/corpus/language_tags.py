@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import langcodes
+from language_data.names import code_to_names
 
 _WORD = re.compile(r"\b[a-z]{2,3}[-_](?:[a-z]{2}|[a-z]{4}|\d{3})\b|[^\s_.,:;()\[\]/-]+")
 _TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|\d{3}))?")
+_MORE_NAMES = {"castellano": "es", "ingilizce": "en", "汉语": "zh", "việt": "vi"}
+"""Names that are not in the data of langcodes."""
+
 SOURCE_WORDS = frozenset(["source", "src", "quelle", "quelltext", "ausgangstext", "original", "term"])
 TARGET_WORDS = frozenset(["target", "tgt", "trg", "ziel", "zieltext", "translation", "translated", "übersetzung"])
 _OTHER_WORDS = frozenset(
@@ -83,11 +87,20 @@ def known_language(word: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _language_named(word: str) -> str | None:
+    """The code of two letters of a language with a name; the library also finds longer words that start with one."""
+    name = word.casefold()
+    if name in _MORE_NAMES:
+        return _MORE_NAMES[name]
     try:
-        code = langcodes.find(word).language or ""
+        code = langcodes.find(name).language or ""
     except LookupError:
         return None
-    return code if len(code) == 2 else None
+    return code if len(code) == 2 and name in _names_of(code) else None
+
+
+@cache
+def _names_of(code: str) -> frozenset[str]:
+    return frozenset(map(str.casefold, code_to_names(code).values()))
 
 
 def languages_of_header(names: Iterable[str]) -> list[str]:

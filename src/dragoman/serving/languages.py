@@ -28,4 +28,4 @@ def language_name(code: str) -> str:
         language = langcodes.get(code)
     except LanguageTagError:
         return code
-    return language.display_name() if language.is_valid() else code
+    return language.display_name() if language.language and language.is_valid() else code

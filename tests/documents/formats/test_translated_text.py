@@ -165,6 +165,11 @@ def test_only_link_definitions_and_settings_are_kept_in_markdown(markdown: str, 
     [
         ('!!! note "Ein Titel"\n    Ein Hund.\n\n    Eine Katze.\n', ["Ein Titel", "Ein Hund.", "Eine Katze."]),
         ("Ein Hund.\r\n\r\n??? Note\r\n    Eine Katze.\r\n", ["Ein Hund.", "Eine Katze."]),
+        ("!!! note inline end\n\n    Ein Hund.\n", ["Ein Hund."]),
+        (
+            "!!!Achtung!!!\n\n!!! Ein Hund\n\n??? Was soll das\nheißen\n",
+            ["Achtung!!!", "Ein Hund", "Was soll das heißen"],
+        ),
         ("> [!WARNING]\n> Ein Hund\n> bellt.\n", ["Ein Hund bellt."]),
         ("Hund\n: Ein Tier\n:   Es bellt\n", ["Hund", "Ein Tier", "Es bellt"]),
     ],

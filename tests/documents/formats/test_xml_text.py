@@ -40,6 +40,14 @@ def translate(document: XmlFragment, translator: Callable[[Segment], TranslatedS
             "<d>EIN &lt;HUND&gt; &amp; CO BELLT</d>",
         ),
         ("Das &produkt; f&uuml;r <!-- nie --> alle", ["Das {1} für alle"], "DAS &produkt; FÜR <!-- nie --> ALLE"),
+        (
+            "&copyright; <b>ein <i/> Hund <!-- --> da</b>",
+            ["{1} ein Hund da"],
+            "&copyright; <b>EIN <i/> HUND <!-- --> DA</b>",
+        ),
+        ("<p>Ein Hund<br/>Eine Katze</p>", ["Ein Hund", "Eine Katze"], "<p>EIN HUND<br/>EINE KATZE</p>"),
+        ("<pre>Ein Hund\n  bellt\n</pre>", ["Ein Hund", "bellt"], "<pre>EIN HUND\n  BELLT\n</pre>"),
+        ('<v xml:space="preserve">Ja\n\nNein</v>', ["Ja", "Nein"], '<v xml:space="preserve">JA\n\nNEIN</v>'),
         ('<t alt="Ein Hund">Eine <b translate="no">Katze</b></t>', ["Eine {1}"], None),
     ],
 )

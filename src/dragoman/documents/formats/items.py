@@ -92,16 +92,21 @@ def original(parts: Iterable[Part]) -> str:
     return "".join(part if isinstance(part, str) else part.original for part in parts)
 
 
-def attach_spaces(items: Sequence[Item]) -> list[Item]:
+def attach_spaces(items: Sequence[Item], before: str = "") -> list[Item]:
     """The items, but a space after one without text belongs to it if there is also one before it.
 
     So the text has only one space there, and both stay around the item.
+
+    Args:
+        items: The items.
+        before: The text before them.
     """
     attached: list[Item] = []
-    text = ""  # before the next item
     for item in items:
         last = attached[-1] if attached else None
-        if isinstance(item, TextItem) and text.endswith(" ") and item.raw[:1] == item.text[:1] == " ":
+        if isinstance(item, Group):
+            item = replace(item, items=tuple(attach_spaces(item.items, before)))
+        elif isinstance(item, TextItem) and before.endswith(" ") and item.raw[:1] == item.text[:1] == " ":
             if isinstance(last, Fixed) and not last.name:
                 attached[-1] = replace(last, parts=(*last.parts, " "))
                 item = replace(item, raw=item.raw[1:], text=item.text[1:])
@@ -109,7 +114,7 @@ def attach_spaces(items: Sequence[Item]) -> list[Item]:
                 attached[-1] = replace(last, end=f"{last.end} ")
                 item = replace(item, raw=item.raw[1:], text=item.text[1:])
         attached.append(item)
-        text = plain_text([item]) or text
+        before = plain_text([item]) or before
     return attached
 
 

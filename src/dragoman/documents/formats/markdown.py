@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from mdit_py_plugins.admon import admon_plugin
+from mdit_py_plugins.admon.index import admonition
 from mdit_py_plugins.deflist import deflist_plugin
 
 from dragoman.documents.formats.characters import read_characters
@@ -27,7 +30,7 @@ _DEFINITION = re.compile(
     rf"^[ >]*\[([^\[\]^\r\n][^\[\]\r\n]*)\]:[ \t]*(?:<[^<>\r\n]*>|[^\s<]\S*){_TITLE}[ \t]*(?=\r?$)", re.MULTILINE
 )
 """The definition of a link, on one line. The parser itself does not find those that follow a footnote."""
-_BOX = re.compile(r"[> \t]*(?:!!!|\?\?\?\+?)[ \t]*")
+_BOX_INDENT = 4
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|$)")
 
 
@@ -49,17 +52,18 @@ def open_markdown(file: DocumentFile) -> PassageDocument:
 
 def _find_parts(text: str, make_passage: Callable[[Sequence[Item]], Passage]) -> Iterator[Part]:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
-    parser.use(admon_plugin).use(deflist_plugin)
+    parser.use(deflist_plugin).use(admon_plugin).block.ruler.at("admonition", _read_box, {"alt": ["paragraph"]})
     starts = [match.start() for match in _LINE.finditer(text)]
     position = 0
     known = {normalizeReference(label): {"title": "", "href": "#"} for label in _DEFINITION.findall(text)}
     source = _DEFINITION.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    for token in parser.parse(source, {"references": known}):
+    tokens = parser.parse(source, {"references": known})
+    for before, token in pairwise(tokens):
         if token.type != "inline" or token.map is None:
             continue
         lines = _locate(text, token, max(position, starts[token.map[0]]))
-        if not lines or _is_kind(text, lines[0]):
-            continue
+        if not lines or (before.type == "admonition_title_open" and text[lines[0].start - 1] != '"'):
+            continue  # only the title of a box in quotation marks is one; other words are its kind
         try:
             parts = to_parts(inline_items(text, lines, token.children or [], make_passage), make_passage)
         except InlineMismatchError:  # written in a way that the parser changes, such as with tabs: kept
@@ -86,11 +90,12 @@ def _locate(text: str, token: Token, position: int) -> list[Line]:
     return lines
 
 
-def _is_kind(text: str, line: Line) -> bool:
-    """Whether a text is the kind of a box, such as Note after !!!, which the parser also returns as its title."""
-    return bool(
-        _BOX.fullmatch(text, max(text.rfind("\n", 0, line.start), text.rfind("\r", 0, line.start)) + 1, line.start)
-    )
+def _read_box(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The rule of the parser for boxes, for lines with !!! that an indented line follows, unlike in a text."""
+    following = next((line for line in range(start + 1, end) if not state.isEmpty(line)), None)
+    if following is None or state.sCount[following] < state.sCount[start] + _BOX_INDENT:
+        return False
+    return admonition(state, start, end, silent)
 
 
 def _escape(text: str) -> str:

@@ -36,20 +36,41 @@ class XmlFragment(PassageText):
     def __init__(
         self, nodes: Sequence[XmlNode], writing: Writing, kept: frozenset[str], blocks: frozenset[str]
     ) -> None:
-        self._writing, self._kept, self._blocks = writing, kept, BLOCKS | blocks
-        super().__init__(self._parts_of(nodes))
+        self._writing, self._kept, self._blocks = writing, kept, BLOCKS | {"br"} | blocks
+        super().__init__(self._parts_of(nodes, keeps_lines=False))
 
-    def _parts_of(self, nodes: Sequence[XmlNode]) -> list[Part]:
-        return to_parts(list(map(self._item, nodes)), partial(Passage, writing=self._writing))
+    def _parts_of(self, nodes: Sequence[XmlNode], keeps_lines: bool) -> list[Part]:
+        return to_parts(list(self._items(nodes, keeps_lines)), partial(Passage, writing=self._writing))
 
-    def _item(self, node: XmlNode) -> Item:
-        if isinstance(node, XmlText):
-            return text_item(node)
-        if node.name in self._kept or is_protected(node):
-            return Fixed((raw_xml([node]),), is_word=True)
+    def _items(self, nodes: Sequence[XmlNode], keeps_lines: bool) -> Iterator[Item]:
+        for node in nodes:
+            if isinstance(node, XmlText):
+                yield from _lines(node) if keeps_lines else [text_item(node)]
+            elif node.name in self._kept or is_protected(node):
+                yield Fixed((raw_xml([node]),), is_word=True)
+            else:
+                yield self._element(node, keeps_lines or node.name == "pre" or _preserves_spaces(node))
+
+    def _element(self, node: XmlElement, keeps_lines: bool) -> Item:
         if node.name in self._blocks:
-            return Fixed((node.start, *self._parts_of(node.children), node.end), divides=True)
-        return Group(node.start, node.end, tuple(map(self._item, node.children)))
+            return Fixed((node.start, *self._parts_of(node.children, keeps_lines), node.end), divides=True)
+        return Group(node.start, node.end, tuple(self._items(node.children, keeps_lines)))
+
+
+def _preserves_spaces(node: XmlElement) -> bool:
+    return node.attributes.get("xml:space") == "preserve"
+
+
+def _lines(node: XmlText) -> Iterator[Item]:
+    """The lines of a text, each of which ends sentences."""
+    lines, texts = node.raw.split("\n"), node.text.split("\n")
+    if len(lines) != len(texts):  # a line break is written as a reference
+        yield text_item(node)
+        return
+    for index, (raw, text) in enumerate(zip(lines, texts, strict=True)):
+        indent = " " * (len(raw) - len(raw.lstrip(" ")))
+        yield Fixed(("\n" * bool(index) + indent,), divides=True)
+        yield text_item(XmlText(raw[len(indent) :], text[len(indent) :]))
 
 
 def structural_elements(nodes: Sequence[XmlNode]) -> frozenset[str]:

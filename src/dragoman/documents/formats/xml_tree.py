@@ -5,10 +5,10 @@ Our own use of expat instead of lxml, which rewrites quotes, empty elements and 
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html.entities import html5
 from typing import NoReturn, TypeAlias
 from xml.parsers import expat
 from xml.sax.saxutils import escape
@@ -222,8 +222,7 @@ class _TreeParser:
         self._in_cdata = False
 
     def _entity(self, name: str, is_parameter: bool) -> None:
-        text = html.unescape(f"&{name};")
-        self._next_event("" if is_parameter or text == f"&{name};" else text)
+        self._next_event("" if is_parameter else html5.get(f"{name};", ""))
 
     def _next_event(self, text: str) -> None:
         """Store what the last event consists of, and note what the next one is."""
