@@ -110,7 +110,7 @@ def test_learned_positions_are_those_of_adamw_too(make_recipe: RecipeMaker) -> N
     assert matrices.isdisjoint(map(id, tables))
 
 
-@pytest.mark.parametrize("shape", [(64, 96), (96, 64), (200, 96), (96, 200), (288, 96), (101, 7), (1, 5)])
+@pytest.mark.parametrize("shape", [(64, 96), (96, 64), (200, 96), (96, 200), (288, 96), (101, 7), (1, 5), (101, 97)])
 def test_updates_have_the_same_size_whatever_the_shape(shape: tuple[int, int]) -> None:
     torch.manual_seed(1)
     matrix = nn.Parameter(torch.zeros(shape))
@@ -119,6 +119,16 @@ def test_updates_have_the_same_size_whatever_the_shape(shape: tuple[int, int]) -
     optimizer.step()
     assert matrix.detach().square().mean().sqrt() == pytest.approx(0.5 * UPDATE_SIZE, rel=0.35)
     assert matrix.grad is None
+
+
+@pytest.mark.parametrize("rows", [514, 1009, 2732])
+def test_blocks_are_large_whatever_the_number_of_rows(rows: int) -> None:
+    torch.manual_seed(1)
+    matrix = nn.Parameter(torch.zeros(rows, 32))
+    matrix.grad = torch.outer(torch.randn(rows), torch.randn(32)) + 0.1 * torch.randn(rows, 32)
+    Muon([matrix], [], 0.0, torch.float32, lr=1.0).step()
+    correlations = torch.corrcoef(matrix.detach()).abs()
+    assert correlations.mean() < 0.35, "in small blocks, one direction would remain, as in the gradient"
 
 
 def test_blocks_are_orthogonalized_separately() -> None:

@@ -21,7 +21,8 @@ _ARTICLE = regex.compile(r"(?<!\w)([\p{L}\p{M}]{1,5}) $")
 _A_OR_AN = regex.compile(r"(?<!\w)(a)(n?) $", regex.IGNORECASE)
 
 _WITH_AN = regex.compile(
-    r"(?!eu|ewe|on(?:c?e)\b|u(?:-|k|[bt][io]|nix|nanim|ni(?![mn]|d(?!ir))|s[aeiu]|r[aio]))"
+    r"(?!eu(?!ler)|ewe|oui|on(?:c?e)\b"
+    r"|u(?:-|k|[bt][io]|te[nr]|ganda|vu|nix|nary|nanim|nimod|ni(?![mn]|d(?!ir))|s[aeiu]|r[aio]|rugu|re[at]))"
     r"(?:hour|honest|honou?r|heir|[aeiou])"
 )
 """The beginnings of lower-case words that take "an"."""

@@ -41,6 +41,8 @@ SAME_STEM = 0.6
 "Dialog" and "Dialogfenster" are no forms of "Dialogfeld".
 """
 
+SHORTEST_STEM = 4  # letters: "wing" is no form of "wine"
+
 COST_IN_COMPOUND = 4.0
 """How much less probable a translation may be if a term replaces a compound that contains it, in nats.
 
@@ -240,5 +242,7 @@ class TermSearch:
 
 
 def _is_probable_form(word: str, term: str) -> bool:
-    stem = fold(term)[: math.ceil(SAME_STEM * len(term))]
+    stem = fold(term)[: max(SHORTEST_STEM, math.ceil(SAME_STEM * len(term)))]
+    if len(stem) < SHORTEST_STEM:
+        return fold(word) == stem  # "its" is no form of IT
     return fold(word).startswith(stem) and abs(len(word) - len(term)) <= ENDING

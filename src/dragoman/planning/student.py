@@ -115,7 +115,10 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         "teachers": {"translation_share": TRANSLATION_SHARE},
     }
     recipe = build_recipe(document, overrides, origin=f"{plan.size} student of {path}")
-    weights, of_teacher = count_parameters(recipe.model, subwords), parameter_counts(bundle.model)["total"]
+    weights, of_teacher = (
+        count_parameters(recipe.model, recipe.text.vocabulary_size),
+        parameter_counts(bundle.model)["total"],
+    )
     if weights >= of_teacher:
         log(
             f"the student has {weights:,} weights and {path} has {of_teacher:,}, so it is not smaller, and may not "

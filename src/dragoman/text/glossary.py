@@ -248,5 +248,5 @@ def is_copied_word(word: str) -> bool:
 
 
 def fold(word: str) -> str:
-    """The word without the difference of upper and lower case."""
+    """The word without the difference of upper and lower case, and of ß and ss, as in Switzerland and in capitals."""
     return _as_spelled(_as_spelled(word).casefold())  # which may have decomposed letters

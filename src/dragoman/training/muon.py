@@ -7,6 +7,7 @@ faster than for whole matrices, and models learn faster from it. `torch.optim.Mu
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache, reduce
@@ -14,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 BLOCK_ROWS = 64
 """Rows of a block, at most."""
@@ -58,20 +60,22 @@ class Muon(torch.optim.AdamW):
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         """Update all parameters that have a gradient; the gradients of the matrices are deleted."""
         matrices = self.param_groups[0]
-        shapes: dict[torch.Size, list[tuple[nn.Parameter, Tensor]]] = defaultdict(list)
+        shapes: dict[tuple[int, int], list[tuple[nn.Parameter, Tensor]]] = defaultdict(list)
         for parameter in matrices["params"]:
             if parameter.grad is not None:
-                shapes[_blocks(parameter).shape[1:]].append((parameter, parameter.grad))
+                tall = _tall(parameter)
+                shapes[_block_rows(len(tall)), tall.shape[1]].append((parameter, parameter.grad))
                 parameter.grad = None  # so that AdamW leaves it as it is
         for shape, parameters in shapes.items():
-            counts = [len(_blocks(parameter)) for parameter, _ in parameters]
+            counts = [math.ceil(len(_tall(parameter)) / shape[0]) for parameter, _ in parameters]
             updates = torch.empty(sum(counts), *shape, dtype=self._dtype, device=parameters[0][0].device)
             for (parameter, gradient), update in zip(parameters, torch.split(updates, counts), strict=True):
-                update.copy_(_blocks(self._direction(parameter, gradient)))
+                update.copy_(_blocks(self._direction(parameter, gradient), shape[0]))
             updates = orthogonalize(updates)
             for (parameter, _), update in zip(parameters, torch.split(updates, counts), strict=True):
                 parameter.mul_(1 - matrices["lr"] * matrices["weight_decay"])
-                _blocks(parameter).add_(update, alpha=-matrices["lr"] * UPDATE_SIZE * max(shape) ** 0.5)
+                tall = _tall(parameter)
+                tall.add_(update.flatten(0, 1)[: len(tall)], alpha=-matrices["lr"] * UPDATE_SIZE * max(shape) ** 0.5)
         super().step(closure)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -110,12 +114,21 @@ def orthogonalize(blocks: Tensor) -> Tensor:
     return (reduce(torch.matmul, polynomials) * bounds.rsqrt().to(blocks.dtype)) @ blocks
 
 
-def _blocks(matrix: Tensor) -> Tensor:
-    """A view of a matrix as blocks of an equal number of rows, transposed if it has fewer rows than columns."""
-    tall = matrix if len(matrix) >= matrix.shape[1] else matrix.mT
-    return tall.view(-1, _block_rows(len(tall)), tall.shape[1])
+def _tall(matrix: Tensor) -> Tensor:
+    """A view of a matrix, transposed if it has fewer rows than columns."""
+    return matrix if len(matrix) >= matrix.shape[1] else matrix.mT
+
+
+def _blocks(matrix: Tensor, rows: int) -> Tensor:
+    """The rows of a tall matrix in blocks, [count, rows, columns]; rows of zeros at the end, which remain zero."""
+    tall = _tall(matrix)
+    if missing := -len(tall) % rows:
+        tall = F.pad(tall, (0, 0, 0, missing))
+    return tall.view(-1, rows, tall.shape[1])
 
 
 @cache
 def _block_rows(rows: int) -> int:
-    return max(count for count in range(1, BLOCK_ROWS + 1) if rows % count == 0)
+    """The rows of each block: a divisor if there is one of a good size, otherwise as many as fill equal blocks best."""
+    divisor = max(count for count in range(1, BLOCK_ROWS + 1) if rows % count == 0)
+    return divisor if divisor >= min(rows, BLOCK_ROWS // 2) else math.ceil(rows / math.ceil(rows / BLOCK_ROWS))

@@ -100,7 +100,7 @@ def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Seq
         recipe: The recipe of the run.
         data: Its text as files; pairs with the mark of machines are not translated once more.
         directory: Where the corpora are written.
-        held_out: The pairs to validate and test on; lines that contain one of their targets are not used.
+        held_out: The pairs to validate and test on; lines that are equal to one of their sentences are not used.
     """
     back, weight, passes = recipe.backtranslation, recipe.diversification.weight, _passes(recipe)
     corpora = []

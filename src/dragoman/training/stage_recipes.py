@@ -29,7 +29,8 @@ _NO_STAGES = {
 
 
 LEAST_SHARE = 0.5
-"""The translator gets at least this share of the time that the teachers leave, if translating takes too long."""
+"""If translating takes too long, the translator gets at least this share of the time that the teachers leave, or what
+`translation_share` leaves if that is less."""
 
 
 def has_stages(recipe: Recipe) -> bool:

@@ -55,7 +55,8 @@ def read_old_text(bundle: Bundle, recipe: Recipe, data_directory: Path | None, l
             problems.append(str(error))
     if problems or not (data.test or data.validation):
         reason = "; ".join(problems) or f"{bundle.origin} names neither test nor validation text"
-        log(f"old text is not scored: {reason}; name it in data.test to see how much is forgotten")
+        what = "not all old text is scored" if texts else "old text is not scored"
+        log(f"{what}: {reason}; name it in data.test to see how much is forgotten")
     return StartScores(bundle, texts)
 
 

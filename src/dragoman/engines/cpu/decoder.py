@@ -15,7 +15,7 @@ from dragoman.model.transformer import Transformer
 
 
 class PrepackedDecoder:
-    """`start` and `step` of a model with its current weights; later changes to the model have no effect."""
+    """`start` and `step` of a model with its current weights; after changes to the model, make another one."""
 
     def __init__(self, model: Transformer, linear: type[Linear] = PrepackedLinear) -> None:
         self.model = model

@@ -4,6 +4,7 @@ import { fetchJson } from "./files.js";
 import { directionOf, englishName, tagOf } from "./languages.js";
 
 const PAUSE = 150; // milliseconds without a key before a translation
+const COPIED = "Copied";
 const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((each) => [each.id, each]));
 const { source, output, backdrop, error, notes, status, copy, clear } = element;
 const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
@@ -13,6 +14,7 @@ let timer = 0;
 let last = 0; // the number of the last request
 
 function edited() {
+  if (status.textContent === COPIED) status.textContent = "";
   backdrop.textContent = `${source.value}\u200b`; // gives the text field its height
   clear.hidden = copy.hidden = !source.value;
   clearTimeout(timer);
@@ -71,7 +73,7 @@ async function copyTranslation() {
     document.execCommand("copy");
     getSelection().removeAllRanges();
   }
-  status.textContent = "Copied";
+  status.textContent = COPIED;
 }
 
 function clearText() {
