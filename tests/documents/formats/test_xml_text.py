@@ -1,4 +1,4 @@
-"""XML of an unknown vocabulary: which elements end sentences, and what is kept."""
+"""XML of any vocabulary: some elements end sentences, and some are kept."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _lines(node: XmlText) -> Iterator[Item]:
 
 
 def structural_elements(nodes: Sequence[XmlNode]) -> frozenset[str]:
-    """The names of elements whose parents have no text of their own, as DeepL detects the outline of XML.
+    """The names of elements whose parents contain only elements, as DeepL detects the outline of XML.
 
     Elements that are always empty, such as images, are not among them.
     """
