@@ -171,16 +171,18 @@ def _recipe_of_run(run: Path, files: TrainingTexts, overrides: Sequence[str]) ->
     if recipe.training.start_from:  # then old text with weights may be mixed in, which was not named
         train = tuple(each for each in train if not isinstance(each, WeightedCorpus))
     given = {
-        "--languages": (texts.languages, recipe.data.languages),
-        "training text": (tuple(texts.train), train),
-        "--validation": (tuple(texts.validation), recipe.data.validation),
-        "--test": (tuple(texts.test), recipe.data.test),
-        "--keep-all": (texts.clean, recipe.data.clean),
-        "--minutes": (files.minutes, recipe.training.minutes),
-        "--start-from": (files.start_from, recipe.training.start_from),
+        "--languages": ("data.languages", texts.languages, recipe.data.languages),
+        "training text": ("data.train", tuple(texts.train), train),
+        "--validation": ("data.validation", tuple(texts.validation), recipe.data.validation),
+        "--test": ("data.test", tuple(texts.test), recipe.data.test),
+        "--keep-all": ("data.clean", texts.clean, recipe.data.clean),
+        "--minutes": ("training.minutes", files.minutes, recipe.training.minutes),
+        "--start-from": ("training.start_from", files.start_from, recipe.training.start_from),
     }
     optional = {"--validation", "--test", "--minutes", "--start-from"}  # need not be repeated
-    if changed := [name for name, (new, old) in given.items() if new != old and (new or name not in optional)]:
+    overridden = {override.partition("=")[0].strip() for override in overrides}  # are not those of the options
+    different = {name for name, (key, new, old) in given.items() if new != old and key not in overridden}
+    if changed := [name for name in given if name in different and (given[name][1] or name not in optional)]:
         raise UserError(
             f"{run}: was started with another {' and '.join(changed)}, which cannot change; choose another --output to "
             "start again"

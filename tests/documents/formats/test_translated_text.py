@@ -171,7 +171,16 @@ def test_only_link_definitions_and_settings_are_kept_in_markdown(markdown: str, 
             ["Achtung!!!", "Ein Hund", "Was soll das heißen"],
         ),
         ("> [!WARNING]\n> Ein Hund\n> bellt.\n", ["Ein Hund bellt."]),
+        ("> [!note]- Ein Hund\n", ["Ein Hund"]),
+        ('!!! tip "tip"\n    Ein Hund.\n', ["tip", "Ein Hund."]),
+        (
+            '=== "Windows"\n\n    Ein Hund.\n\n=== "Linux"\n\n    Eine Katze.\n',
+            ["Windows", "Ein Hund.", "Linux", "Eine Katze."],
+        ),
         ("Hund\n: Ein Tier\n:   Es bellt\n", ["Hund", "Ein Tier", "Es bellt"]),
+        ("Da[^1].\n\n[^1]: Ein Hund.\n\n    Eine Katze.\n", ["Da.", "Ein Hund.", "Eine Katze."]),
+        ("*[HTML]: Ein Hund\n", ["Ein Hund"]),
+        ("[TOC]\n\n$$\na \\\\\n\\int_0^1\n$$\n\n\\begin{align}\na\n\\end{align}\n", []),
     ],
 )
 def test_boxes_and_definitions_in_markdown_are_blocks(markdown: str, texts: list[str]) -> None:
@@ -180,6 +189,26 @@ def test_boxes_and_definitions_in_markdown_are_blocks(markdown: str, texts: list
         [re.match(r"\W*", line) for line in text.splitlines()] for text in (markdown, translated(markdown, "a.md"))
     )
     assert [each and each[0] for each in after] == [each and each[0] for each in before][: len(after)]
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        r"$\alpha$",
+        r"$\frac{a}{b}$",
+        "$a*b*c$",
+        r"$$\int_0^1 x\,dx$$",
+        ":dog:",
+        "++ctrl+s++",
+        '{ width="300" }',
+        "{.a #b}",
+        "[Hund](x){target=_blank rel=x}",
+        "![Hund](y.png){ .md-button }",
+    ],
+)
+def test_formulas_and_attributes_in_markdown_are_kept(kept: str) -> None:
+    expected = kept.replace("Hund", "HUND")
+    assert translated(f"Ein {kept} bellt um 10:30:15 für $5 oder $10.", "a.md").startswith(f"EIN {expected} BELLT")
 
 
 @pytest.mark.parametrize(

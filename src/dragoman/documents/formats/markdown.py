@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
-from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
-from mdit_py_plugins.admon import admon_plugin
-from mdit_py_plugins.admon.index import admonition
+from mdit_py_plugins.amsmath import amsmath_plugin
 from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.front_matter import split_front_matter
 from dragoman.documents.formats.items import Item, Part, to_parts
+from dragoman.documents.formats.markdown_boxes import read_boxes
 from dragoman.documents.formats.markdown_inline import InlineMismatchError, Line, inline_items
 from dragoman.documents.formats.passage import Passage
 from dragoman.errors import UserError
@@ -30,7 +30,6 @@ _DEFINITION = re.compile(
     rf"^[ >]*\[([^\[\]^\r\n][^\[\]\r\n]*)\]:[ \t]*(?:<[^<>\r\n]*>|[^\s<]\S*){_TITLE}[ \t]*(?=\r?$)", re.MULTILINE
 )
 """The definition of a link, on one line. The parser itself does not find those that follow a footnote."""
-_BOX_INDENT = 4
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|$)")
 
 
@@ -52,18 +51,19 @@ def open_markdown(file: DocumentFile) -> PassageDocument:
 
 def _find_parts(text: str, make_passage: Callable[[Sequence[Item]], Passage]) -> Iterator[Part]:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
-    parser.use(deflist_plugin).use(admon_plugin).block.ruler.at("admonition", _read_box, {"alt": ["paragraph"]})
+    parser.use(read_boxes).use(deflist_plugin).use(amsmath_plugin)
+    parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
+    parser.use(footnote_plugin, inline=False, move_to_end=False, always_match_refs=True)
     starts = [match.start() for match in _LINE.finditer(text)]
     position = 0
     known = {normalizeReference(label): {"title": "", "href": "#"} for label in _DEFINITION.findall(text)}
     source = _DEFINITION.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    tokens = parser.parse(source, {"references": known})
-    for before, token in pairwise(tokens):
+    for token in parser.parse(source, {"references": known}):
         if token.type != "inline" or token.map is None:
             continue
-        lines = _locate(text, token, max(position, starts[token.map[0]]))
-        if not lines or (before.type == "admonition_title_open" and text[lines[0].start - 1] != '"'):
-            continue  # only the title of a box in quotation marks is one; other words are its kind
+        lines = _locate(text, token, max(position, starts[token.map[0]] + token.meta.get("column", 0)))
+        if not lines:
+            continue
         try:
             parts = to_parts(inline_items(text, lines, token.children or [], make_passage), make_passage)
         except InlineMismatchError:  # written in a way that the parser changes, such as with tabs: kept
@@ -88,14 +88,6 @@ def _locate(text: str, token: Token, position: int) -> list[Line]:
         lines.append(Line(found, found + len(content)))
         position = found + len(content)
     return lines
-
-
-def _read_box(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """The rule of the parser for boxes, for lines with !!! that an indented line follows, unlike in a text."""
-    following = next((line for line in range(start + 1, end) if not state.isEmpty(line)), None)
-    if following is None or state.sCount[following] < state.sCount[start] + _BOX_INDENT:
-        return False
-    return admonition(state, start, end, silent)
 
 
 def _escape(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from markdown_it.token import Token
@@ -18,11 +19,16 @@ _LINK_END = re.compile(rf"\](?:{_TARGET}|\[[^\[\]]*\])?", re.DOTALL)
 _IMAGE = re.compile(rf"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\](?:{_TARGET}|\[[^\[\]]*\])?", re.DOTALL)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^>]*?(/?)>")
 _VOID = {"br", "img", "hr", "wbr", "input"}
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
+_VALUE = r"""(?:"[^"{}]*"|'[^'{}]*'|[^\s{}"']+)"""
+_ATTRIBUTE = rf"(?:[#.][\w-]+|[\w:@-]+={_VALUE})"
+_ATTRIBUTES = rf"\{{:?\s*{_ATTRIBUTE}(?:\s+{_ATTRIBUTE})*\s*\}}"
 _KEPT = re.compile(
-    r"^\[\^[^\]\s]+\]:|\[\^[^\]\s]+\]"  # footnotes
-    r"|^\[!\w+\](?=\s|$)"  # alerts of GitHub
-    r"|(?<![\\$\w])\$\$?(?=\S)[^$\n]+(?<=\S)\$\$?(?!\d)"  # formulas
-    r"|\{\{[^{}]*\}\}|\{%[^{}]*%\}|\{[#.:][^{}]*\}|^:::.*|^\[[ xX]\](?=\s)"  # templates, attributes, boxes
+    rf"{_ATTRIBUTES}|\{{[#.:][^{{}}]*\}}"  # attributes
+    r"|\{\{[^{}]*\}\}|\{%[^{}]*%\}|^:::.*"  # templates, boxes
+    r"|^\[[ xX]\](?=\s)|^\[TOC\]$|^\[\[_TOC_\]\]$"
+    r"|(?<![\w:]):[a-z][\w+-]*:(?![\w:])|\+\+\w+(?:\+\w+)*\+\+"  # emoji, keys
+    r"|(?P<label>^\[!\w+\][+-]?(?=\s|$)|^\*\[[^\[\]]+\]:)"  # alerts of GitHub, abbreviations
 )
 
 
@@ -73,11 +79,21 @@ class _Reader:
     def read_until(self, closing: str) -> list[Item]:
         """The items up to a closing token."""
         items: list[Item | Code] = []
+        text = ""
         for token in self._tokens:
+            if token.type == "text":
+                text += token.content
+                continue
+            items += self._read_text(text)
+            text = ""
             if token.type == closing:
                 break
             items += self._read(token)
-        return fold_codes(items)
+        return _attach_attributes(fold_codes([*items, *self._read_text(text)]))
+
+    def _read_text(self, text: str) -> Iterator[Item]:
+        if text:
+            yield from _text_items(self._take(text, text.replace("|", "\\|")), text)
 
     def _read(self, token: Token) -> Iterator[Item | Code]:
         kind = token.type.removesuffix("_open")
@@ -85,8 +101,10 @@ class _Reader:
             start = self._take(token.markup)
             items = self.read_until(f"{kind}_close")
             yield Group(start, self._take(token.markup), tuple(items))
-        elif token.type == "text":
-            yield from _text_items(self._take(token.content, token.content.replace("|", "\\|")), token.content)
+        elif token.type.startswith("math_inline"):
+            yield Fixed((self._take(f"{token.markup}{token.content}{token.markup}"),), is_word=True)
+        elif token.type == "footnote_ref":
+            yield Fixed((self._match(_FOOTNOTE)[0],))
         elif token.type == "text_special":
             yield TextItem(self._take(token.markup), token.content)
         elif token.type in ("softbreak", "hardbreak"):
@@ -135,6 +153,22 @@ class _Reader:
         return match
 
 
+def _attach_attributes(items: Sequence[Item]) -> list[Item]:
+    """The items, in which attributes such as {.red} belong to the link or the picture before them."""
+    attached: list[Item] = []
+    for item in items:
+        last = attached[-1] if attached else None
+        raw = item.parts[0] if isinstance(item, Fixed) and len(item.parts) == 1 else ""
+        if not isinstance(raw, str) or not re.fullmatch(_ATTRIBUTES, raw) or not isinstance(last, Group | Fixed):
+            attached.append(item)
+        elif isinstance(last, Fixed):
+            attached[-1] = replace(last, parts=(*last.parts, raw))
+        else:
+            changed_end = None if last.changed_end is None else last.changed_end + raw
+            attached[-1] = replace(last, end=last.end + raw, changed_end=changed_end)
+    return attached
+
+
 def _text_items(raw: str, text: str) -> Iterator[Item]:
     if raw != text:
         yield TextItem(raw, text)
@@ -142,8 +176,8 @@ def _text_items(raw: str, text: str) -> Iterator[Item]:
     position = 0
     for match in _KEPT.finditer(raw):
         yield TextItem(raw[position : match.start()], raw[position : match.start()])
-        is_label = match.start() == 0 and (match[0].endswith("]:") or match[0].startswith("[!"))
-        yield Fixed((match[0],), divides=is_label, is_word=match[0].startswith(("$", "{{")))
+        is_label = match["label"] is not None
+        yield Fixed((match[0],), divides=is_label, is_word=match[0].startswith(("{{", ":", "+")) and not is_label)
         position = match.end()
     yield TextItem(raw[position:], raw[position:])
 
