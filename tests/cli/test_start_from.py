@@ -96,6 +96,9 @@ def test_train_on_files_can_be_resumed(
     assert outcome.code == 0, outcome.error
     assert (tmp_path / "runs" / "de-en-adapted" / "bundle" / "bundle.json").is_file()
     assert command("train", *files, *start, "--resume", *FAST).code == 0
+    for override in ("data.clean=false", "training.minutes=none"):
+        outcome = command("train", *files, *start, "--resume", *FAST, "--set", override)
+        assert "another --" not in outcome.error, outcome.error
     other = command("train", *files, "--start-from", "runs/other", "--resume", *FAST)
     assert (other.code, "another --start-from" in other.error) == (2, True), other.error
 

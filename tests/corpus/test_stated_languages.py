@@ -114,6 +114,7 @@ def test_other_numbers_of_languages_are_listed(tmp_path: Path) -> None:
     [
         ("t.csv", "de,en", ("de", "en")),
         ("t.csv", "English;Deutsch", ("en", "de")),
+        ("t.csv", "de_DE;en-US", ("de", "en")),
         ("t.tsv", "id\tEnglish\tcomment\tHindi", ("en", "hi")),
         ("t.tsv", "source\ttarget", None),
         ("t.csv", "id,no", None),

@@ -126,7 +126,7 @@ def test_named_tags_are_copied_or_end_sentences(server: Running) -> None:
     assert translated(splitting_tags="x,y").count("en[") == translated(splitting_tags=["x", "y"]).count("en[") == 4
     assert translated(splitting_tags=["y"], non_splitting_tags=["y"]) == translated()
     assert "<x>Hund</x>" in translated(ignore_tags=["x"])
-    for wrong in {"non_splitting_tags": "p"}, {"tag_handling": "yaml"}:
+    for wrong in {"non_splitting_tags": "p", "tag_handling": "html"}, {"tag_handling": "yaml"}:
         assert httpx.post(f"{server.url}/v2/translate", json=body | wrong).status_code == 400
 
 

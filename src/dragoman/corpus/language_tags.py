@@ -104,13 +104,17 @@ def _names_of(code: str) -> frozenset[str]:
 
 
 def languages_of_header(names: Iterable[str]) -> list[str]:
-    """The codes of the two columns that are named after languages, such as ``de`` and ``English``, or an empty list.
+    """The codes of the two columns that are named after languages, such as ``de-DE`` and ``English``, or an empty list.
 
     Words such as ``id``, which is also a code, do not name a language.
     """
-    words = map(str.strip, names)
+    words = (_without_region(name.strip()) for name in names)
     found = [code for word in words if word.casefold() not in _OTHER_WORDS and (code := known_language(word))]
     return found if len(found) == len(set(found)) == 2 else []
+
+
+def _without_region(word: str) -> str:
+    return re.split("[-_]", word)[0] if looks_like_tag(word) else word
 
 
 def looks_like_tag(text: str) -> bool:

@@ -10,21 +10,15 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from dragoman.documents.formats.passage import Writing
-from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
-from dragoman.documents.formats.xml_tree import NotWellFormedError, encode_xml, parse_fragment
-from dragoman.documents.html.html_text import HtmlText
-from dragoman.documents.html.tokens import BLOCKS, Elements
-from dragoman.documents.segment import SegmentedDocument
-from dragoman.errors import UserError
+from dragoman.serving.deepl_markup import read_markup
 from dragoman.serving.detection import UNKNOWN
 from dragoman.serving.errors import RequestError
 from dragoman.serving.keys import hash_key
 from dragoman.serving.languages import language_name
-from dragoman.serving.models import Route, ServedModel
+from dragoman.serving.models import Route
 from dragoman.serving.parameters import Parameters, read_parameters
 from dragoman.serving.service import Service, service_of, stated_key
-from dragoman.serving.texts import Client, OpenText, TranslatedText, open_plain_text
+from dragoman.serving.texts import Client, TranslatedText, open_plain_text
 from dragoman.text.glossary import Glossary
 
 _NO_LIMIT = 10**12  # characters; clients stop if they have used as many as are allowed
@@ -42,7 +36,7 @@ async def translate_deepl(request: Request) -> JSONResponse:
     if markup not in ("", "html", "xml"):
         raise RequestError(400, f"Value for 'tag_handling' not supported: {markup}")
     text_format = "html" if markup else "text"
-    open_text = _open_markup(parameters) if markup else open_plain_text
+    open_text = read_markup(parameters) if markup else open_plain_text
     source = parameters.text("source_lang")
     detected = [
         service.language(source) if source else (await service.detect([text], text_format))[0] for text in texts
@@ -84,41 +78,6 @@ def _describe(result: TranslatedText, route: Route) -> dict[str, Any]:
     if len(route) > 1:
         reply["pivot"] = route[0].target
     return reply
-
-
-def _open_markup(parameters: Parameters) -> OpenText:
-    """What splits HTML or XML, with the tags that a client names; XML that is not well-formed is read as HTML.
-
-    Raises:
-        RequestError: A tag is named that cannot be kept in a sentence.
-    """
-    ignored, splitting, joining = (
-        frozenset(tag for value in parameters.all(name) for tag in str(value).lower().replace(",", " ").split())
-        for name in ("ignore_tags", "splitting_tags", "non_splitting_tags")
-    )
-    if kept := sorted(joining & BLOCKS):
-        raise RequestError(400, f"Parameter 'non_splitting_tags': {kept[0]} always splits sentences.")
-    has_outline = str(parameters["outline_detection"]).lower() not in ("0", "false")
-
-    def open_html(html: str, model: ServedModel) -> SegmentedDocument[str]:
-        return HtmlText(html, model.source, model.whole_lines, Elements(ignored, splitting - joining))
-
-    def open_xml(xml: str, model: ServedModel) -> SegmentedDocument[str]:
-        try:
-            nodes = parse_fragment(xml)
-        except NotWellFormedError:
-            return open_html(xml, model)
-        except UserError as error:
-            raise RequestError(400, str(error)) from None
-        found = structural_elements(nodes) if has_outline else frozenset()
-        return XmlFragment(
-            nodes,
-            Writing(model.source, encode_xml, whole_lines=model.whole_lines),
-            ignored,
-            (splitting | found) - joining,
-        )
-
-    return open_xml if parameters.text("tag_handling") == "xml" else open_html
 
 
 async def list_languages_deepl(request: Request) -> JSONResponse:

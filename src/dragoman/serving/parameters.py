@@ -106,7 +106,7 @@ async def _content(value: str | UploadFile) -> str | Upload | None:
 def _parse_form(body: bytes) -> Iterable[tuple[str, Any]]:
     """The fields of a form; some clients send UTF-8 without encoding it as the type of the body demands."""
     try:
-        return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+        return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
     except ValueError:
         raise RequestError(400, "Invalid form data") from None
 

@@ -48,6 +48,8 @@ def translate(document: XmlFragment, translator: Callable[[Segment], TranslatedS
         ("<p>Ein Hund<br/>Eine Katze</p>", ["Ein Hund", "Eine Katze"], "<p>EIN HUND<br/>EINE KATZE</p>"),
         ("<pre>Ein Hund\n  bellt\n</pre>", ["Ein Hund", "bellt"], "<pre>EIN HUND\n  BELLT\n</pre>"),
         ('<v xml:space="preserve">Ja\n\nNein</v>', ["Ja", "Nein"], '<v xml:space="preserve">JA\n\nNEIN</v>'),
+        ("Ein <0>kleiner</0><1/> Hund", ["Ein kleiner Hund"], "EIN <0>KLEINER</0><1/> HUND"),
+        ("<t>Der <Param>Hund</Param></t>", ["Der Hund"], "<t>DER <Param>HUND</Param></t>"),
         ('<t alt="Ein Hund">Eine <b translate="no">Katze</b></t>', ["Eine {1}"], None),
     ],
 )
@@ -68,6 +70,8 @@ def test_names_of_html_have_no_rules_for_their_content_in_xml(
         ("<name>Ein Hund</name> und <note>eine Katze</note>", 1),
         ("<doc><b>Ein</b> <hi>Hund</hi></doc>", 1),
         ("<doc><pic/><b>Ein</b><pic></pic> Hund</doc>", 1),
+        ("<row><q>Ein Hund</q><q>Eine Katze</q></row>", 2),
+        ("<row>\n <i>Ein Hund</i>\n <i>Eine Katze</i>\n</row>", 2),
     ],
 )
 def test_elements_without_text_around_them_end_sentences(xml: str, count: int) -> None:
@@ -75,8 +79,8 @@ def test_elements_without_text_around_them_end_sentences(xml: str, count: int) -
 
 
 def test_named_elements_end_sentences() -> None:
-    assert translate(read("Ein Hund <Y>Eine Katze</Y> da", blocks="y")) == "EIN HUND <Y>EINE KATZE</Y> DA"
-    assert len(read("Ein Hund <Y>Eine Katze</Y> da", blocks="y").segments) == 3
+    assert translate(read("Ein Hund <Y>Eine Katze</Y> da", blocks="Y")) == "EIN HUND <Y>EINE KATZE</Y> DA"
+    assert len(read("Ein Hund <Y>Eine Katze</Y> da", blocks="Y").segments) == 3
 
 
 @pytest.mark.parametrize("xml", ["<a>", "a & b", "<a></b>", "&#0;", "\ud800", "a < b"])

@@ -17,14 +17,18 @@ MAX_DEPTH = 10
 
 _BRACE = re.compile(r"[{}]")
 _END = re.compile(r"\s*\}")
-_REFERENCE = re.compile(r"\$t\([^()]*\)|\$[A-Za-z]\w*\$|#(?=\s|$)")
+_REFERENCE = re.compile(
+    r"\$t\([^()]*\)|\$[A-Za-z]\w*\$|#(?=\s|$)"
+    r"|\{\s*[\w.-]+\s*,\s*(?:number|date|time|duration|list|ordinal|spellout)\b[^{}]*\}"
+    r"|@:[\w.]+\w|(?<![\w:]):[a-z]\w*(?![\w:])"  # of Vue and Laravel
+)
 
 
 def message_items(text: str, read_text: ReadText, is_html: bool = False) -> list[Item]:
     """The items of a message.
 
-    The forms of `{count, plural, one {# file} other {# files}}` are texts by themselves. `$t(key)` of i18next, `$name$`
-    of browser extensions and `#` in a form are kept, and so are tags.
+    The forms of `{count, plural, one {# file} other {# files}}` are texts by themselves. `{n, number}`, `$t(key)` of
+    i18next, `@:key` of Vue, `:name` of Laravel, `$name$` of browser extensions and `#` in a form are kept. So are tags.
 
     Args:
         text: The message.

@@ -29,14 +29,14 @@ class XmlFragment(PassageText):
     Args:
         nodes: What it contains, from `parse_fragment`.
         writing: The language of the text, and how it is split.
-        kept: Names of elements that are copied, in lower case.
-        blocks: Names of elements that end sentences; those of HTML are always among them.
+        kept: Names of elements that are copied.
+        blocks: Names of elements that end sentences.
     """
 
     def __init__(
         self, nodes: Sequence[XmlNode], writing: Writing, kept: frozenset[str], blocks: frozenset[str]
     ) -> None:
-        self._writing, self._kept, self._blocks = writing, kept, BLOCKS | {"br"} | blocks
+        self._writing, self._kept, self._blocks = writing, kept, blocks
         super().__init__(self._parts_of(nodes, keeps_lines=False))
 
     def _parts_of(self, nodes: Sequence[XmlNode], keeps_lines: bool) -> list[Part]:
@@ -74,16 +74,22 @@ def _lines(node: XmlText) -> Iterator[Item]:
 
 
 def structural_elements(nodes: Sequence[XmlNode]) -> frozenset[str]:
-    """The names of elements whose parents contain only elements, as DeepL detects the outline of XML.
+    """The names of elements that end sentences in HTML, or whose parents contain only elements.
 
-    Elements that are always empty, such as images, are not among them.
+    DeepL detects the outline of XML in the same way. Elements that are always empty, such as images, are not among
+    them. Elements that are inline in HTML, XLIFF or TMX are, unless there is a space between them, as in
+    `<b>Ein</b> <i>Hund</i>`.
     """
     alone, with_text = set[str](), set[str]()
     for siblings in _all_siblings(nodes):
-        has_text = any(isinstance(node, XmlText) and node.text.strip() for node in siblings)
+        texts = [node.text for node in siblings if isinstance(node, XmlText)]
         names = {node.name for node in siblings if isinstance(node, XmlElement) and _has_content(node)}
-        (with_text if has_text else alone).update(names)
-    return frozenset(alone - with_text - _INLINE)
+        if any(text.strip() for text in texts):
+            with_text |= names
+        else:
+            has_words = any(text and "\n" not in text for text in texts)
+            alone |= names - _INLINE if has_words else names
+    return frozenset(alone - with_text) | BLOCKS | {"br"}
 
 
 def _all_siblings(nodes: Sequence[XmlNode]) -> Iterator[Sequence[XmlNode]]:

@@ -6,7 +6,7 @@ Our own use of expat instead of lxml, which rewrites quotes, empty elements and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html.entities import html5
 from typing import NoReturn, TypeAlias
@@ -20,6 +20,11 @@ from dragoman.errors import UserError
 MAX_DEPTH = 200
 MAX_CHARACTERS = 20_000_000
 MAX_ELEMENTS = 400_000
+_LETTER = "\u026e"
+"""Precedes names that are numbers while a fragment is read, because expat refuses those. It is a rare letter."""
+
+_NUMBER = re.compile(r"<(/?)(?=[0-9])")
+_NUMBERED = re.compile(rf"<(/?){_LETTER}(?=[0-9])")
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
@@ -103,32 +108,28 @@ def read_xml(file: DocumentFile) -> tuple[XmlElement, Characters]:
     characters = read_xml_characters(file)
     elements = characters.text.count("<") - characters.text.count("</")
     refuse_huge_xml(file.name, len(characters.text), elements)
-    return _TreeParser(file.name, _local_name).parse(characters.text.encode()), characters
+    return _TreeParser(file.name).parse(characters.text.encode()), characters
 
 
 def parse_fragment(xml: str) -> list[XmlNode]:
-    """What a document or a fragment without a root contains; names are whole and in lower case.
+    """What a document or a fragment without a root contains; names are whole.
 
-    The names of HTML's entities are allowed, and other entities are kept.
+    The names of HTML's entities are allowed, and other entities are kept. Names may be numbers, as in `<0>`.
 
     Raises:
         NotWellFormedError: It is not well-formed.
         UserError: It is huge or deeply nested, or declares entities.
     """
     refuse_huge_xml("the text", len(xml), xml.count("<") - xml.count("</"))
+    numbered = _NUMBER.sub(f"<\\1{_LETTER}", xml)
     try:
-        return _TreeParser("the text", str.lower, knows_entities=True).parse(_utf_8(xml)).children
+        return _FragmentParser("the text").parse(_utf_8(numbered)).children
     except NotWellFormedError:
-        root = _TreeParser("the text", str.lower, knows_entities=True).parse(_utf_8(f"<text>{xml}</text>"))
-        return root.elements()[0].children
+        return _FragmentParser("the text").parse(_utf_8(f"<text>{numbered}</text>")).elements()[0].children
 
 
 def _utf_8(xml: str) -> bytes:
     return xml.encode("utf-8", "surrogatepass")  # which is refused as not well-formed
-
-
-def _local_name(name: str) -> str:
-    return name.rpartition(":")[2]
 
 
 def refuse_huge_xml(name: str, size: int, elements: int) -> None:
@@ -152,12 +153,10 @@ class _TreeParser:
 
     Args:
         name: What error messages call the file.
-        name_of: The name of an element, given what its tag contains.
-        knows_entities: Whether entities that are not declared are allowed.
     """
 
-    def __init__(self, name: str, name_of: Callable[[str], str], knows_entities: bool = False) -> None:
-        self._name, self._name_of = name, name_of
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._root = XmlElement("", {})
         self._open = [self._root]
         self._position = 0
@@ -176,8 +175,6 @@ class _TreeParser:
         self._expat.StartDoctypeDeclHandler = lambda *declared: self._next_event("")
         self._expat.EntityDeclHandler = self._refuse_entity
         self._expat.SkippedEntityHandler = self._entity
-        if knows_entities:
-            self._expat.UseForeignDTD()
 
     def parse(self, data: bytes) -> XmlElement:
         """The tree of a whole file in UTF-8."""
@@ -192,6 +189,12 @@ class _TreeParser:
         self._finish(len(data))
         self._join_texts()
         return self._root
+
+    def _name_of(self, written: str) -> str:
+        return written.rpartition(":")[2]
+
+    def _raw(self, start: int, end: int) -> str:
+        return self._data[start:end].decode()
 
     def _start_element(self, name: str, attributes: dict[str, str]) -> None:
         self._next_event("")
@@ -230,7 +233,7 @@ class _TreeParser:
         self._text, self._last = [text], None
 
     def _finish(self, end: int) -> None:
-        raw = self._data[self._position : end].decode()
+        raw = self._raw(self._position, end)
         self._position = end
         if self._last and self._ends:
             self._last.end = raw
@@ -254,3 +257,18 @@ class _TreeParser:
 
     def _refuse(self, problem: str) -> NoReturn:
         raise UserError(f"{self._name} line {self._expat.CurrentLineNumber}: {problem}")
+
+
+class _FragmentParser(_TreeParser):
+    """Reads names with their prefixes, entities that are not declared, and numbers as names, see `_LETTER`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._expat.UseForeignDTD()
+
+    def _name_of(self, written: str) -> str:
+        return written.removeprefix(_LETTER)
+
+    def _raw(self, start: int, end: int) -> str:
+        raw = super()._raw(start, end)
+        return _NUMBERED.sub(r"<\1", raw) if raw.startswith("<") else raw

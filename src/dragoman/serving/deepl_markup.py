@@ -1,0 +1,77 @@
+"""HTML and XML in DeepL's API, with the tags that a client names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dragoman.documents.formats.passage import Writing
+from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
+from dragoman.documents.formats.xml_tree import NotWellFormedError, encode_xml, parse_fragment
+from dragoman.documents.html.html_text import HtmlText
+from dragoman.documents.html.tokens import BLOCKS, Elements
+from dragoman.documents.segment import SegmentedDocument
+from dragoman.errors import UserError
+from dragoman.serving.errors import RequestError
+from dragoman.serving.models import ServedModel
+from dragoman.serving.parameters import Parameters
+from dragoman.serving.texts import OpenText
+
+
+def read_markup(parameters: Parameters) -> OpenText:
+    """What splits the texts of a request in HTML or XML.
+
+    Raises:
+        RequestError: A tag of HTML is named that cannot be kept in a sentence.
+    """
+    is_xml = parameters.text("tag_handling") == "xml"
+    ignored, splitting, joining = (
+        frozenset(
+            tag if is_xml else tag.lower()
+            for value in parameters.all(name)
+            for tag in str(value).replace(",", " ").split()
+        )
+        for name in ("ignore_tags", "splitting_tags", "non_splitting_tags")
+    )
+    if is_xml:
+        has_outline = str(parameters["outline_detection"]).lower() not in ("0", "false")
+        return _XmlTags(ignored, splitting, joining, has_outline).open
+    if kept := sorted(joining & BLOCKS):
+        raise RequestError(400, f"Parameter 'non_splitting_tags': {kept[0]} always splits sentences.")
+    elements = Elements(ignored, splitting - joining)
+    return lambda html, model: HtmlText(html, model.source, model.whole_lines, elements)
+
+
+@dataclass(frozen=True)
+class _XmlTags:
+    """What tags of XML mean.
+
+    Attributes:
+        ignored: Those of elements that are copied.
+        splitting: Those that end sentences.
+        joining: Those that do not, although they seem to be structure.
+        has_outline: Whether structure is detected.
+    """
+
+    ignored: frozenset[str]
+    splitting: frozenset[str]
+    joining: frozenset[str]
+    has_outline: bool
+
+    def open(self, xml: str, model: ServedModel) -> SegmentedDocument[str]:
+        """Split an XML text; one that is not well-formed is read as HTML.
+
+        Raises:
+            RequestError: It is huge or deeply nested, or declares entities.
+        """
+        try:
+            nodes = parse_fragment(xml)
+        except NotWellFormedError:
+            ignored, splitting = (
+                frozenset(map(str.lower, tags)) for tags in (self.ignored, self.splitting - self.joining)
+            )
+            return HtmlText(xml, model.source, model.whole_lines, Elements(ignored, splitting))
+        except UserError as error:
+            raise RequestError(400, str(error)) from None
+        structure = structural_elements(nodes) if self.has_outline else frozenset[str]()
+        writing = Writing(model.source, encode_xml, whole_lines=model.whole_lines)
+        return XmlFragment(nodes, writing, self.ignored, (self.splitting | structure) - self.joining)
