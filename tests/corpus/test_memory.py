@@ -74,3 +74,9 @@ def test_files_that_are_no_memory_are_refused(tmp_path: Path) -> None:
             TranslationMemory.read(str(path), ("de", "en"))
     with pytest.raises(UserError, match="text on both sides"):
         TranslationMemory([])
+
+
+def test_a_table_may_have_a_header_row(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("Deutsch,English\nEin Hund.,A dog.\n", encoding="utf-8")
+    memory = TranslationMemory.read(str(tmp_path / "m.csv"), ("de", "en"))
+    assert (memory.sources, memory.find("Ein Hund.")) == (["Ein Hund."], "A dog.")

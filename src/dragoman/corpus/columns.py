@@ -208,9 +208,10 @@ def _find_columns(values: Sequence[str], file: CorpusFile, place: str, languages
 def _find_column(column: int | str, names: Sequence[str], place: str) -> int:
     if isinstance(column, str):
         if names.count(column) != 1:
-            problem = "several columns" if column in names else "no column"
+            if column in names:
+                raise UserError(f"{place}: several columns are named {column!r}; choose columns by their numbers")
             shown = ", ".join(map(repr, names))
-            raise UserError(f"{place}: {problem} named {column!r}, only {shown}{nearest(column, names)}")
+            raise UserError(f"{place}: no column named {column!r}, only {shown}{nearest(column, names)}")
         return names.index(column)
     if column > len(names):
         raise UserError(f"{place}: there is no column {column}, only {len(names)}")

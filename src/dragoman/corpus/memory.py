@@ -9,9 +9,9 @@ from itertools import chain
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.corpus.references import describe_reference
+from dragoman.corpus.references import UndeclaredError, describe_reference
 from dragoman.errors import UserError
-from dragoman.settings import CorpusReference
+from dragoman.settings import CorpusFile, CorpusReference
 from dragoman.text.normalization import collapse_spaces, remove_invisible
 
 NO_PAIR = "the translation memory has no pair with text on both sides"
@@ -77,9 +77,15 @@ def _key(text: str) -> str:
 
 
 def _read(reference: CorpusReference, languages: Languages) -> Iterator[Pair]:
-    """The pairs of a corpus, one of which must have text on both sides."""
+    """The pairs of a corpus, one of which must have text on both sides; a row that looks like a header is one."""
     source, target = languages
     found = False
+    try:
+        next(iter(read_corpus(reference, source_language=source, target_language=target)), None)
+    except UndeclaredError as error:
+        if error.settings != {"header": True} or not isinstance(reference, str):
+            raise
+        reference = CorpusFile(file=reference, header=True)
     for pair in read_corpus(reference, source_language=source, target_language=target):
         found = found or pair.complete
         yield pair
