@@ -276,3 +276,11 @@ def test_the_charset_of_a_po_file_is_obeyed(tmp_path: Path) -> None:
     path = Path(str(write_po(tmp_path, [Pair("Tür", "café")])))
     path.write_bytes(path.read_text("utf-8").replace("UTF-8", "ISO-8859-1").encode("latin-1"))
     assert read(path) == [Pair("Tür", "café")]
+
+
+def test_escapes_of_bytes_in_po_are_utf_8(tmp_path: Path) -> None:
+    header = 'msgid ""\nmsgstr "Language: en\\n"\n\n'
+    (tmp_path / "en.po").write_text(
+        header + 'msgid "Ein l\\303\\244ufer\\x21 \\\\303"\nmsgstr "A runner\\41"\n', "utf-8"
+    )
+    assert read(tmp_path / "en.po") == [Pair("Ein läufer! \\303", "A runner!")]

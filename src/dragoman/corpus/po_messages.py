@@ -13,7 +13,8 @@ from dragoman.errors import UserError, shortened
 _ENTRY = re.compile(
     r'\s*(?:(?P<keyword>msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)\s*)?"(?P<text>(?:[^"\\]|\\.)*)"\s*'
 )
-_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)")
+_BYTE = r"\\(?:[0-7]{1,3}|x[0-9a-fA-F]{1,2})"
+_ESCAPE = re.compile(rf"(?:{_BYTE})+|\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
@@ -109,9 +110,13 @@ def _unescape(text: str) -> str:
 
 
 def _replace_escape(match: re.Match[str]) -> str:
-    code = match[1]
-    if code[0] in "01234567":
-        return chr(int(code, 8))
-    if code[0] == "x" and len(code) > 1:
-        return chr(int(code[1:], 16))
-    return _ESCAPES.get(code, code)
+    if code := match[1]:
+        return _ESCAPES.get(code, code)
+    written = (int(code[1:], 16) if code[0] == "x" else int(code, 8) for code in match[0].split("\\")[1:])
+    return bytes(byte & 0xFF for byte in written).decode("utf-8", "replace")
+
+
+def find_byte_escape(text: str) -> str | None:
+    """The first escape in a file that stands for a byte, such as ``\\303``, outside of comments."""
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    return next((match[0] for line in lines for match in _ESCAPE.finditer(line) if match[1] is None), None)

@@ -135,6 +135,11 @@ def test_wrong_encodings_are_explained() -> None:
         ("a.csv", b'id,text\n1,"Rot,\nblau"\n2,Gelb, rot\n3,Blau\n', "line 4: 3 columns, where most rows have 2"),
         ("a.po", b'msgid "a"\n', "a message without msgid or msgstr"),
         ("a.po", b"Hallo", "not a line of a PO file"),
+        (
+            "a.po",
+            b'# \\101\nmsgid "l\\303\\244uft"\nmsgstr ""\n',
+            r"contains \303\244, the number of a byte; convert it: msgcat",
+        ),
         ("a.srt", b"Nur Text", "has no line such as 00:00:01,000"),
         ("a.vtt", b"1\n00:01.000 --> 00:02.000\nx\n", "its first line is not WEBVTT"),
         ("a.xlf", b"<html/>", "contains no <xliff>"),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dragoman.corpus.po_messages import read_messages, singular_form
+from dragoman.corpus.po_messages import find_byte_escape, read_messages, singular_form
 from dragoman.documents.formats.characters import Characters, read_characters
 from dragoman.documents.formats.file import DocumentFile, find_segments, write_parts
 from dragoman.documents.formats.po_header import declare_charset, find_charset, find_codec
@@ -60,6 +60,10 @@ def _parse(file: DocumentFile) -> Any:
     from translate.storage.pypo import pofile
 
     characters = _read(file)
+    if escape := find_byte_escape(characters.text):  # which the library would read as digits
+        raise UserError(
+            f"{file.name}: contains {escape}, the number of a byte; convert it: msgcat {file.name} -o NEW.po"
+        )
     messages = list(read_messages(characters.text.split("\n"), file.name))
     declared = _DECLARED.search(messages[0].target) if messages else None
     if declared and declared[1] not in ("CHARSET", find_charset(file.data)):  # which the library would believe
