@@ -19,6 +19,7 @@ from dragoman.export.protocol import ExportedModel
 from dragoman.export.readme import write_readme
 from dragoman.export.web.runtime import PROGRAM, SCRIPT, VERSION, read_runtime
 from dragoman.system.templates import template_environment
+from dragoman.system.translation_page import SHARED_FILES
 from dragoman.text.registry import save_tokenizers
 from dragoman.text.subword import SubwordTokenizer
 from dragoman.text.tokenizer import Tokenizer
@@ -29,9 +30,6 @@ DECODING_SETTINGS = ("beam_size", "length_penalty", "max_length", "max_length_ra
 
 README = Path(__file__).with_name("README.md.j2")
 PAGE = Path(__file__).with_name("page")
-SERVER_PAGE = Path(__file__).parents[2] / "serving" / "page"
-SHARED = ("page.css", "icon.svg", "languages.js")
-"""Files that both pages use."""
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; "
@@ -62,7 +60,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     for name, content in compressed.items():
         (directory / f"{name}.gz").write_bytes(gzip.compress(content, mtime=0))
     (directory / SCRIPT).write_bytes(runtime[SCRIPT])
-    for path in [*PAGE.glob("*.js"), *(SERVER_PAGE / name for name in SHARED)]:
+    for path in [*PAGE.glob("*.js"), *SHARED_FILES]:
         (directory / path.name).write_bytes(path.read_bytes())
     save_tokenizers(directory, bundle.source, bundle.target)
     title = f"{bundle.recipe.name}: {data.source_language} → {data.target_language}"

@@ -8,8 +8,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse
 
-_HERE = Path(__file__).parent
-_FILES = {path.name: path for path in _HERE.iterdir() if path.suffix in (".html", ".css", ".js", ".svg")}
+from dragoman.system.translation_page import SHARED_FILES
+
+_OWN_FILES = (path for path in Path(__file__).parent.iterdir() if path.suffix in (".html", ".js"))
+_FILES = {path.name: path for path in (*_OWN_FILES, *SHARED_FILES)}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
