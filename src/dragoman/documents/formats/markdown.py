@@ -11,19 +11,18 @@ from markdown_it.common.utils import normalizeReference
 from markdown_it.token import Token
 from mdit_py_plugins.amsmath import amsmath_plugin
 from mdit_py_plugins.deflist import deflist_plugin
-from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
 from dragoman.documents.formats.characters import read_characters
 from dragoman.documents.formats.file import DocumentFile, PassageDocument
 from dragoman.documents.formats.front_matter import split_front_matter
 from dragoman.documents.formats.items import Item, Part, to_parts
-from dragoman.documents.formats.markdown_boxes import read_boxes
 from dragoman.documents.formats.markdown_inline import InlineMismatchError, Line, inline_items
+from dragoman.documents.formats.markdown_rules import add_rules
 from dragoman.documents.formats.passage import Passage
 from dragoman.errors import UserError
 
-_SPECIAL = re.compile(r"[\\`*\[\]|]|(?<![^\W_])_|_(?![^\W_])|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
+_SPECIAL = re.compile(r"[\\`*\[\]|]|(?<!\d)\$(?!\d)|(?<![^\W_])_|_(?![^\W_])|~~|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 _BLOCK_START = re.compile(r"(\d*)([#>+.)-])(?=\s|#|$)")
 _TITLE = r"(?:[ \t]+(?:\"[^\"\r\n]*\"|'[^'\r\n]*'|\([^()\r\n]*\)))?"
 _DEFINITION = re.compile(
@@ -51,8 +50,7 @@ def open_markdown(file: DocumentFile) -> PassageDocument:
 
 def _find_parts(text: str, make_passage: Callable[[Sequence[Item]], Passage]) -> Iterator[Part]:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
-    parser.use(read_boxes).use(deflist_plugin).use(amsmath_plugin)
-    parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
+    parser.use(add_rules).use(deflist_plugin).use(amsmath_plugin)
     parser.use(footnote_plugin, inline=False, move_to_end=False, always_match_refs=True)
     starts = [match.start() for match in _LINE.finditer(text)]
     position = 0

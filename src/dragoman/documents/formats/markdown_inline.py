@@ -23,12 +23,14 @@ _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
 _VALUE = r"""(?:"[^"{}]*"|'[^'{}]*'|[^\s{}"']+)"""
 _ATTRIBUTE = rf"(?:[#.][\w-]+|[\w:@-]+={_VALUE})"
 _ATTRIBUTES = rf"\{{:?\s*{_ATTRIBUTE}(?:\s+{_ATTRIBUTE})*\s*\}}"
+_ALERT = r"^\[!\w+(?:\|[^\[\]]*)?\][+-]?"
 _KEPT = re.compile(
     rf"{_ATTRIBUTES}|\{{[#.:][^{{}}]*\}}"  # attributes
-    r"|\{\{[^{}]*\}\}|\{%[^{}]*%\}|^:::.*"  # templates, boxes
-    r"|^\[[ xX]\](?=\s)|^\[TOC\]$|^\[\[_TOC_\]\]$"
+    r"|\{\{[^{}]*\}\}|\{%[^{}]*%\}"  # templates
+    r"|!?\[\[[^\[\]\n]+\]\]"  # links in wikis
+    r"|^\[[ xX]\](?=\s)|^\[TOC\]$"
     r"|(?<![\w:]):[a-z][\w+-]*:(?![\w:])|\+\+\w+(?:\+\w+)*\+\+"  # emoji, keys
-    r"|(?P<label>^\[!\w+\][+-]?(?=\s|$)|^\*\[[^\[\]]+\]:)"  # alerts of GitHub, abbreviations
+    rf"|(?P<label>{_ALERT}(?=\s|$)|^\*\[[^\[\]]+\]:)"  # alerts of GitHub, abbreviations
 )
 
 
@@ -75,6 +77,7 @@ class _Reader:
         self._text, self._lines, self._make_passage = text, lines, make_passage
         self._tokens = iter(tokens)
         self.position = lines[0].start
+        self._ends_title = bool(re.match(_ALERT, text[lines[0].start : lines[0].end]))  # the first line is one
 
     def read_until(self, closing: str) -> list[Item]:
         """The items up to a closing token."""
@@ -110,7 +113,9 @@ class _Reader:
         elif token.type in ("softbreak", "hardbreak"):
             following = next((line.start for line in self._lines if line.start > self.position), self.position)
             raw, self.position = self._text[self.position : following], following
-            yield TextItem(raw, " ") if token.type == "softbreak" else Fixed((raw,), divides=True)
+            divides = token.type == "hardbreak" or self._ends_title
+            self._ends_title = False
+            yield Fixed((raw,), divides=True) if divides else TextItem(raw, " ")
         elif token.type == "link_open":
             yield self._read_link(token)
         elif token.type == "image":
@@ -177,7 +182,9 @@ def _text_items(raw: str, text: str) -> Iterator[Item]:
     for match in _KEPT.finditer(raw):
         yield TextItem(raw[position : match.start()], raw[position : match.start()])
         is_label = match["label"] is not None
-        yield Fixed((match[0],), divides=is_label, is_word=match[0].startswith(("{{", ":", "+")) and not is_label)
+        yield Fixed(
+            (match[0],), divides=is_label, is_word=match[0].startswith(("{{", ":", "+", "[[", "![[")) and not is_label
+        )
         position = match.end()
     yield TextItem(raw[position:], raw[position:])
 
