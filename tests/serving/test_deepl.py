@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -126,6 +127,10 @@ def test_named_tags_are_copied_or_end_sentences(server: Running) -> None:
     assert translated(splitting_tags="x,y").count("en[") == translated(splitting_tags=["x", "y"]).count("en[") == 4
     assert translated(splitting_tags=["y"], non_splitting_tags=["y"]) == translated()
     assert "<x>Hund</x>" in translated(ignore_tags=["x"])
+    numbered = translated(text=["<0>Hund</0> & <1>Katze</1>"], ignore_tags=["1"])
+    assert re.fullmatch(r"<0>en\[Hund</0> &amp; <1>Katze</1>\]|en\[<0>Hund</0> &amp; <1>Katze</1>\]", numbered), (
+        numbered
+    )
     for wrong in {"non_splitting_tags": "p", "tag_handling": "html"}, {"tag_handling": "yaml"}:
         assert httpx.post(f"{server.url}/v2/translate", json=body | wrong).status_code == 400
 

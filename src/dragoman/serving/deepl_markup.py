@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.documents.formats.passage import Writing
+from dragoman.documents.formats.xml_fragment import name_numbers, parse_fragment, restore_numbers
 from dragoman.documents.formats.xml_text import XmlFragment, structural_elements
-from dragoman.documents.formats.xml_tree import NotWellFormedError, encode_xml, parse_fragment
+from dragoman.documents.formats.xml_tree import NotWellFormedError, encode_xml
 from dragoman.documents.html.html_text import HtmlText
 from dragoman.documents.html.tokens import BLOCKS, Elements
-from dragoman.documents.segment import SegmentedDocument
+from dragoman.documents.segment import SegmentedDocument, TranslatedSegment
 from dragoman.errors import UserError
 from dragoman.serving.errors import RequestError
 from dragoman.serving.models import ServedModel
@@ -66,12 +68,26 @@ class _XmlTags:
         try:
             nodes = parse_fragment(xml)
         except NotWellFormedError:
-            ignored, splitting = (
-                frozenset(map(str.lower, tags)) for tags in (self.ignored, self.splitting - self.joining)
-            )
-            return HtmlText(xml, model.source, model.whole_lines, Elements(ignored, splitting))
+            named = self.ignored, self.splitting - self.joining
+            return _LikeHtml(xml, model, Elements(*(frozenset(map(_html_name, tags)) for tags in named)))
         except UserError as error:
             raise RequestError(400, str(error)) from None
         structure = structural_elements(nodes) if self.has_outline else frozenset[str]()
         writing = Writing(model.source, encode_xml, whole_lines=model.whole_lines)
         return XmlFragment(nodes, writing, self.ignored, (self.splitting | structure) - self.joining)
+
+
+class _LikeHtml:
+    """A text that is not well-formed XML, as HTML in which names may be numbers."""
+
+    def __init__(self, xml: str, model: ServedModel, elements: Elements) -> None:
+        self._html = HtmlText(name_numbers(xml), model.source, model.whole_lines, elements)
+        self.segments = self._html.segments
+
+    def assemble(self, translations: Sequence[TranslatedSegment]) -> str:
+        """The text with the translation of each segment."""
+        return restore_numbers(self._html.assemble(translations))
+
+
+def _html_name(tag: str) -> str:
+    return name_numbers(f"<{tag.lower()}")[1:]

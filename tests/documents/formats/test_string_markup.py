@@ -143,7 +143,18 @@ def test_a_tag_that_contains_another_stays_whole(tag: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kept", ["{n, number}", "{d, date, short}", "$t(menu.open)", "@:common.dog", ":count", "{n,number,::currency/EUR}"]
+    "kept",
+    [
+        "{n, number}",
+        "{d, date, short}",
+        "$t(menu.open)",
+        "@:common.dog",
+        "@.lower:a.b",
+        "@:{'a.b'}",
+        ":count",
+        ":Name",
+        "{n,number,::currency/EUR}",
+    ],
 )
 def test_references_and_formats_of_messages_are_kept(kept: str) -> None:
     assert in_json(f"Ein {kept} Hund um 10:30.", translate_upper) == f"EIN {kept} HUND UM 10:30."

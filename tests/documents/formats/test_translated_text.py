@@ -415,3 +415,14 @@ def test_shuffled_words_lose_nothing(name: str, data: bytes) -> None:
     document = open_document(data, name, LANGUAGES)
     again = open_document(assemble(document, translate_shuffled), name, LANGUAGES)
     assert again.segments
+
+
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n'])
+def test_the_line_that_states_the_delimiter_of_a_table_is_kept(line: str) -> None:
+    table = f"{line}Name;Text\nA-1;Ein Hund, der bellt\nA-2;Eine Katze\n"
+    assert texts_of(table, "a.csv", "de") == ["Ein Hund, der bellt", "Eine Katze"]
+    assert translated(table, "a.csv", "Text").startswith(f"{line}Name;Text\nA-1;EIN HUND")
+
+
+def test_dollars_that_are_no_formula_stay_so() -> None:
+    assert translated(r"Ein \$x\$ und $y$ für \$5.", "a.md").startswith(r"EIN \$X\$ UND $y$ FÜR $5")

@@ -20,7 +20,7 @@ _END = re.compile(r"\s*\}")
 _REFERENCE = re.compile(
     r"\$t\([^()]*\)|\$[A-Za-z]\w*\$|#(?=\s|$)"
     r"|\{\s*[\w.-]+\s*,\s*(?:number|date|time|duration|list|ordinal|spellout)\b[^{}]*\}"
-    r"|@:[\w.]+\w|(?<![\w:]):[a-z]\w*(?![\w:])"  # of Vue and Laravel
+    r"|@(?:\.\w+)?:(?:[\w.]+\w|\{[^{}]*\})|(?<![\w:]):[A-Za-z]\w*(?![\w:])"  # of Vue and Laravel
 )
 
 

@@ -23,6 +23,7 @@ WriteCell = Callable[[str, str], str]
 """What the file contains for a cell, given what it contained before, and the new text."""
 
 _DELIMITERS = ",;\t|"
+_STATED_DELIMITER = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)  # in the first line, for Excel
 _SAMPLE = 50  # rows from which the delimiter is detected
 _IDENTIFIER = re.compile(r"\S*\d\S*")
 """A single word with a digit, such as A-12."""
@@ -35,10 +36,12 @@ _HEADER_CELL = re.compile(r"[^\W\d][\w.:-]*")
 def open_csv(file: DocumentFile) -> PassageDocument:
     """A table whose columns are separated by commas, semicolons, tabs or vertical bars, and perhaps in quotes."""
     characters = read_characters(file)
-    delimiter = _detect_delimiter(characters.text, file.name)
-    rows = list(_read_rows(characters.text, delimiter, _QUOTED, file.name))
+    stated = _STATED_DELIMITER.match(characters.text)
+    start, text = (stated[0], characters.text[stated.end() :]) if stated else ("", characters.text)
+    delimiter = stated[1] if stated else _detect_delimiter(text, file.name)
+    rows = list(_read_rows(text, delimiter, _QUOTED, file.name))
     _check_widths(rows, delimiter, file.name)
-    return PassageDocument(_find_parts(rows, file, partial(_csv_cell, delimiter)), characters.encode)
+    return PassageDocument([start, *_find_parts(rows, file, partial(_csv_cell, delimiter))], characters.encode)
 
 
 def open_tsv(file: DocumentFile) -> PassageDocument:

@@ -20,11 +20,6 @@ from dragoman.errors import UserError
 MAX_DEPTH = 200
 MAX_CHARACTERS = 20_000_000
 MAX_ELEMENTS = 400_000
-_LETTER = "\u026e"
-"""Precedes names that are numbers while a fragment is read, because expat refuses those. It is a rare letter."""
-
-_NUMBER = re.compile(r"<(/?)(?=[0-9])")
-_NUMBERED = re.compile(rf"<(/?){_LETTER}(?=[0-9])")
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
@@ -108,28 +103,7 @@ def read_xml(file: DocumentFile) -> tuple[XmlElement, Characters]:
     characters = read_xml_characters(file)
     elements = characters.text.count("<") - characters.text.count("</")
     refuse_huge_xml(file.name, len(characters.text), elements)
-    return _TreeParser(file.name).parse(characters.text.encode()), characters
-
-
-def parse_fragment(xml: str) -> list[XmlNode]:
-    """What a document or a fragment without a root contains; names are whole.
-
-    The names of HTML's entities are allowed, and other entities are kept. Names may be numbers, as in `<0>`.
-
-    Raises:
-        NotWellFormedError: It is not well-formed.
-        UserError: It is huge or deeply nested, or declares entities.
-    """
-    refuse_huge_xml("the text", len(xml), xml.count("<") - xml.count("</"))
-    numbered = _NUMBER.sub(f"<\\1{_LETTER}", xml)
-    try:
-        return _FragmentParser("the text").parse(_utf_8(numbered)).children
-    except NotWellFormedError:
-        return _FragmentParser("the text").parse(_utf_8(f"<text>{numbered}</text>")).elements()[0].children
-
-
-def _utf_8(xml: str) -> bytes:
-    return xml.encode("utf-8", "surrogatepass")  # which is refused as not well-formed
+    return TreeParser(file.name).parse(characters.text.encode()), characters
 
 
 def refuse_huge_xml(name: str, size: int, elements: int) -> None:
@@ -148,7 +122,7 @@ class NotWellFormedError(UserError):
     """XML with a mistake, such as an element that is not closed."""
 
 
-class _TreeParser:
+class TreeParser:
     """Builds the tree; what an event consists of is known when the next one starts.
 
     Args:
@@ -257,18 +231,3 @@ class _TreeParser:
 
     def _refuse(self, problem: str) -> NoReturn:
         raise UserError(f"{self._name} line {self._expat.CurrentLineNumber}: {problem}")
-
-
-class _FragmentParser(_TreeParser):
-    """Reads names with their prefixes, entities that are not declared, and numbers as names, see `_LETTER`."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self._expat.UseForeignDTD()
-
-    def _name_of(self, written: str) -> str:
-        return written.removeprefix(_LETTER)
-
-    def _raw(self, start: int, end: int) -> str:
-        raw = super()._raw(start, end)
-        return _NUMBERED.sub(r"<\1", raw) if raw.startswith("<") else raw
