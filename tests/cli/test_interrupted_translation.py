@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from conftest import Command
 
 
+FAST = ("--set", "decoding.beam_size=1", "--set", "decoding.max_length=20")
+
+
 @pytest.fixture(scope="module")
 def source(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A text that takes many groups; its lines differ, and one of them is certainly a problem."""
@@ -49,7 +52,7 @@ def test_the_same_command_continues(
 ) -> None:
     output, whole = tmp_path / f"out{suffix}", tmp_path / "whole" / f"out{suffix}"
     whole.parent.mkdir()
-    arguments = [str(finished_run), "--input", str(source), "--output", str(output)]
+    arguments = [str(finished_run), *FAST, "--input", str(source), "--output", str(output)]
     code, error = interrupt(arguments, tmp_path, number)
     assert code == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[number]
     assert not output.exists()
@@ -62,7 +65,7 @@ def test_the_same_command_continues(
     outcome = command("translate", *arguments)
     assert outcome.code == 0
     continues = f"dragoman: continues after {lines // GROUP * GROUP:,} lines in {output}.partial\n"
-    uninterrupted = command("translate", finished_run, "--input", source, "--output", whole)
+    uninterrupted = command("translate", *arguments[:-1], whole)
     assert "warning" in uninterrupted.error, "there are problems to count"
     assert outcome.error == continues + uninterrupted.error
     assert output.read_bytes() == whole.read_bytes()
@@ -71,7 +74,7 @@ def test_the_same_command_continues(
 
 def test_damaged_lines_are_translated_again(finished_run: Path, command: Command, source: Path, tmp_path: Path) -> None:
     output, whole = tmp_path / "out", tmp_path / "whole"
-    arguments = [str(finished_run), "--input", str(source), "--output", str(output)]
+    arguments = [str(finished_run), *FAST, "--input", str(source), "--output", str(output)]
     interrupt(arguments, tmp_path, signal.SIGKILL)
     (stored,) = tmp_path.glob("*.partial/*.jsonl")
     lines = stored.read_bytes().split(b"\n")
@@ -87,7 +90,7 @@ def test_lines_of_another_text_or_other_settings_are_not_used(
 ) -> None:
     changed = tmp_path / "in.de"
     changed.write_bytes(source.read_bytes())
-    arguments = [str(finished_run), "--input", str(changed), "--output", str(tmp_path / "out"), "--json"]
+    arguments = [str(finished_run), *FAST, "--input", str(changed), "--output", str(tmp_path / "out"), "--json"]
     interrupt(arguments, tmp_path, signal.SIGKILL)
     short = "Ein Hund läuft.\n"
     changed.write_text(short, "utf-8")
@@ -102,7 +105,7 @@ def test_lines_of_another_text_or_other_settings_are_not_used(
     few.write_text("A\n", "utf-8")
     outcome = command("translate", *arguments[:-1], "--prefixes", few)
     assert (outcome.code, kept.is_file()) == (2, True), "an error does not delete what other settings have finished"
-    outcome = command("translate", *arguments[:-1], "--set", "decoding.beam_size=1")
+    outcome = command("translate", *arguments[:-1], "--set", "decoding.max_length=10")
     assert outcome.code == 0
     assert "continues" not in outcome.error
     assert not (tmp_path / "out").read_text("utf-8").startswith("{")

@@ -137,6 +137,11 @@ def test_wrong_encodings_are_explained() -> None:
         ("a.po", b"Hallo", "not a line of a PO file"),
         (
             "a.po",
+            b'msgid ""\nmsgstr "Language: fr_CA\\n"\n\nmsgid "a"\nmsgstr ""\n',
+            "are in fr_CA, but the translator is from de",
+        ),
+        (
+            "a.po",
             b'# \\101\nmsgid "l\\303\\244uft"\nmsgstr ""\n',
             r"contains \303\244, the number of a byte; convert it: msgcat",
         ),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dragoman.corpus.language_tags import looks_like_tag
 from dragoman.corpus.po_messages import find_byte_escape, read_messages, singular_form
 from dragoman.documents.formats.characters import Characters, read_characters
 from dragoman.documents.formats.file import DocumentFile, find_segments, write_parts
@@ -13,6 +14,7 @@ from dragoman.documents.formats.po_header import declare_charset, find_charset, 
 from dragoman.documents.formats.strings import string_parts
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.errors import UserError
+from dragoman.text.world_languages import primary_language
 
 _DECLARED = re.compile(r"charset=\s*+(\S++)")
 
@@ -21,15 +23,15 @@ class PoDocument:
     """The messages without a translation; their plural forms, comments and order are kept.
 
     Raises:
-        UserError: It is not a PO file.
+        UserError: It is not a PO file, or its translations are in another language.
     """
 
     def __init__(self, file: DocumentFile) -> None:
         self._file = file
+        store = _parse(file)
+        _require_language(store.parseheader().get("Language", ""), file)
         writing = file.writing(lambda text: text)
-        self._texts = [
-            string_parts(text, writing) for unit in _find_untranslated(_parse(file)) for text in _sources(unit)
-        ]
+        self._texts = [string_parts(text, writing) for unit in _find_untranslated(store) for text in _sources(unit)]
         self.segments: Sequence[Segment] = [segment for parts in self._texts for segment in find_segments(parts)]
 
     def assemble(self, translations: Sequence[TranslatedSegment]) -> bytes:
@@ -43,6 +45,15 @@ class PoDocument:
             unit.target = translated if len(translated) == 1 else _plural_forms(translated, forms, singular)
             unit.markfuzzy()
         return _in_charset(bytes(store), characters.encoding)
+
+
+def _require_language(stated: str, file: DocumentFile) -> None:
+    """Check that a header states the target language, or none, or that of the messages, as templates do."""
+    if looks_like_tag(stated) and primary_language(stated) not in map(primary_language, file.languages):
+        raise UserError(
+            f"{file.name}: its translations are in {stated}, but the translator is from {file.languages[0]} to "
+            f"{file.languages[1]}; choose another translator, or correct the line Language in its header"
+        )
 
 
 def _in_charset(content: bytes, charset: str) -> bytes:
