@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import unicodedata
 from pathlib import Path
 
@@ -80,3 +82,11 @@ def test_a_table_may_have_a_header_row(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("Deutsch,English\nEin Hund.,A dog.\n", encoding="utf-8")
     memory = TranslationMemory.read(str(tmp_path / "m.csv"), ("de", "en"))
     assert (memory.sources, memory.find("Ein Hund.")) == (["Ein Hund."], "A dog.")
+
+
+def test_a_memory_may_be_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "m.tsv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("Ein Hund.\tA dog.\nDie Katze.\tThe cat.\n",), daemon=True)
+    writer.start()
+    assert TranslationMemory.read(str(pipe), ("de", "en")).sources == ["Ein Hund.", "Die Katze."]

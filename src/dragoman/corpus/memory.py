@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.pair import Languages, Pair
@@ -80,13 +80,15 @@ def _read(reference: CorpusReference, languages: Languages) -> Iterator[Pair]:
     """The pairs of a corpus, one of which must have text on both sides; a row that looks like a header is one."""
     source, target = languages
     found = False
+    pairs = iter(read_corpus(reference, source_language=source, target_language=target))
     try:
-        next(iter(read_corpus(reference, source_language=source, target_language=target)), None)
+        first = list(islice(pairs, 1))  # and not all of them twice: the file may be a pipe
     except UndeclaredError as error:
         if error.settings != {"header": True} or not isinstance(reference, str):
             raise
-        reference = CorpusFile(file=reference, header=True)
-    for pair in read_corpus(reference, source_language=source, target_language=target):
+        with_header = CorpusFile(file=reference, header=True)
+        first, pairs = [], iter(read_corpus(with_header, source_language=source, target_language=target))
+    for pair in chain(first, pairs):
         found = found or pair.complete
         yield pair
     if not found:
