@@ -15,6 +15,7 @@ from conftest import TINY, Command
 if TYPE_CHECKING:
     from dragoman.bundle import Bundle
     from dragoman.engines import Engine
+    from dragoman.engines.protocol import ComputeType
     from dragoman.search.hypothesis import Hypothesis
     from dragoman.translator import Translator
 
@@ -191,6 +192,7 @@ def test_a_prefix_may_contain_spans(path: Path) -> None:
 def test_missing_and_unknown_tokens_are_reported(bundle: Bundle) -> None:
     class Fixed:
         name, max_length = "fixed", 50
+        weight_type: ComputeType = "float32"
 
         def __init__(self, *texts: str) -> None:
             self.texts = texts

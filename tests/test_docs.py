@@ -109,6 +109,8 @@ def test_commands_parse(command: Block) -> None:
             (first, *files) = parameters["recipe"]
             if not files and (first.endswith(".toml") or first in builtin_recipes()):
                 find_recipe(Path(first), overrides)
+                given = {name for name, value in parameters.items() if value}
+                assert given <= {"recipe", "output", "overrides", "minutes", "resume", "data_dir"}
         elif name == "info" and parameters["path"].suffix == ".toml":
             find_recipe(parameters["path"], overrides)
         elif name == "serve":

@@ -158,6 +158,14 @@ def _apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> list[str
     return [problem for key, equals, text in parts if (problem := _apply_override(data, key, equals, text))]
 
 
+def overridden(overrides: Sequence[str], key: str) -> Any:
+    """The value of a key with one section, such as ``training.minutes``: not validated; None if it is not set."""
+    data: dict[str, Any] = {}
+    _apply_overrides(data, [each for each in overrides if each.partition("=")[0].strip() == key])
+    section, _, last = key.partition(".")
+    return data.get(section, {}).get(last)
+
+
 def _apply_override(data: dict[str, Any], key: str, equals: str, text: str) -> str | None:
     *sections, last = key.split(".")
     if not equals or not all([*sections, last]):

@@ -278,6 +278,10 @@ def test_names_that_are_no_text_files_are_explained(corpus: Path, tmp_path: Path
 
 
 def test_options_of_files_have_no_meaning_for_a_recipe(command: Command) -> None:
-    refused = command("train", "quickstart", "--minutes", "3")
+    for arguments in (("train", "quickstart"), ("distill", "runs/none")):
+        both = command(*arguments, "--minutes", "3", "--set", "training.steps=1")
+        assert both.code == 2
+        assert "--minutes and --set training.steps=1: both say how long to train" in both.error
+    refused = command("train", "quickstart", "--languages", "de-en")
     assert refused.code == 2
-    assert "--minutes is for files of text; change the recipe, or use --set training.minutes=3" in refused.error
+    assert "--languages is for files of text; change the recipe, or use --set" in refused.error

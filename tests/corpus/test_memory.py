@@ -26,7 +26,7 @@ def test_the_number_of_spaces_does_not_count() -> None:
     for pair in PAIRS[:2]:
         for text in (pair.source, pair.source.strip(), f"\t{pair.source}  ", pair.source.replace(" ", "  ")):
             assert memory.find(text) == pair.target.strip()
-    assert memory.sources == ["Ein Hund.", "Zwei Hunde."]
+    assert list(memory.segments) == ["Ein Hund.", "Zwei Hunde."]
     for text in ("", "nichts", "ein Hund.", "EinHund.", "Ein Hund"):
         assert memory.find(text) is None
 
@@ -81,7 +81,7 @@ def test_files_that_are_no_memory_are_refused(tmp_path: Path) -> None:
 def test_a_table_may_have_a_header_row(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("Deutsch,English\nEin Hund.,A dog.\n", encoding="utf-8")
     memory = TranslationMemory.read(str(tmp_path / "m.csv"), ("de", "en"))
-    assert (memory.sources, memory.find("Ein Hund.")) == (["Ein Hund."], "A dog.")
+    assert memory.segments == {"Ein Hund.": "A dog."}
 
 
 def test_a_memory_may_be_a_pipe(tmp_path: Path) -> None:
@@ -89,4 +89,11 @@ def test_a_memory_may_be_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=("Ein Hund.\tA dog.\nDie Katze.\tThe cat.\n",), daemon=True)
     writer.start()
-    assert TranslationMemory.read(str(pipe), ("de", "en")).sources == ["Ein Hund.", "Die Katze."]
+    assert TranslationMemory.read(str(pipe), ("de", "en")).segments == {"Ein Hund.": "A dog.", "Die Katze.": "The cat."}
+
+
+def test_segments_that_look_the_same_are_equal() -> None:
+    """An accent may follow its letter, and an invisible character may stand between them or after them."""
+    memory = TranslationMemory([Pair("Cafe\u0301\u200b", "café")])
+    for text in ("Café", "Cafe\u0301", "Cafe\u200b\u0301", "Ca\u00adf\u00e9"):
+        assert memory.find(text) == "café", ascii(text)

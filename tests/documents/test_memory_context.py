@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from random_bundles import make_bundle
 
 import dragoman
 from conftest import TINY
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.writers import write_corpus
+from dragoman.dataset.match_index import COMPARED
+from dragoman.engines.fuzzy_memory import FuzzyMemory
 from dragoman.recipe import build_recipe
 from dragoman.text.match import Match
 from dragoman.training.run import train
@@ -95,3 +98,15 @@ def test_explanations_show_the_match(trained: dragoman.Translator) -> None:
     explained = trained.with_memory(memory).explain(pair_of(group, 5).source)
     assert explained.translation.match.kind == "fuzzy"
     assert explained.attention.source.tokens[4:8] == ["<s>", *group[1]]
+
+
+@pytest.mark.parametrize("copies", [1, COMPARED, 200])
+def test_segments_that_differ_only_in_a_placeholder_do_not_hide_a_more_similar_one(copies: int) -> None:
+    bundle = make_bundle("placeholders", training__augmentation__fuzzy_matches=0.25)
+    similar = [Pair(f"mit einem roten Ball. Ein Hund läuft im Schnee {{n{n}}}", f"{{n{n}}}") for n in range(copies)]
+    wanted = Pair("Ein Hund springt im Schnee mit einem blauen Ball", "A dog jumps")
+    memory = FuzzyMemory(dragoman.TranslationMemory([*similar, wanted]), bundle, 150)
+    (ids,) = bundle.source.encode(["Ein Hund läuft im Schnee mit einem roten Ball"])
+    context, match = memory.find(ids)
+    assert match.score > 0.7
+    assert context[1:] == bundle.target.encode([wanted.target])[0]

@@ -107,6 +107,15 @@ def test_tokens_and_texts_are_the_same(spm: tuple[Path, Path], tmp_path: Path) -
     assert ours.target.decode(english) == "A small dog runs."
 
 
+@pytest.mark.parametrize("file", ["config.json", "generation_config.json"])
+def test_the_beam_size_is_read_from_old_and_new_models(file: str, spm: tuple[Path, Path], tmp_path: Path) -> None:
+    save_marian(tmp_path / "marian", spm)
+    path = tmp_path / "marian" / file
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"num_beams": 6}), "utf-8")
+    import_huggingface(tmp_path / "marian", tmp_path / "bundle")
+    assert Bundle.load(tmp_path / "bundle").recipe.decoding.beam_size == 6
+
+
 def test_an_imported_bundle_can_be_exported(spm: tuple[Path, Path], tmp_path: Path) -> None:
     save_marian(tmp_path / "marian", spm)
     import_huggingface(tmp_path / "marian", tmp_path / "bundle")

@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import pytest
 
+from dragoman.planning.budget import plan_budget
 from dragoman.planning.choose import (
     LARGE_MODEL,
     MANY_PAIRS,
     SMALL_MODEL,
     TINY_MODEL,
     ChosenSetting,
-    PlannedBudget,
     choose_settings,
 )
 from dragoman.planning.expect import ExpectedTraining, expect_training
@@ -40,7 +40,7 @@ def facts_of(pairs: int, script: str = "Latin") -> TextFacts:
 
 def chosen(facts: TextFacts, minutes: float | None = None, speed: float = 5000.0) -> Recipe:
     size = LARGE_MODEL if facts.pairs >= MANY_PAIRS else SMALL_MODEL
-    text = recipe_text("name", DATA, choose_settings(facts, size, PlannedBudget(minutes, speed)))
+    text = recipe_text("name", DATA, choose_settings(facts, size, plan_budget(facts, minutes, speed)))
     return build_recipe(tomllib.loads(text))
 
 
@@ -49,7 +49,7 @@ def chosen(facts: TextFacts, minutes: float | None = None, speed: float = 5000.0
 def test_every_amount_of_text_has_a_recipe(pairs: int, minutes: float | None) -> None:
     recipe = chosen(facts_of(pairs), minutes)
     assert recipe.training.minutes == minutes
-    steps = PlannedBudget(minutes, 5000.0).steps(facts_of(pairs))
+    steps = plan_budget(facts_of(pairs), minutes, 5000.0).steps
     assert recipe.training.warmup_steps <= steps / 10
     assert recipe.text.placeholders
 
@@ -93,7 +93,7 @@ def test_very_little_time_gets_a_tiny_model_that_reads_the_text_more_often() -> 
     model, text = {"model.d_model": 256, "model.d_ff": 1024}, Texts(("de", "en"), ["my/train.{lang}"])
     overrides = [f"{key}={value}" for key, value in model.items()]
     small = expect_training(plan_with(text, facts, 2, slow).recipe(overrides), facts, slow)
-    assert budget.epochs(facts) > 2 * small.epochs
+    assert budget.epochs > 2 * small.epochs
     for other in (
         choose_size(facts, 20, slow),
         choose_size(facts, 2, MachineSpeed(5e12)),
@@ -155,10 +155,9 @@ def test_what_is_expected_is_what_was_planned(pairs: int, minutes: float | None)
     planned = plan_with(Texts(("de", "en"), ["my/train.{lang}"]), facts, minutes, MachineSpeed(5e11))
     _, budget = choose_size(facts, minutes, MachineSpeed(5e11))
     expected = expect_training(planned.recipe(), facts, MachineSpeed(5e11))
-    assert expected.tokens_per_second <= budget.tokens_per_second
-    assert expected.minutes == pytest.approx(budget.expected_minutes(facts))
-    assert expected.epochs == pytest.approx(budget.epochs(facts))
-    assert expected.steps == budget.steps(facts)
+    assert expected.minutes == pytest.approx(budget.expected_minutes)
+    assert expected.epochs == pytest.approx(budget.epochs)
+    assert expected.steps == budget.steps
 
 
 def test_overrides_change_what_is_expected() -> None:
@@ -184,7 +183,7 @@ def test_overrides_change_what_is_expected() -> None:
 
 def test_large_batches_need_many_steps() -> None:
     facts = facts_of(1_000_000)
-    assert PlannedBudget(None, 1.0).batch_tokens(facts) > PlannedBudget(1, 5000.0).batch_tokens(facts)
+    assert plan_budget(facts, None, 1.0).batch_tokens > plan_budget(facts, 1, 5000.0).batch_tokens
 
 
 NOT_CHOSEN = {"terms", "fuzzy_matches"}
@@ -218,9 +217,8 @@ def test_a_short_training_gets_less_dropout() -> None:
 
 
 def test_every_value_has_a_reason() -> None:
-    lines = recipe_text(
-        "name", DATA, choose_settings(facts_of(5000), SMALL_MODEL, PlannedBudget(None, 5000.0))
-    ).splitlines()
+    settings = choose_settings(facts_of(5000), SMALL_MODEL, plan_budget(facts_of(5000), None, 5000.0))
+    lines = recipe_text("name", DATA, settings).splitlines()
     for before, line in pairwise(lines):
         assert " = " not in line or line.startswith("#") or before.startswith("# ")
         assert len(line) <= 120

@@ -52,6 +52,23 @@ def test_sizes_are_ordered_and_overrides_apply(finished_run: Path) -> None:
     assert widths == sorted(set(widths))
 
 
+def test_monolingual_text_counts_as_text(finished_run: Path, tmp_path: Path) -> None:
+    mono = tmp_path / "mono.de"
+    mono.write_text("Ein Hund läuft im Schnee.\n" * 150_000, "utf-8")
+    alone = plan_student(plan(finished_run, minutes=None), [], None).training
+    teachers = Distillation(teachers=(str(finished_run),), mono=(str(mono),))
+    together = plan_student(StudentPlan("tiny", None, teachers), [], None).training
+    assert together.epochs is not None
+    assert alone.epochs is not None
+    assert together.epochs < alone.epochs / 2
+
+
+def test_the_time_may_be_set(finished_run: Path) -> None:
+    """It decides the other settings, too."""
+    given = plan_student(plan(finished_run, minutes=3.0), [], None)
+    assert plan_student(plan(finished_run, minutes=None), ["training.minutes=3"], None) == given
+
+
 def test_a_large_vocabulary_is_not_kept(finished_run: Path, tmp_path: Path) -> None:
     bundle = Bundle.load(finished_run)
     text = bundle.recipe.text.model_copy(update={"vocabulary_size": 12_000, "bpe_dropout": 0.1})

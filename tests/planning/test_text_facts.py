@@ -14,6 +14,7 @@ from dragoman.planning.plan import Texts, plan_with
 from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.subwords import measure_subwords
 from dragoman.planning.text_facts import SideFacts, TextFacts, collect_facts
+from dragoman.settings import WeightedCorpus
 from dragoman.text.registry import train_tokenizers
 
 TEXT = [("Ein Hund läuft.", "एक कुत्ता दौड़ता है।"), ("", "nothing"), ("Zwei Hunde", "दो कुत्ते"), ("A", " ")]
@@ -22,7 +23,7 @@ TEXT = [("Ein Hund läuft.", "एक कुत्ता दौड़ता ह�
 def test_complete_pairs_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"{source}\t{target}\n" for source, target in TEXT), encoding="utf-8")
-    facts, _ = collect_facts([str(path)] * 2, ("de", "hi"), None)
+    facts, _ = collect_facts([WeightedCorpus(corpus=str(path))] * 2, ("de", "hi"), None)
     complete = [pair for pair in TEXT if pair[0].strip() and pair[1].strip()] * 2
     assert facts.pairs == len(complete) == 4
     for side, texts in zip((facts.source, facts.target), zip(*complete, strict=True), strict=True):
@@ -33,12 +34,27 @@ def test_complete_pairs_are_counted(tmp_path: Path) -> None:
     assert not facts.same_script
 
 
+def test_pairs_are_counted_as_often_as_an_epoch_contains_them(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("Ein Hund.\tA dog.\n" * 100, encoding="utf-8")
+    (one, _), (weighted, _) = (
+        collect_facts(corpora, ("de", "en"), None)
+        for corpora in (
+            [WeightedCorpus(corpus=str(path))],
+            [WeightedCorpus(corpus=str(path), weight=weight) for weight in (0.05, 2.0)],
+        )
+    )
+    assert weighted.pairs == 205
+    assert weighted.target_tokens == pytest.approx(2.05 * one.target_tokens, rel=0.01)
+    assert weighted == one.with_pairs(105)
+
+
 def test_a_sample_is_evenly_spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.planning.text_facts.MAX_SAMPLE", 10)
     monkeypatch.setattr("dragoman.planning.text_facts.CHUNK", 7)
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"{number}\t{number}\n" for number in range(100)), "utf-8")
-    _, sample = collect_facts([str(path)], ("de", "en"), None)
+    _, sample = collect_facts([WeightedCorpus(corpus=str(path))], ("de", "en"), None)
     numbers = [int(pair.source) for pair in sample]
     assert 5 <= len(numbers) <= 10
     assert max(after - before for before, after in pairwise([0, *numbers, 100])) <= 20
@@ -67,11 +83,11 @@ def test_text_without_spaces_is_noticed(tmp_path: Path) -> None:
         "我们在公园里散步，然后去吃晚饭 (OK, go)。\tWe walk in the park and then have dinner.\n",
         encoding="utf-8",
     )
-    facts, _ = collect_facts([str(path)], ("zh", "en"), None)
+    facts, _ = collect_facts([WeightedCorpus(corpus=str(path))], ("zh", "en"), None)
     assert (facts.source.has_spaces, facts.target.has_spaces) == (False, True)
 
 
 def test_text_without_pairs_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("a\t\n\tb\n")
     with pytest.raises(UserError, match=r"no pair with text on both sides|only empty lines"):
-        collect_facts([str(tmp_path / "pairs.tsv")], ("de", "en"), None)
+        collect_facts([WeightedCorpus(corpus=str(tmp_path / "pairs.tsv"))], ("de", "en"), None)

@@ -215,7 +215,7 @@ def test_text_that_may_not_fit_into_the_time_is_read_in_passes(
     files = FilePair(source=str(pattern).format(lang="de"), target=str(pattern).format(lang="en"))
     data = recipe.data.model_copy(update={"train": (WeightedCorpus(corpus=files),)})
     (corpus,) = synthetic_corpora(recipe, data, tmp_path, [])
-    lines, found = read_texts(Path(files.source), Path(files.target))[0], [pair.source for pair in corpus.read()]
+    lines, found = read_texts(Path(files.source), Path(files.target))[0], [pair.source for pair in corpus.pairs()]
     assert sorted(found) == sorted(lines)
     assert found[:3] == lines[::step][:3]
 

@@ -88,6 +88,9 @@ def test_back_translation(make_staged: Any, mono: Path, tmp_path: Path, capsys: 
     assert len(sources) == MONO_LINES
     assert json.loads((run / "pairs.json").read_text())["training"] == 40 + MONO_LINES
     printed, report = capsys.readouterr().err, (run / "report.html").read_text("utf-8")
+    assert "The training text has only 40 pairs." in printed, "those of people"
+    assert "[backtranslation]" in report, "the recipe of the whole run, which can be used again"
+    assert str(run / "synthetic") not in report
     for number, stage in enumerate(("backward teacher, en to de", "translating", "the translator, de to en"), 1):
         assert f"stage {number} of 3:" in printed
         assert stage in printed
@@ -188,7 +191,7 @@ def test_held_out_pairs_are_chosen_once(make_staged: Any, corpus: Path, tmp_path
     again = collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
     assert again == found
     for direction in ("backward", "forward"):
-        (validation,) = teacher_recipe(recipe, found, direction).data.validation
+        (validation,) = teacher_recipe(recipe, found.data(recipe), direction).data.validation
         assert load_pairs(validation) == [pair[::-1] if direction == "backward" else pair for pair in held_out]
 
 
@@ -203,7 +206,7 @@ def test_marked_and_weighted_text(make_staged: Any, corpus: Path, mono: Path, tm
         {"corpus": f"{corpus}/test.{{lang}}", "tagged": True},
     ]
     recipe = make_staged(data={"train": train_data}, diversification={"weight": 2.0})
-    data = collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
+    data = collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True)).data(recipe)
     assert [(each.weight, each.tagged) for each in data.weighted] == [(3.0, False), (1.0, True)]
     for direction in ("backward", "forward"):
         taught = teacher_recipe(recipe, data, direction).data.weighted
@@ -311,10 +314,21 @@ def test_a_new_test_text_is_refused_if_it_filters_monolingual_text(
         train(make_staged("data.test=['captions:test']", backtranslation={"mono": [str(mono)]}), run, resume=True)
 
 
+@pytest.mark.parametrize(("schedule", "warmup"), [("cosine", (80, 240)), ("noam", (400, 400))])
+def test_stages_have_their_share_of_the_warm_up(
+    schedule: str, warmup: tuple[int, int], make_staged: Any, tmp_path: Path
+) -> None:
+    settings = ("training.steps=1000", "training.warmup_steps=400", f"training.schedule={schedule}")
+    recipe = make_staged(*settings, diversification={"weight": 1.0})
+    data = collect_text(recipe, None, tmp_path / "text", ProgressLine("")).data(recipe)
+    made = teacher_recipe(recipe, data, "forward"), final_recipe(recipe, data, [], 0.0)
+    assert tuple(each.training.warmup_steps for each in made) == warmup
+
+
 @pytest.mark.parametrize("seed", [1, 2**63 - 1])
 def test_recipes_of_teachers_can_be_read(seed: int, make_staged: Any, tmp_path: Path) -> None:
     recipe = make_staged(f"training.seed={seed}", diversification={"weight": 1.0})
-    data = collect_text(recipe, None, tmp_path / "text", ProgressLine(""))
+    data = collect_text(recipe, None, tmp_path / "text", ProgressLine("")).data(recipe)
     for direction in needed_teachers(recipe):
         made = teacher_recipe(recipe, data, direction)
         save_recipe(made, tmp_path / "recipe.toml")

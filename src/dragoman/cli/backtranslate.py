@@ -32,7 +32,7 @@ from dragoman.errors import UserError
 if TYPE_CHECKING:
     from dragoman.bundle import Bundle
     from dragoman.corpus.pair import Pair
-    from dragoman.synthesis.pair_maker import PairMaker
+    from dragoman.synthesis.back_translator import BackTranslator
 
 MINIMUM_CHRF = 40.0
 """Of a translation back, unless --minimum-chrf changes it."""
@@ -163,25 +163,30 @@ def _open_maker(
     options: EngineOptions,
     back: Path | None,
     minimum_chrf: float | None,
-) -> PairMaker:
-    from dragoman.synthesis.pair_maker import METHODS, NOISED, PairMaker, RoundTrip, check_other_direction
+) -> BackTranslator:
+    from dragoman.synthesis.back_translator import METHODS, NOISED, BackTranslator, RoundTrip, check_other_direction
 
     chosen = {f"decoding.{key}": str(value).lower() for key, value in METHODS[method].items()}
     if refused := [each for each in overrides if each.partition("=")[0].strip() in chosen]:
         raise UserError(f"--set {refused[0]}: --method {method} chooses this setting")
     translator = open_translator(bundle, [*overrides, *map("=".join, chosen.items())], options)
     if back is None:
-        return PairMaker(translator, noised=method == NOISED)
+        return BackTranslator(translator, noised=method == NOISED)
     other = open_translator(back, ["decoding.n_best=1"], replace(options, languages=options.languages[::-1]))
-    check_other_direction(translator, other)
-    return PairMaker(
+    try:
+        check_other_direction(translator, other)
+    except UserError as error:
+        raise UserError(f"--round-trip: {error}") from None
+    return BackTranslator(
         translator,
         noised=method == NOISED,
         round_trip=RoundTrip(other, MINIMUM_CHRF if minimum_chrf is None else minimum_chrf),
     )
 
 
-def _write(maker: PairMaker, lines: Iterator[str], total: int | None, output: Path | None, *, is_part: bool) -> None:
+def _write(
+    maker: BackTranslator, lines: Iterator[str], total: int | None, output: Path | None, *, is_part: bool
+) -> None:
     """Write the pairs to a file, or to standard output if there is none.
 
     Raises:

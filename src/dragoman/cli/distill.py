@@ -9,7 +9,7 @@ import typer
 
 from dragoman.cli.options import DataDirectory, Overrides
 from dragoman.cli.output import print_to_stderr
-from dragoman.cli.training_texts import MinutesOption
+from dragoman.cli.training_texts import MinutesOption, refuse_two_budgets
 from dragoman.errors import UserError
 from dragoman.system.run_paths import RUNS
 
@@ -57,6 +57,7 @@ def distill(
 
     if round_trip and not mono:
         raise UserError("--round-trip only chooses translations of --mono; add --mono, or remove --round-trip")
+    refuse_two_budgets(minutes, overrides or [])
     keep_freed_memory()
     avoid_cudnn_attention()
     run = output or RUNS / f"{recipe_of_run(teachers[0]).name}-{size}"

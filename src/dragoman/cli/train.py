@@ -22,7 +22,7 @@ from dragoman.cli.text_files import (
     TextFilesCommand,
     ValidationOption,
 )
-from dragoman.cli.training_texts import KeepAllOption, MinutesOption, StartFromOption, TrainingTexts
+from dragoman.cli.training_texts import KeepAllOption, MinutesOption, StartFromOption, TrainingTexts, refuse_two_budgets
 from dragoman.errors import UserError
 from dragoman.system.run_paths import RUNS
 
@@ -137,18 +137,17 @@ def _find_recipe(
         output: The run directory, if it is named.
         resume: To take the recipe of a run; it was chosen when the run was started. "auto": if there is one.
     """
-    from dragoman.recipe import BUDGETS, builtin_recipes, load_recipe
+    from dragoman.recipe import builtin_recipes, load_recipe
     from dragoman.training.directory import check_directory
     from dragoman.training.distributed import refuse_several_processes
 
+    refuse_two_budgets(files.minutes, overrides)
     first = files.train[0]
     if len(files.train) == 1 and (first.endswith(".toml") or first in builtin_recipes()):
         if given := files.given():
-            change = f"--set training.minutes={files.minutes:g}" if given[0] == "minutes" else "--set"
-            raise UserError(f"--{given[0]} is for files of text; change the recipe, or use {change}")
-        return load_recipe(Path(first), overrides)
-    if files.minutes is not None and (others := [each for each in overrides if each.partition("=")[0] in BUDGETS]):
-        raise UserError(f"--minutes and --set {others[0]}: both say how long to train; give one of them")
+            raise UserError(f"--{given[0]} is for files of text; change the recipe, or use --set")
+        minutes = [] if files.minutes is None else [f"training.minutes={files.minutes!r}"]
+        return load_recipe(Path(first), [*overrides, *minutes])
     run = output or RUNS / files.name()
     resuming = resume == "run" or (resume == "auto" and (run / "recipe.toml").is_file())
     check_directory(run, resuming)  # before the text is checked, which can take minutes

@@ -11,6 +11,7 @@ import typer
 
 from dragoman.cli.output import print_to_stderr
 from dragoman.cli.text_files import FileOptions, as_references, find_references, refuse_meaningless_options
+from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.corpus.pair import Languages
@@ -57,7 +58,6 @@ class TrainingTexts:
     def given(self) -> list[str]:
         """The names of options that describe files of text, of those that were given."""
         values = {
-            "minutes": self.minutes,
             "validation": self.validation,
             "test": self.test,
             "keep-all": self.keep_all,
@@ -98,3 +98,12 @@ class TrainingTexts:
         from dragoman.planning.plan import plan_recipe
 
         return plan_recipe(self.texts(), self.minutes, self.data_directory, print_to_stderr, self.start_from, overrides)
+
+
+def refuse_two_budgets(minutes: float | None, overrides: Sequence[str]) -> None:
+    """Check that --minutes and --set do not both say how long to train."""
+    from dragoman.recipe import BUDGETS
+
+    others = [each for each in overrides if each.partition("=")[0].strip() in BUDGETS]
+    if minutes is not None and others:
+        raise UserError(f"--minutes and --set {others[0]}: both say how long to train; give one of them")

@@ -169,22 +169,27 @@ def translate(
         counts.warn(unseen=not seen)
     else:
         files = [file for file in (source, prefixes) if file and file.is_file()]
-        identity = [engine, device, compute_type, as_json, _identify(translator, [bundle, *(ensemble or [])], files)]
+
+        def identity() -> list[Any]:
+            return [device, as_json, *_identify(translator, [bundle, *(ensemble or [])], files)]
+
         translate_lines(translator, chosen, prefixes, output, as_json, identity)
 
 
 def _identify(texts: TextTranslator, bundles: Sequence[Path], files: Sequence[Path]) -> list[Any]:
-    """What decides the translations of files, as plain data: bundles, search, glossary, memory, and their content."""
+    """What decides the translations of files, as plain data: the program, bundles, search, glossary, memory, files."""
+    from dragoman import __version__
     from dragoman.bundle import bundle_digest
-    from dragoman.synthesis.pair_maker import identify_search
+    from dragoman.synthesis.identity import identify_translator
     from dragoman.system.files import sha256
 
     terms, memory = texts.glossary, texts.memory
     return [
+        __version__,
         list(map(bundle_digest, bundles)),
-        [texts.source_language, texts.target_language, identify_search(texts.translator.decoding)],
+        identify_translator(texts.translator),
         [[term.source, term.target] for term in terms.terms] if terms else [],
-        [[text, memory.find(text)] for text in memory.sources] if memory else [],
+        list(map(list, memory.segments.items())) if memory else [],
         list(map(sha256, files)),
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from itertools import chain, islice
 from pathlib import Path
@@ -30,17 +30,17 @@ def translate_lines(
     prefixes: Path | None,
     output: Path | None,
     as_json: bool,
-    identity: Any,
+    identity: Callable[[], Any],
 ) -> None:
     """Write a line for each text; texts with prefixes are neither split into sentences nor divided.
 
-    From a file to a file, an interrupted command continues if the identity is the same: all that decides the lines.
+    From a file to a file, an interrupted command continues if `identity` is the same: all that decides the lines.
     """
     to_file = output not in (None, DASH) and not (os.path.exists(output) and not os.path.isfile(output))
     total = chosen.count_lines() if to_file else None
     truncated, counts = 0, ProblemCounts("line")
     with (  # the finished lines are deleted last, once the output has its name
-        finished_lines(output, identity, GROUP) if output and total and chosen.file else nullcontext() as finished,
+        finished_lines(output, identity(), GROUP) if output and total and chosen.file else nullcontext() as finished,
         open_output(output) as file,
     ):
         done = finished.number if finished else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -12,7 +11,7 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.references import UndeclaredError, describe_reference
 from dragoman.errors import UserError
 from dragoman.settings import CorpusFile, CorpusReference
-from dragoman.text.normalization import collapse_spaces, remove_invisible
+from dragoman.text.normalization import collapse_spaces, visible_form
 
 NO_PAIR = "the translation memory has no pair with text on both sides"
 
@@ -63,9 +62,9 @@ class TranslationMemory:
         return isinstance(text, str) and _key(text) in self._targets
 
     @property
-    def sources(self) -> list[str]:
-        """The different segments."""
-        return list(self._targets)
+    def segments(self) -> dict[str, str]:
+        """The different segments, as they are compared, with their translations."""
+        return dict(self._targets)
 
     def find(self, text: str) -> str | None:
         """The translation of a segment; None if the memory does not contain it."""
@@ -73,7 +72,7 @@ class TranslationMemory:
 
 
 def _key(text: str) -> str:
-    return unicodedata.normalize("NFC", collapse_spaces(remove_invisible(text)))
+    return collapse_spaces(visible_form(text))
 
 
 def _read(reference: CorpusReference, languages: Languages) -> Iterator[Pair]:

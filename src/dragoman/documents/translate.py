@@ -184,10 +184,12 @@ class TextTranslator:
     def _check_direction(self, memory: TranslationMemory) -> None:
         """Warn of a memory that is probably in the other direction, in which nothing would be found."""
         assert self._language
-        sources = memory.sources[:: max(1, len(memory) // _MEMORY_SAMPLE)]
+        sources, targets = (
+            list(side)[:: max(1, len(memory) // _MEMORY_SAMPLE)] for side in (memory.segments, memory.segments.values())
+        )
         wrong, right = (
-            sum((self._language.find_other(text or "") or ("",))[0] == "target-language" for text in side)
-            for side in (sources, map(memory.find, sources))
+            sum((self._language.find_other(text) or ("",))[0] == "target-language" for text in side)
+            for side in (sources, targets)
         )
         if wrong > right:
             warnings.warn(

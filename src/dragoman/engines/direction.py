@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.language_tags import find_language
+from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.text.multilingual import MultilingualTokenizer
@@ -14,19 +15,15 @@ from dragoman.text.world_languages import primary_language
 UNKNOWN_LANGUAGE = "und"  # of imported models that do not state it
 
 
-def same_languages(recipe: Recipe, other: Recipe) -> bool:
-    """Whether two recipes have the same languages, apart from regions, as far as they are known."""
-    pairs = zip(_languages(recipe), _languages(other), strict=True)
-    return all(one == another or UNKNOWN_LANGUAGE in (one, another) for one, another in pairs)
+def same_languages(languages: Languages, others: Languages) -> bool:
+    """Whether source and target are the same, apart from regions, as far as they are known."""
+    pairs = zip(map(primary_language, languages), map(primary_language, others), strict=True)
+    return all(one == other or UNKNOWN_LANGUAGE in (one, other) for one, other in pairs)
 
 
 def describe_direction(recipe: Recipe) -> str:
     """The languages of a recipe without regions: ``pt-en`` for ``pt-BR`` and ``en``."""
-    return "-".join(_languages(recipe))
-
-
-def _languages(recipe: Recipe) -> list[str]:
-    return [primary_language(code) for code in (recipe.data.source_language, recipe.data.target_language)]
+    return "-".join(map(primary_language, recipe.data.languages))
 
 
 def languages_of(bundle: Bundle) -> list[str]:

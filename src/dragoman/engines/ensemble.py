@@ -54,7 +54,7 @@ def check_tokenizers(bundle: Bundle, others: Sequence[Bundle]) -> None:
         UserError: Their languages or their tokenizers differ.
     """
     for other in others:
-        if not same_languages(bundle.recipe, other.recipe):
+        if not same_languages(bundle.recipe.data.languages, other.recipe.data.languages):
             raise UserError(
                 f"{bundle.recipe.name} translates {describe_direction(bundle.recipe)}, and {other.recipe.name} "
                 f"{describe_direction(other.recipe)}, so they cannot form an ensemble"

@@ -28,11 +28,14 @@ class FuzzyMemory:
     """
 
     def __init__(self, memory: TranslationMemory, bundle: Bundle, limit: int) -> None:
-        self._memory, self._bundle = memory, bundle
+        self._bundle, self._context = bundle, MatchContext(bundle.source)
         self._longest = min(bundle.recipe.data.max_tokens, limit - 1)
-        self._sources, self._context = memory.sources, MatchContext(bundle.source)
-        masked = [mask.text for mask in mask_texts(bundle.source, self._sources)]
-        self._index = MatchIndex(IdStore.of(encode_masked(bundle.source, masked)))
+        segments = memory.segments
+        masked = [mask.text for mask in mask_texts(bundle.source, list(segments))]
+        encoded = map(self._context.number_spans, encode_masked(bundle.source, masked))
+        groups = {tuple(ids): pair for ids, pair in zip(encoded, segments.items(), strict=True)}
+        self._pairs = list(groups.values())  # of segments that differ only in masked spans, the last one
+        self._index = MatchIndex(IdStore.of(groups))
 
     def find(self, ids: Sequence[int]) -> tuple[list[int], Match]:
         """What follows the ids of a text as its context, and the similarity of the match.
@@ -42,15 +45,13 @@ class FuzzyMemory:
         found = self._index.find(self._context.number_spans(ids))
         if found is None:
             return [], NO_MATCH
-        context = self._context.context(ids, self._encode(self._sources[found.index]))
+        context = self._context.context(ids, self._encode(*self._pairs[found.index]))
         if len(ids) + len(context) > self._longest:
             return [], NO_MATCH
         return context, Match("fuzzy", found.score)
 
-    def _encode(self, source: str) -> tuple[list[int], list[int]]:
+    def _encode(self, source: str, target: str) -> tuple[list[int], list[int]]:
         """The ids of a segment and of its translation, with the same reserved token for the same span."""
-        target = self._memory.find(source)
-        assert target is not None
         (mask,) = mask_texts(self._bundle.source, [source])
         masked = mask.apply(target) if masking_of(self._bundle.source) else target
         return encode_masked(self._bundle.source, [mask.text])[0], encode_masked(self._bundle.target, [masked])[0]

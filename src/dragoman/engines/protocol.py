@@ -38,6 +38,11 @@ class Engine(Protocol):
         """Maximum length of sources and translations in tokens, eos included."""
         ...
 
+    @property
+    def weight_type(self) -> ComputeType:
+        """Data type of the weights and matrix products."""
+        ...
+
     def translate(
         self,
         sources: Sequence[Ids],

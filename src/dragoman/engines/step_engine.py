@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dragoman.dataset.batch import pad
 from dragoman.engines.batching import batches_by_length, run_batches, search_workers, use_one_thread_after_fork
-from dragoman.engines.protocol import Copies, EngineRequest, Ids
+from dragoman.engines.protocol import ComputeType, Copies, EngineRequest, Ids
 from dragoman.search.constraints import ANY, Constraints, max_target_length
 from dragoman.search.decode import decode
 from dragoman.search.hypothesis import Decoder, Hypothesis
@@ -41,6 +41,11 @@ class StepEngine:
     ) -> None:
         self.name, self.decoder, self.request, self.max_length, self._score = name, decoder, request, max_length, score
         self._process = os.getpid()
+
+    @property
+    def weight_type(self) -> ComputeType:
+        """Data type of the weights and matrix products."""
+        return self.request.weight_type
 
     def translate(
         self,

@@ -58,7 +58,7 @@ def compare_translators(
         UserError: They translate from or into different languages.
     """
     recipes = first.bundle.recipe, second.bundle.recipe
-    if not same_languages(*recipes):
+    if not same_languages(*(recipe.data.languages for recipe in recipes)):
         one, other = map(describe_direction, recipes)
         raise UserError(f"the first translates {one} and the second {other}, so they cannot be compared")
     first_report, first_translations = evaluate(first, sources, references)

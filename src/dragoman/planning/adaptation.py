@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Languages
-from dragoman.engines.direction import choose_direction, languages_of
 from dragoman.model.transformer import parameter_counts
+from dragoman.planning.budget import PlannedBudget
 from dragoman.planning.choose import (
     LARGE_MODEL,
     SMALL_MODEL,
     ChosenSetting,
-    PlannedBudget,
     choose_augmentation,
     choose_dropout,
     choose_training,
@@ -22,6 +21,7 @@ from dragoman.planning.choose import (
 from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Recipe, Settings
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.training.start import start_in_direction
 
 MAX_WARMUP = 100  # steps
 START_SHARE = 0.45  # of the initial weights in the final ones
@@ -44,15 +44,18 @@ class StartingPoint:
     parameters: int
 
 
-def load_start(path: str, languages: Languages) -> tuple[StartingPoint, Tokenizer]:
+def load_start(path: str, languages: Languages, new_vocabulary: bool = False) -> tuple[StartingPoint, Tokenizer]:
     """A bundle to start from, and its target tokenizer.
+
+    Args:
+        path: The bundle or run directory.
+        languages: Source and target of the training.
+        new_vocabulary: Whether the training has another vocabulary, so that the languages of the bundle do not matter.
 
     Raises:
         UserError: It is missing or damaged, or has several languages, but not these.
     """
-    bundle = Bundle.load(path)
-    if languages_of(bundle):
-        bundle = choose_direction(bundle, *languages)
+    bundle = start_in_direction(Bundle.load(path), languages, new_vocabulary)
     return StartingPoint(path, bundle.recipe, parameter_counts(bundle.model)["total"]), bundle.target
 
 

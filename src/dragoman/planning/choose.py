@@ -7,21 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.errors import counted
-from dragoman.planning.speed import R_DROP_COST
+from dragoman.planning.budget import PlannedBudget
 from dragoman.planning.text_facts import TextFacts
 
 MIN_SUBWORDS, MAX_SUBWORDS = 1000, 32_000
 MANY_PAIRS = 300_000  # pairs from which a larger model is better, if there is time to train it
-SMALL_BATCH, LARGE_BATCH = 1024, 4096  # target tokens
 NO_DROPOUT_EPOCHS, LITTLE_DROPOUT_EPOCHS = 5.0, 10.0  # with 7 epochs of Multi30k, a dropout of 0.2 costs 2 BLEU
 SHORT_TRAINING = 5.0  # epochs; embeddings from counts gained 1.1 BLEU in 2.8 epochs of Multi30k, and none in 9.5
-OFTEN = 40.0  # epochs; with 20 epochs of 9,000 pairs, a dropout of 0.3 costs several points of chrF
 LITTLE_TEXT = 10_000  # pairs
-R_DROP_PAIRS = 30_000  # with 29,000 pairs, an hour of it is better than data diversification; 20 minutes are no worse
-R_DROP_EPOCHS, R_DROP_STEPS = 30.0, 8000  # without R-Drop; the same time suffices for half of them with it
-R_DROP_WEIGHT, R_DROP_WEIGHT_OF_LITTLE_TEXT = 2.0, 5.0  # 29,000 pairs learn faster with 2; 5,000 were read with 5 only
+R_DROP_WEIGHT, R_DROP_WEIGHT_OF_LITTLE_TEXT = 2.0, 5.0  # 2 was better for 29,000 pairs; for 5,000, only 5 was tried
 EPOCHS_OF_AUGMENTATION = 20.0  # shorter trainings change fewer pairs
-MANY_STEPS = 10_000  # more of them help less than larger batches
 
 
 @dataclass(frozen=True)
@@ -44,65 +39,6 @@ class ModelSize:
 
 
 TINY_MODEL, SMALL_MODEL, LARGE_MODEL = ModelSize(128, 512, 3), ModelSize(256, 1024, 3), ModelSize(512, 2048, 6)
-
-
-@dataclass(frozen=True)
-class PlannedBudget:
-    """The length of the training, and what it amounts to on this machine.
-
-    Attributes:
-        minutes: The time that was given; None if there is no limit.
-        tokens_per_second: Target tokens that this machine processes in a second, without R-Drop.
-        share: Epochs without a limit, as a share of those that random weights need.
-        allows_r_drop: Whether little text is read with R-Drop if there is much time.
-    """
-
-    minutes: float | None
-    tokens_per_second: float
-    share: float = 1.0
-    allows_r_drop: bool = False
-
-    def uses_r_drop(self, facts: TextFacts) -> bool:
-        """Whether each sentence is computed twice, which helps little text that is read often, in many steps.
-
-        With few steps it only costs time: in the time of 3,200 steps without R-Drop, 46 epochs of 5,760 pairs, it lost
-        11 points of chrF.
-        """
-        if not self.allows_r_drop or self.minutes is None or facts.pairs >= R_DROP_PAIRS:
-            return False
-        epochs = self._readings(self.minutes, facts)
-        return epochs >= R_DROP_EPOCHS and epochs * facts.target_tokens >= R_DROP_STEPS * SMALL_BATCH
-
-    def reads_often(self, facts: TextFacts) -> bool:
-        """Whether a model begins to learn the text by heart, in the time of so many epochs without R-Drop."""
-        return self.epochs(facts) * self._cost(facts) >= OFTEN
-
-    def epochs(self, facts: TextFacts) -> float:
-        """Passes over the text: those that fit into the time, or more for less text."""
-        if self.minutes is not None:
-            return self._readings(self.minutes, facts) / self._cost(facts)
-        return float(round(self.share * min(max(20 * (30_000 / facts.pairs) ** 0.3, 4), 60)))
-
-    def expected_minutes(self, facts: TextFacts) -> float:
-        """How long the training takes."""
-        return self.epochs(facts) * self._cost(facts) * facts.target_tokens / self.tokens_per_second / 60
-
-    def _readings(self, minutes: float, facts: TextFacts) -> float:
-        """Epochs without R-Drop."""
-        return 60 * minutes * self.tokens_per_second / facts.target_tokens
-
-    def _cost(self, facts: TextFacts) -> float:
-        """The time of a step, relative to one without R-Drop."""
-        return R_DROP_COST if self.uses_r_drop(facts) else 1.0
-
-    def batch_tokens(self, facts: TextFacts) -> int:
-        """Target tokens in a batch."""
-        large = facts.pairs >= 100_000 and self.epochs(facts) * facts.target_tokens >= MANY_STEPS * LARGE_BATCH
-        return LARGE_BATCH if large else SMALL_BATCH
-
-    def steps(self, facts: TextFacts) -> int:
-        """The number of optimizer steps, at least 1."""
-        return max(1, int(self.epochs(facts) * facts.target_tokens / self.batch_tokens(facts)))
 
 
 def choose_settings(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -> list[ChosenSetting]:
@@ -170,7 +106,7 @@ def choose_model(facts: TextFacts, size: ModelSize) -> Iterator[ChosenSetting]:
 
 def choose_embeddings(facts: TextFacts, size: ModelSize, budget: PlannedBudget) -> Iterator[ChosenSetting]:
     """Embeddings that start from counts of the text, for the models and trainings that gained from this."""
-    if size != LARGE_MODEL and budget.epochs(facts) < SHORT_TRAINING:
+    if size != LARGE_MODEL and budget.epochs < SHORT_TRAINING:
         reason = (
             "Tokens that are used similarly start with similar embeddings, because the text is read only few times."
         )
@@ -179,14 +115,14 @@ def choose_embeddings(facts: TextFacts, size: ModelSize, budget: PlannedBudget) 
 
 def choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
     """The less text, and the more often it is read, the more a model has to be kept from learning it by heart."""
-    epochs = budget.epochs(facts)
+    epochs = budget.epochs
     if facts.pairs >= 100_000:
         probability, reason = 0.1, "low, because there is much text."
     elif epochs < LITTLE_DROPOUT_EPOCHS:
         probability = 0.0 if epochs < NO_DROPOUT_EPOCHS else 0.1
         reason = f"low, because the text is read only about {counted(max(1, round(epochs)), 'time')}."
     else:
-        probability = 0.3 if facts.pairs < LITTLE_TEXT and budget.reads_often(facts) else 0.2
+        probability = 0.3 if facts.pairs < LITTLE_TEXT and budget.reads_often else 0.2
         reason = f"high, because {counted(facts.pairs, 'pair')} are few and are read about {round(epochs)} times."
     yield ChosenSetting("model", "dropout", probability, f"Dropout probability: {reason}")
 
@@ -195,7 +131,7 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     """Settings of the training, for weights that are random at its start."""
     large = size == LARGE_MODEL
     if budget.minutes is None:
-        yield ChosenSetting("training", "epochs", budget.epochs(facts), "Passes over the text: more for less text.")
+        yield ChosenSetting("training", "epochs", budget.epochs, "Passes over the text: more for less text.")
     else:
         yield ChosenSetting(
             "training", "minutes", budget.minutes, "The time you gave; the learning rate is zero at its end."
@@ -203,7 +139,7 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     yield ChosenSetting(
         "training",
         "batch_tokens",
-        budget.batch_tokens(facts),
+        budget.batch_tokens,
         "Target tokens in a batch: small batches allow many steps.",
     )
     reason = "Adam with decoupled weight decay." if large else "A small model learns the same in half as many steps."
@@ -213,17 +149,17 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     yield ChosenSetting("training", "learning_rate", 1e-3 if large else 1.2e-2, rate)
     schedule = "cosine" if large else "linear"
     yield ChosenSetting("training", "schedule", schedule, "The learning rate falls to zero at the end.")
-    steps = budget.steps(facts)
+    steps = budget.steps
     warmup = min(steps // 10, 4000 if large else 250)
     reason = f"Steps in which the learning rate rises: at most a tenth of about {steps:,}."
     yield ChosenSetting("training", "warmup_steps", warmup, reason)
-    if budget.uses_r_drop(facts):
+    if budget.r_drop:
         reason = "R-Drop: two passes with different dropout must agree, which helps most with little text."
         weight = R_DROP_WEIGHT_OF_LITTLE_TEXT if facts.pairs < LITTLE_TEXT else R_DROP_WEIGHT
         yield ChosenSetting("training", "r_drop", weight, reason)
     yield ChosenSetting("training", "clip_norm", 1.0, "Larger gradients are scaled down to this norm.")
     yield ChosenSetting("training", "validations", 10, "Number of validations, evenly spaced …")
-    often = budget.reads_often(facts)
+    often = budget.reads_often
     sentences = 1000 if often else 200
     yield ChosenSetting("training", "validation_sentences", sentences, "… of which each translates this many sentences")
     if budget.minutes is not None:
@@ -248,7 +184,7 @@ def choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[Cho
 
     Short trainings get smaller shares: with five epochs of Multi30k, those of Firefox cost 1.8 BLEU on clean text.
     """
-    scale = min(1.0, budget.epochs(facts) / EPOCHS_OF_AUGMENTATION)
+    scale = min(1.0, budget.epochs / EPOCHS_OF_AUGMENTATION)
     shares = {
         "no_end_punctuation": (0.2, "without punctuation at the end, so that the translator does not rely on it"),
         "typos": (0.12, "with typing errors in the source, so that a wrong letter does not spoil a translation"),

@@ -40,7 +40,7 @@ def choose_old_text(
         new: The new training corpora, which are left out.
         pairs: The number of their pairs.
         data_directory: Mirror of the dataset catalog.
-        log: Receives what is mixed in, and why others are not: a bundle may name files that are others by now.
+        log: Receives what is mixed in, and why a corpus is not: its file may have been replaced, for example.
 
     Returns:
         The corpora, and how many of their pairs an epoch has for each new one.

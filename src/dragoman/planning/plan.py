@@ -11,6 +11,7 @@ from dragoman.dataset.pairs import find_training_corpora
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import UserError, counted
 from dragoman.planning.adaptation import EPOCHS_SHARE, StartingPoint, choose_adaptation, load_start
+from dragoman.planning.budget import PlannedBudget, chosen_minutes, plan_budget
 from dragoman.planning.choose import (
     LARGE_MODEL,
     MANY_PAIRS,
@@ -19,7 +20,6 @@ from dragoman.planning.choose import (
     TINY_MODEL,
     ChosenSetting,
     ModelSize,
-    PlannedBudget,
     choose_model,
     choose_settings,
     vocabulary_size,
@@ -30,7 +30,7 @@ from dragoman.planning.speed import MachineSpeed, measure_speed
 from dragoman.planning.subwords import facts_with, measure_subwords
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
-from dragoman.recipe import parse_recipe
+from dragoman.recipe import overridden, parse_recipe
 from dragoman.settings import CorpusReference, Data, Model, Recipe, WeightedCorpus
 from dragoman.system.progress import Log, no_log
 from dragoman.training.start import check_start_fits
@@ -146,17 +146,19 @@ def plan_recipe(
         data_directory: Mirror of the dataset catalog.
         log: Receives messages while text is checked.
         start_from: The bundle or run directory that the training starts from.
-        overrides: ``SECTION.KEY=VALUE`` each, with which the bundle must agree.
+        overrides: ``SECTION.KEY=VALUE`` each, with which the bundle must agree; they can set the time, too.
 
     Raises:
         UserError: The text or the bundle cannot be used, for example because the bundle is of other languages.
     """
-    start, tokenizer = (None, None) if start_from is None else load_start(start_from, texts.languages)
+    minutes = chosen_minutes(minutes, overrides)
+    new_vocabulary = overridden(overrides, "training.new_vocabulary") is True
+    start, tokenizer = (None, None) if start_from is None else load_start(start_from, texts.languages, new_vocabulary)
     find_training_corpora(texts.data(), data_directory).check_files(
         "the text is read to choose settings, and again to train"
     )
     data, cleaned = clean_data(texts.data(), data_directory, log)
-    facts, sample = collect_facts([each.corpus for each in data.weighted], texts.languages, data_directory)
+    facts, sample = collect_facts(data.weighted, texts.languages, data_directory)
     if facts.pairs == 1 and not texts.validation:
         raise UserError(
             "the training text has one pair, and training needs another one to validate on; add text, or name "
@@ -203,7 +205,8 @@ def plan_with(
     if start is None:
         settings = choose_settings(facts, *choose_size(facts, minutes, machine))
     else:
-        budget = PlannedBudget(minutes, machine.tokens_per_second(start.parameters), EPOCHS_SHARE)
+        speed = machine.tokens_per_second(start.parameters)
+        budget = plan_budget(facts, minutes, speed, epochs_share=EPOCHS_SHARE)
         settings = choose_adaptation(facts, start, budget)
         name, longest = f"{name}{ADAPTED}", min(MAX_TOKENS, start.recipe.model.max_length - 1)
     text = recipe_text(name, _choose_data(texts, facts, cleaned, longest), settings)
@@ -223,10 +226,10 @@ def choose_size(facts: TextFacts, minutes: float | None, machine: MachineSpeed) 
     """
     if facts.pairs >= MANY_PAIRS:
         budget = _plan_budget(facts, LARGE_MODEL, minutes, machine)
-        if budget.expected_minutes(facts) <= MAX_MINUTES and budget.epochs(facts) >= FEW_EPOCHS:
+        if budget.expected_minutes <= MAX_MINUTES and budget.epochs >= FEW_EPOCHS:
             return LARGE_MODEL, budget
     budget = _plan_budget(facts, SMALL_MODEL, minutes, machine)
-    if budget.steps(facts) < FEW_STEPS and budget.epochs(facts) < NO_DROPOUT_EPOCHS:
+    if budget.steps < FEW_STEPS and budget.epochs < NO_DROPOUT_EPOCHS:
         return TINY_MODEL, _plan_budget(facts, TINY_MODEL, minutes, machine)
     return SMALL_MODEL, budget
 
@@ -234,7 +237,7 @@ def choose_size(facts: TextFacts, minutes: float | None, machine: MachineSpeed) 
 def _plan_budget(facts: TextFacts, size: ModelSize, minutes: float | None, machine: MachineSpeed) -> PlannedBudget:
     settings = Model.model_validate({choice.key: choice.value for choice in choose_model(facts, size)})
     parameters = count_parameters(settings, vocabulary_size(facts.pairs))
-    return PlannedBudget(minutes, machine.tokens_per_second(parameters), allows_r_drop=True)
+    return plan_budget(facts, minutes, machine.tokens_per_second(parameters), allow_r_drop=True)
 
 
 def _choose_data(texts: Texts, facts: TextFacts, cleaned: CleanedText | None, max_tokens: int) -> list[ChosenSetting]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.bundle import Bundle
+from dragoman.corpus.monolingual import count_texts
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
-from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, PlannedBudget, choose_dropout, choose_training
+from dragoman.planning.budget import chosen_minutes, plan_budget
+from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, choose_training
 from dragoman.planning.expect import count_parameters
 from dragoman.planning.speed import measure_speed
 from dragoman.planning.subwords import facts_with
@@ -87,13 +89,15 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
 
     Args:
         plan: What it is planned for.
-        overrides: ``SECTION.KEY=VALUE`` each; those of the section data change the text that is read.
+        overrides: ``SECTION.KEY=VALUE`` each; those of the section data change the text that is read, and
+            training.minutes the time that is planned for.
         data_directory: Mirror of the dataset catalog.
         log: Receives a message if the student is as large as the teacher, or a teacher is useless.
 
     Raises:
         UserError: A bundle is missing or does not fit, or the training text is gone, or a setting is invalid.
     """
+    plan = replace(plan, minutes=chosen_minutes(plan.minutes, overrides))
     path = plan.distillation.teachers[0]
     of_data = [each for each in overrides if each.startswith("data.")]
     teacher = build_recipe(recipe_of_run(path).to_dict(), of_data, origin=path)
@@ -103,11 +107,13 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         _warn_of_useless(name, each, log)
     bundle = bundles[0]
     try:
-        facts, sample = collect_facts([each.corpus for each in data.weighted], data.languages, data_directory)
+        untagged = [each for each in data.weighted if not each.tagged]  # others are not translated
+        facts, sample = collect_facts(untagged or data.weighted, data.languages, data_directory)
     except UserError as error:
         hint = "" if of_data else f"; it is training text of {path}; if it was moved, name it with --set data.train=…"
         raise UserError(f"{error}{hint}") from error
     facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
+    facts = facts.with_pairs(sum(map(count_texts, plan.distillation.mono)))
     subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
     document = _choose_sections(plan, teacher, facts, subwords) | {
         "name": f"{teacher.name[:190]}-{plan.size}",
@@ -149,7 +155,7 @@ def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts, subwo
     """The sections that all recipes have, as plain data."""
     shape = Model(**STUDENT_SIZES[plan.size].model, tie="all" if teacher.text.joint else "target")
     speed = measure_speed().tokens_per_second(count_parameters(shape, subwords))
-    budget = PlannedBudget(plan.minutes, speed)
+    budget = plan_budget(facts, plan.minutes, speed)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
     (dropout,) = choose_dropout(facts, budget)
     model = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.doctor.data.scripts import HAN_OR_KANA, SCRIPTS, count_letters
 from dragoman.errors import UserError
 from dragoman.planning.neighbors import NeighborSimilarity
-from dragoman.settings import CorpusReference
+from dragoman.settings import WeightedCorpus
 from dragoman.text.normalization import SCRIPTS_WITHOUT_SPACES
 
 CHUNK = 10_000  # pairs that are counted at once
@@ -28,6 +28,10 @@ class SideFacts:
     words: int  # separated by white space
     script: str  # a name in `SCRIPTS`; "none" if there are no letters
 
+    def scaled(self, factor: float) -> SideFacts:
+        """The facts about a text that is longer by this factor."""
+        return replace(self, characters=round(factor * self.characters), words=round(factor * self.words))
+
     @property
     def has_spaces(self) -> bool:
         """Whether white space separates the words."""
@@ -41,7 +45,7 @@ class SideFacts:
 
 @dataclass(frozen=True)
 class TextFacts:
-    """Facts about parallel text, of pairs with text on both sides.
+    """Facts about parallel text, of pairs with text on both sides, each counted as often as an epoch contains it.
 
     Attributes:
         pairs: Their number.
@@ -59,6 +63,13 @@ class TextFacts:
     similar_neighbors: bool = False
     old_share: float = 0.0
 
+    def with_pairs(self, number: int) -> TextFacts:
+        """The facts about a text with so many more pairs of the same length."""
+        factor = (self.pairs + number) / self.pairs
+        return replace(
+            self, pairs=self.pairs + number, source=self.source.scaled(factor), target=self.target.scaled(factor)
+        )
+
     @property
     def target_tokens(self) -> int:
         """An estimate of the number of subwords on the target side in an epoch."""
@@ -71,7 +82,7 @@ class TextFacts:
 
 
 def collect_facts(
-    references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None
+    corpora: Sequence[WeightedCorpus], languages: Languages, data_directory: Path | None
 ) -> tuple[TextFacts, list[Pair]]:
     """Read corpora once.
 
@@ -81,47 +92,51 @@ def collect_facts(
     Raises:
         UserError: A corpus is missing or damaged, or there is no pair with text on both sides.
     """
-    pairs, sides, neighbors, sample = 0, (_Counter(), _Counter()), NeighborSimilarity(), _Sample()
-    for chunk in _chunks(references, languages, data_directory):
-        if pairs < SAMPLE:
+    read, pairs, sides = 0, 0.0, (_Counter(), _Counter())
+    neighbors, sample = NeighborSimilarity(), _Sample()
+    for chunk, weight in _chunks(corpora, languages, data_directory):
+        if read < SAMPLE:
             neighbors.add([pair.source for pair in chunk])
-        pairs += len(chunk)
+        read += len(chunk)
+        pairs += weight * len(chunk)
         sample.add(chunk)
         for side, texts in zip(sides, ([pair.source for pair in chunk], [pair.target for pair in chunk]), strict=True):
-            side.add(texts)
-    if not pairs:
+            side.add(texts, weight)
+    if not read:
         raise UserError("the training text has no pair with text on both sides")
     source = sides[0].facts([pair.source for pair in sample.pairs])
     target = sides[1].facts([pair.target for pair in sample.pairs])
-    return TextFacts(pairs, source, target, similar_neighbors=neighbors.similar), sample.pairs
+    return TextFacts(max(1, round(pairs)), source, target, similar_neighbors=neighbors.similar), sample.pairs
 
 
 def _chunks(
-    references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None
-) -> Iterator[list[Pair]]:
+    corpora: Sequence[WeightedCorpus], languages: Languages, data_directory: Path | None
+) -> Iterator[tuple[list[Pair], float]]:
+    """Complete pairs with their weight."""
     source, target = languages
-    corpora = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
-    for corpus in corpora:
+    references = [weighted.corpus for weighted in corpora]
+    found = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
+    for corpus, weighted in zip(found, corpora, strict=True):
         complete = (pair for pair in corpus.read() if pair.complete)
         while chunk := list(islice(complete, CHUNK)):
-            yield chunk
+            yield chunk, weighted.weight
 
 
 class _Counter:
     """Counts of one side so far."""
 
     def __init__(self) -> None:
-        self.characters = self.words = 0
+        self.characters = self.words = 0.0
 
-    def add(self, texts: Sequence[str]) -> None:
-        self.characters += sum(map(len, texts))
-        self.words += sum(len(text.split()) for text in texts)
+    def add(self, texts: Sequence[str], weight: float) -> None:
+        self.characters += weight * sum(map(len, texts))
+        self.words += weight * sum(len(text.split()) for text in texts)
 
     def facts(self, sample: Sequence[str]) -> SideFacts:
         """The facts of the side, with the script of a sample of its texts."""
         letters = count_letters(sample).sum(axis=0)[1:]
         script = SCRIPTS[1 + int(letters.argmax())] if letters.any() else "none"
-        return SideFacts(self.characters, self.words, script)
+        return SideFacts(round(self.characters), round(self.words), script)
 
 
 class _Sample:

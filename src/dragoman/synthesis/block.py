@@ -19,7 +19,7 @@ BLOCK = 500
 """Pairs in a block: some seconds of work, the most that a killed process can lose."""
 
 SHORT_TIME = 120
-"""With less time in seconds, a block has a fifth of these pairs, because none is interrupted when the time is over."""
+"""Below this limit in seconds, blocks are a fifth as large, because a block is never interrupted."""
 
 
 @dataclass(frozen=True)

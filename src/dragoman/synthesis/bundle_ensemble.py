@@ -13,13 +13,12 @@ from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.pair import Languages
 from dragoman.engines import EngineRequest, open_engine
 from dragoman.engines.choose import open_with_ensemble
-from dragoman.engines.direction import choose_direction, languages_of
+from dragoman.engines.direction import choose_direction, languages_of, same_languages
 from dragoman.engines.ensemble import check_tokenizers
 from dragoman.engines.protocol import ComputeType
 from dragoman.errors import UserError
 from dragoman.settings import Text
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.world_languages import primary_language
 from dragoman.translator import Translator, choose_decoding
 
 
@@ -89,8 +88,7 @@ def _load_in_direction(path: str, languages: Languages) -> Bundle:
     bundle = Bundle.load(path)
     if languages_of(bundle):
         return choose_direction(bundle, *languages)
-    data = bundle.recipe.data
-    own = data.source_language, data.target_language
-    if list(map(primary_language, own)) != list(map(primary_language, languages)):
+    own = bundle.recipe.data.languages
+    if not same_languages(own, languages):
         raise UserError(f"{path}: translates from {own[0]} to {own[1]}, not from {languages[0]} to {languages[1]}")
     return bundle

@@ -24,7 +24,7 @@ def delete_unfinished(output: str | Path) -> None:
 
 @contextmanager
 def only_writer(output: str | Path) -> Iterator[Path]:
-    """Create the directory of an output, and let no other process write the same output. A killed one is forgotten.
+    """Create the directory of an output, and let no other process write the same output until it ends or is killed.
 
     Raises:
         UserError: Another process is writing it.

@@ -13,7 +13,7 @@ import regex
 
 from dragoman.errors import UserError, shortened
 from dragoman.text.lemmas import Lemmatize, find_lemma
-from dragoman.text.normalization import WITHOUT_SPACES, remove_invisible
+from dragoman.text.normalization import WITHOUT_SPACES, visible_form
 from dragoman.text.placeholders import SpanKind, find_spans
 from dragoman.text.usual_case import starts_sentence
 
@@ -40,10 +40,7 @@ class Term:
     @property
     def cleaned(self) -> Term:
         """The term in Unicode's normal form C, without invisible characters, and without spaces at its ends."""
-        source, target = (
-            unicodedata.normalize("NFC", remove_invisible(side)).strip() for side in (self.source, self.target)
-        )
-        return Term(source, target)
+        return Term(visible_form(self.source).strip(), visible_form(self.target).strip())
 
 
 class FoundTerm(NamedTuple):

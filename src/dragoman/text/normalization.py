@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 
@@ -76,6 +77,12 @@ def remove_invisible(text: str) -> str:
     Indic scripts (U+200C). U+200D always stays, because emoji contain it, too.
     """
     return text if text.isprintable() else _INVISIBLE.sub("", text)
+
+
+def visible_form(text: str) -> str:
+    """The text in Unicode's normal form C without invisible characters; texts that look the same are often equal."""
+    # twice: an invisible character may separate a letter from its accent, or follow it
+    return unicodedata.normalize("NFC", remove_invisible(unicodedata.normalize("NFC", text)))
 
 
 def visible_positions(text: str) -> list[int]:

@@ -34,7 +34,7 @@ CHANGEABLE = (
     *("decoding.", "data.test", "training.checkpoint_minutes", "training.log_every"),
     *("training.teacher_forced_bleu", "training.threads"),
 )
-"""Settings that may change when a run is resumed, because they do not affect the steps.
+"""Settings that may change when a run is resumed: they do not affect the steps, but `training.threads` their rounding.
 
 Scores of later validations, which choose the best checkpoint, follow the changed search.
 """

@@ -32,9 +32,9 @@ Items = TypeVar("Items", list[Any], NDArray[np.int64])
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 """Environment variables that torchrun sets, in the order of the fields of Ranks."""
 
-TIMEOUT = timedelta(hours=6)
-"""How long the other processes wait while the first one prepares data, validates or saves. If a process fails, torchrun
-ends the others."""
+TIMEOUT = timedelta(days=365)
+"""How long the other processes wait while the first one prepares data, translates, validates or saves: without a limit.
+If a process fails, torchrun ends the others."""
 
 
 @dataclass(frozen=True)

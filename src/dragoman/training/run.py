@@ -45,6 +45,7 @@ from dragoman.training.report.report import render_report
 from dragoman.training.report.run_facts import run_facts
 from dragoman.training.report.verdict import judge_run, judge_text
 from dragoman.training.stage_recipes import has_stages
+from dragoman.training.stage_text import StageText
 from dragoman.training.stages import Stages
 from dragoman.training.start import open_start, record_start
 from dragoman.training.start_comparison import StartScores, read_old_text
@@ -95,6 +96,7 @@ class _Run:
         self.main_run = main_run or output
         self.written = recipe  # with its stages; `recipe` becomes that of the last one
         self.facts: list[tuple[str, str]] = []  # about the stages before
+        self.text: StageText | None = None  # that they read
         self.cleaned: CleanedText | None = None
         self.start: Bundle | None = None
         self.start_scores: StartScores | None = None
@@ -130,7 +132,11 @@ class _Run:
             cleaned = self._clean()
             data = prepare(cleaned, self.data_directory, tokenizers, self.line.log, self.line.update)
             tests = read_tests(self.recipe, self.data_directory) if self.ranks.first else {}
-            if self.start and self.ranks.first and same_languages(self.recipe, self.start.recipe):
+            if (
+                self.start
+                and self.ranks.first
+                and same_languages(self.recipe.data.languages, self.start.recipe.data.languages)
+            ):
                 self.start_scores = read_old_text(self.start, self.recipe, self.data_directory, self.line.log)
         if self.ranks.first:
             start_directory(self.written, self.output, data)
@@ -151,7 +157,7 @@ class _Run:
             last = Stages(self.written, self.output, self.data_directory, self.ranks, self.line, train_teacher).finish()
         if last is None:
             return False
-        self.recipe, self.facts = last.recipe, last.facts
+        self.recipe, self.text, self.facts = last.recipe, last.text, last.facts
         return True
 
     def _start_tokenizers(self) -> Tokenizers | None:
@@ -202,7 +208,8 @@ class _Run:
         return finished
 
     def _finish(self, trainer: Trainer, tests: dict[str, list[Pair]]) -> bool:
-        """Score and save the model; returns False if a stop was requested meanwhile."""
+        """Score and save the model, which the first process does; returns False if a stop was requested meanwhile."""
+        finished = True
         model = unsharded_model(trainer.state, self.recipe, trainer.data, self.ranks)
         try:
             with trainer.stop.interruptible():
@@ -214,8 +221,9 @@ class _Run:
                         validation = trainer.data.validation
                         self.facts += write_student_card(self.written, self.output, tests, validation, self.line)
         except StopRequested:
-            return False
-        return True
+            finished = False
+        (stopped,) = self.ranks.largest((not finished,))  # the others would go on to the next stage
+        return not stopped
 
     def _build_trainer(self, data: Dataset, device: torch.device) -> Trainer:
         """The trainer, at the newest intact checkpoint if there is one."""
@@ -261,13 +269,12 @@ class _Run:
     def _write_report(self, trainer: Trainer) -> None:
         facts = run_facts(trainer, self.cleaned, self.facts)
         finished_run = trainer.run if self._has_bundle else None
-        path = trainer.run / REPORT_FILE
-        metrics = read_metrics(trainer.run / "metrics.jsonl")
-        left_out = self.cleaned.left_out / (self.cleaned.kept + self.cleaned.left_out) if self.cleaned else 0.0
-        about_text = judge_text(len(trainer.data.train), left_out, bool(self.written.distillation.teachers))
-        write_text(path, render_report(self.recipe, facts, metrics, finished_run, about_text))
-        for text in (
-            judge_run(complete_lines(metrics), self.recipe.training, about_text).lines() if finished_run else ()
-        ):
-            self.line.log(text)
+        path, metrics = trainer.run / REPORT_FILE, read_metrics(trainer.run / "metrics.jsonl")
+        by_teachers, text = bool(self.written.distillation.teachers), self.text or self.cleaned
+        pairs = sum(self.text.pairs) if self.text and not by_teachers else len(trainer.data.train)
+        about_text = judge_text(pairs, text.left_out_share if text else 0.0, by_teachers)
+        write_text(path, render_report(self.written, facts, metrics, finished_run, about_text))
+        if finished_run:
+            for text in judge_run(complete_lines(metrics), self.written.training, about_text).lines():
+                self.line.log(text)
         self.line.log(f"report: {path}")

@@ -24,8 +24,8 @@ from dragoman.training.stage_recipes import Direction
 from dragoman.training.stage_text import SIDES, file_pair
 
 PASSES = 16
-"""Passes over training text that may not fit into the time, each of which takes another sixteenth of the pairs. Text is
-often sorted, or several corpora are joined, so the last lines should not be those that are left out."""
+"""How often training text is read if the time is limited: each time, the teacher translates every 16th pair, beginning
+with another one. So if it cannot translate all, it translates pairs of all parts of the text, which is often sorted."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,13 @@ class SyntheticCorpus:
     Attributes:
         name: What the log and the report call it.
         path: Its files without suffixes; a third file has the numbers of a complete corpus.
-        read: What it is made of.
+        read: Reads what it is made of.
         teacher: The backward teacher makes sources, the forward teacher and finished teachers make targets.
         method: How a trained teacher translates.
         weight: How often each pair is seen in an epoch.
         tagged: Whether the sources are marked.
         minimum_chrf: Of a source that the forward teacher translates back.
+        passes: How often the text is read, see `PASSES`.
     """
 
     name: str
@@ -51,6 +52,7 @@ class SyntheticCorpus:
     weight: float
     tagged: bool = False
     minimum_chrf: float = 0.0
+    passes: int = 1
 
     @property
     def result(self) -> Synthesized | None:
@@ -68,7 +70,7 @@ class SyntheticCorpus:
         meter = Meter(line.update, f"translating the {self.name}", count, limit)
         for side in SIDES:  # of a process that was killed between the last two files
             Path(f"{self.path}.{side}").unlink(missing_ok=True)
-        made = write_synthetic(self.read(), maker, self.output, SIDES, meter, limit)
+        made = write_synthetic(self.pairs(), maker, self.output, SIDES, meter, limit)
         write_json(self._facts, asdict(made))
         late = limit is not None and made.seconds >= limit
         share = made.lines / max(1, count)
@@ -79,6 +81,11 @@ class SyntheticCorpus:
         if made.left_out.get(OTHER_LANGUAGE, 0) > made.lines / 2:
             line.log(f"warning: most of the {self.name} is in another language than the teacher reads")
         return made
+
+    def pairs(self) -> Iterator[Pair]:
+        """What it is made of, in the order in which it is translated."""
+        for first in range(self.passes):
+            yield from islice(self.read(), first, None, self.passes)
 
     @property
     def output(self) -> str:
@@ -110,9 +117,10 @@ def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Seq
         corpora.append(SyntheticCorpus(name, path, read, "backward", back.method, back.weight, back.tagged, chrf))
     for number, corpus in enumerate(data.weighted):
         for teacher in get_args(Direction) if weight and not corpus.tagged else ():
-            path, read = directory / f"diversification-{teacher}-{number}", partial(_read_pairs, corpus.corpus, passes)
+            path, read = directory / f"diversification-{teacher}-{number}", partial(_read_pairs, corpus.corpus)
             name = f"{_training_text(data, number)}, {teacher} teacher"
-            corpora.append(SyntheticCorpus(name, path, read, teacher, "beam", weight * corpus.weight))
+            made = SyntheticCorpus(name, path, read, teacher, "beam", weight * corpus.weight, passes=passes)
+            corpora.append(made)
     return [*corpora, *_distilled_corpora(recipe, data, directory, held_out)]
 
 
@@ -124,8 +132,9 @@ def _distilled_corpora(
         return
     for number, corpus in enumerate(data.weighted):
         if not corpus.tagged:
-            path, read = directory / f"distillation-{number}", partial(_read_pairs, corpus.corpus, _passes(recipe))
-            yield SyntheticCorpus(_training_text(data, number), path, read, "finished", "beam", corpus.weight)
+            name, path = _training_text(data, number), directory / f"distillation-{number}"
+            read = partial(_read_pairs, corpus.corpus)
+            yield SyntheticCorpus(name, path, read, "finished", "beam", corpus.weight, passes=_passes(recipe))
     if mono := recipe.distillation.mono:
         read = partial(_read_mono, mono, held_out, SIDES[0])
         yield SyntheticCorpus("monolingual text", directory / "distillation-mono", read, "finished", "beam", 1.0)
@@ -168,7 +177,5 @@ def _passes(recipe: Recipe) -> int:
     return 1 if recipe.training.minutes is None else PASSES
 
 
-def _read_pairs(reference: CorpusReference, passes: int) -> Iterator[Pair]:
-    for first in range(passes):
-        pairs = read_corpus(reference, source_language=SIDES[0], target_language=SIDES[1])
-        yield from islice(pairs, first, None, passes)
+def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:
+    return read_corpus(reference, source_language=SIDES[0], target_language=SIDES[1])

@@ -136,11 +136,12 @@ def _originals(recipe: Recipe, data: Data) -> list[WeightedCorpus]:
 
 
 def _part_of_budget(training: Training, share: float) -> dict[str, Any]:
-    """A share of the budget, in the same unit."""
+    """A share of the budget, in the same unit, and of the warm-up, which decides the peak rate of "noam"."""
+    warmup = training.warmup_steps if training.schedule == "noam" else round(share * training.warmup_steps)
     if training.steps is not None:
-        return {"steps": max(1, round(share * training.steps))}
+        return {"steps": max(1, round(share * training.steps)), "warmup_steps": warmup}
     unit = "epochs" if training.minutes is None else "minutes"
-    return {unit: share * getattr(training, unit)}
+    return {unit: share * getattr(training, unit), "warmup_steps": warmup}
 
 
 def _exchange(files: Any) -> FilePair:

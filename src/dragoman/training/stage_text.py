@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.writers import write_corpus
@@ -28,13 +31,43 @@ def file_pair(path: Path) -> FilePair:
     return FilePair(source=source, target=target)
 
 
-def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, line: ProgressLine) -> Data:
+@dataclass(frozen=True)
+class StageText:
+    """The text of a run with several stages.
+
+    Attributes:
+        directory: Where it is.
+        kinds: The weight and the mark of the pairs in each file.
+        pairs: How many pairs each file has.
+        cleaning: What was left out, as text; None if the text was not cleaned.
+        left_out_share: The share of pairs that were left out.
+    """
+
+    directory: Path
+    kinds: Sequence[Mapping[str, Any]]
+    pairs: Sequence[int]
+    cleaning: str | None
+    left_out_share: float
+
+    @classmethod
+    def read(cls, directory: Path) -> StageText:
+        """The text in a directory."""
+        return cls(directory, **read_json(directory / FACTS))
+
+    def data(self, recipe: Recipe) -> Data:
+        """The section `data` of a recipe, with the corpora in the directory."""
+        train = tuple(
+            WeightedCorpus(corpus=file_pair(self.directory / f"train-{number}"), **kind)
+            for number, kind in enumerate(self.kinds)
+        )
+        validation = (file_pair(self.directory / VALIDATION_TEXT),)
+        return recipe.data.model_copy(update={"train": train, "validation": validation, "clean": False})
+
+
+def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, line: ProgressLine) -> StageText:
     """Copy cleaned training text and validation text to a directory, unless that is done.
 
     Held-out pairs are chosen here, once for all stages. Pairs with the same weight and mark are in the same file.
-
-    Returns:
-        The section `data` of the recipe, with the corpora in the directory.
 
     Raises:
         UserError: A corpus is missing or broken, or no pair is left to train on.
@@ -43,18 +76,7 @@ def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, l
     if not (directory / FACTS).is_file():
         with atomic_directory(directory) as new:
             _copy(recipe, data_directory, new, line)
-    train = tuple(
-        WeightedCorpus(corpus=file_pair(directory / f"train-{number}"), **kind)
-        for number, kind in enumerate(read_json(directory / FACTS)["corpora"])
-    )
-    validation = (file_pair(directory / VALIDATION_TEXT),)
-    return recipe.data.model_copy(update={"train": train, "validation": validation, "clean": False})
-
-
-def cleaning_of(directory: Path) -> list[tuple[str, str]]:
-    """The line of the report about the cleaning of the text, if it was cleaned."""
-    cleaning = read_json(directory / FACTS)["cleaning"]
-    return [("Cleaning", cleaning)] if cleaning else []
+    return StageText.read(directory)
 
 
 def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: ProgressLine) -> None:
@@ -70,9 +92,15 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
     split = split_pairs(corpora if pairs is None else pairs, data, recipe.training.seed, line.update)
     validation = read_pairs(data.validation, data, data_directory) or split.held_out
     kinds = list(dict.fromkeys((pair.weight, pair.tagged) for pair in split.training))
+    written = []
     for number, kind in enumerate(kinds):
         same = (pair for pair in split.training if (pair.weight, pair.tagged) == kind)
-        write_corpus(same, f"{directory}/train-{number}.{{lang}}", SIDES)
+        written.append(write_corpus(same, f"{directory}/train-{number}.{{lang}}", SIDES)[0])
     write_corpus(validation, f"{directory}/{VALIDATION_TEXT}.{{lang}}", SIDES)
-    facts = [{"weight": weight, "tagged": tagged} for weight, tagged in kinds]
-    write_json(directory / FACTS, {"corpora": facts, "cleaning": str(cleaned) if cleaned else None})
+    facts = {
+        "kinds": [{"weight": weight, "tagged": tagged} for weight, tagged in kinds],
+        "pairs": written,
+        "cleaning": str(cleaned) if cleaned else None,
+        "left_out_share": cleaned.left_out_share if cleaned else 0.0,
+    }
+    write_json(directory / FACTS, facts)

@@ -13,17 +13,15 @@ from pathlib import Path
 
 import torch
 
-from dragoman.corpus.checks import existing_file
-from dragoman.corpus.corpus import refuse_other_formats
-from dragoman.corpus.lines import read_lines
+from dragoman.corpus.monolingual import count_texts
 from dragoman.corpus.pair import Languages
 from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
 from dragoman.settings import Data, Distillation, Recipe
+from dragoman.synthesis.back_translator import METHODS, NOISED, BackTranslator, RoundTrip
 from dragoman.synthesis.block import BlockMaker
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
-from dragoman.synthesis.candidate_maker import open_candidate_maker
-from dragoman.synthesis.pair_maker import METHODS, NOISED, PairMaker, RoundTrip
+from dragoman.synthesis.distiller import open_distiller
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.training.directory import resume_command, update_text_paths
 from dragoman.training.distributed import Ranks
@@ -36,8 +34,8 @@ from dragoman.training.stage_recipes import (
     needed_teachers,
     teacher_recipe,
 )
-from dragoman.training.stage_text import cleaning_of, collect_text
-from dragoman.training.start import open_start
+from dragoman.training.stage_text import StageText, collect_text
+from dragoman.training.start import open_start, record_start
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.translator import Translator
 
@@ -47,9 +45,16 @@ TrainTeacher = Callable[[Recipe, Path], bool]
 
 @dataclass(frozen=True)
 class LastStage:
-    """The recipe of the last stage, which trains the translator, and lines of the report about the others."""
+    """The last stage, which trains the translator.
+
+    Attributes:
+        recipe: Its recipe.
+        text: The text that all stages read.
+        facts: Lines of the report about the other stages.
+    """
 
     recipe: Recipe
+    text: StageText
     facts: list[tuple[str, str]]
 
 
@@ -80,12 +85,15 @@ class Stages:
             UserError: Text is missing or broken, or a stage fails.
         """
         check_stage_corpora(self.recipe)
-        open_start(self.recipe, self.run, no_log)  # the last stage needs it; errors should not come hours later
         with self.ranks.first_before_others():
+            open_start(self.recipe, self.run, no_log)  # the last stage needs it; errors should not come hours later
+            if self.ranks.first:
+                record_start(self.recipe, self.run)
             for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
-                _check_mono(path)
-            data = collect_text(self.recipe, self.data_directory, self.run / "text", self.line)
-        facts, teachers = cleaning_of(self.run / "text"), needed_teachers(self.recipe)
+                count_texts(path)  # errors should not come after teachers were trained for hours
+            text = collect_text(self.recipe, self.data_directory, self.run / "text", self.line)
+        data, teachers = text.data(self.recipe), needed_teachers(self.recipe)
+        facts = [("Cleaning", text.cleaning)] if text.cleaning else []
         for number, direction in enumerate(teachers, start=1):
             recipe, directory = teacher_recipe(self.recipe, data, direction), self._teacher(direction)
             name = f"{direction} teacher, {_languages(recipe)}"
@@ -113,7 +121,7 @@ class Stages:
                 f"the teachers made no good pair ({made}); check their translations, and "
                 "choose other teachers and another --output"
             )
-        return LastStage(last, facts)
+        return LastStage(last, text, facts)
 
     def _announce(self, number: int, what: str) -> None:
         self.line.log(f"stage {number} of {len(needed_teachers(self.recipe)) + 2}: {what}")
@@ -153,10 +161,10 @@ class Stages:
         if corpus.teacher == "backward":
             back = RoundTrip(self._open("forward", languages), corpus.minimum_chrf) if corpus.minimum_chrf else None
             teacher = self._open("backward", languages[::-1], corpus.method)
-            return PairMaker(teacher, corpus.method == NOISED, back)
+            return BackTranslator(teacher, corpus.method == NOISED, back)
         trained = Distillation(teachers=(str(self._teacher("forward")),))
         settings = trained if corpus.teacher == "forward" else self.recipe.distillation
-        return open_candidate_maker(settings, languages, self._device)
+        return open_distiller(settings, languages, self._device)
 
     def _open(self, direction: Direction, languages: Languages, method: str = "beam") -> Translator:
         teacher = BundleEnsemble.load([str(self._teacher(direction))], languages)
@@ -165,15 +173,6 @@ class Stages:
     @property
     def _device(self) -> torch.device:
         return self.ranks.device(self.recipe.training.device)
-
-
-def _check_mono(file: str) -> None:
-    """Raise errors of monolingual text before teachers spend hours on other text."""
-    refuse_other_formats(file)
-    if file == "-" or not (path := existing_file(file)).is_file():
-        raise UserError(f"{file}: monolingual text must be a file, because it is read several times")
-    if not sum(1 for line in read_lines(path) if line.strip()):
-        raise UserError(f"{path}: contains no text")
 
 
 def _languages(recipe: Recipe) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dragoman.bundle import Bundle, bundle_digest
+from dragoman.corpus.pair import Languages
 from dragoman.engines.direction import choose_direction, describe_direction, languages_of, same_languages
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
@@ -40,7 +41,7 @@ def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
     if path is None:
         return None
     try:
-        bundle = _in_direction(Bundle.load(path), recipe)
+        bundle = start_in_direction(Bundle.load(path), recipe.data.languages, recipe.training.new_vocabulary)
         if (run / START_FILE).is_file() and read_json(run / START_FILE).get("sha256") != bundle_digest(path):
             raise UserError(f"{path}: this is not the bundle that the run was started from, or it was changed")
     except UserError as error:
@@ -53,15 +54,13 @@ def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
     return bundle
 
 
-def _in_direction(bundle: Bundle, recipe: Recipe) -> Bundle:
-    """The bundle for the languages of a recipe, if it has several and its vocabulary is used.
+def start_in_direction(bundle: Bundle, languages: Languages, new_vocabulary: bool) -> Bundle:
+    """The bundle for the languages of a training, if it has several and its vocabulary is used.
 
     Raises:
         UserError: It does not have one of them.
     """
-    if not languages_of(bundle) or recipe.training.new_vocabulary:
-        return bundle
-    return choose_direction(bundle, recipe.data.source_language, recipe.data.target_language)
+    return choose_direction(bundle, *languages) if languages_of(bundle) and not new_vocabulary else bundle
 
 
 def record_start(recipe: Recipe, run: Path) -> None:
@@ -93,7 +92,7 @@ def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:
                 ]
             )
         )
-    if not same_languages(recipe, of_bundle) and not recipe.training.new_vocabulary:
+    if not same_languages(recipe.data.languages, of_bundle.data.languages) and not recipe.training.new_vocabulary:
         raise UserError(
             f"training.start_from: {path} translates {describe_direction(of_bundle)}, not "
             f"{describe_direction(recipe)}, and its vocabulary suits no other "

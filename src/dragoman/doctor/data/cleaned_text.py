@@ -63,6 +63,11 @@ class CleanedText:
         """Whether so few pairs are left that the text as a whole is wrong."""
         return not self.kept or self.kept < MIN_KEPT * (self.kept + self.left_out - self.copies)
 
+    @property
+    def left_out_share(self) -> float:
+        """The share of pairs that were left out."""
+        return self.left_out / max(1, self.kept + self.left_out)
+
     def __str__(self) -> str:
         """How many pairs were left out, and why."""
         if not self.left_out:

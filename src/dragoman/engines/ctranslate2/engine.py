@@ -88,7 +88,7 @@ class CTranslate2Engine:
     name = "ctranslate2"
 
     def __init__(self, request: EngineRequest, converted: Path) -> None:
-        self.request, self.max_length = request, request.max_length
+        self.request, self.max_length, self.weight_type = request, request.max_length, request.weight_type
         self._languages = set(all_language_ids(request.bundle.target))
         self._shortlist = bool(request.bundle.shortlist and request.decoding.shortlist)
         self._workers = Workers(converted, request.weight_type)

@@ -9,6 +9,7 @@ from typing import Any
 from dragoman.recipe import build_recipe
 from dragoman.settings import Recipe
 from dragoman.settings.data import IMPORTED
+from dragoman.system.files import read_json
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "swish": "silu"}
 """Names in config.json, and in recipes."""
@@ -49,9 +50,16 @@ def recipe_from_config(
         "text": {"tokenizer": "unigram", "joint": joint},
         "model": {**_model_section(config, limit), **model},
         "training": {"steps": 1},
-        "decoding": {"beam_size": config.get("num_beams") or 1, "max_length": min(256, limit)},
+        "decoding": {"beam_size": _beam_size(directory, config), "max_length": min(256, limit)},
     }
     return build_recipe(document)
+
+
+def _beam_size(directory: Path, config: dict[str, Any]) -> int:
+    """The beam size in generation_config.json, which transformers 5 writes, or in config.json, as older ones wrote."""
+    path = directory / "generation_config.json"
+    generation = read_json(path) if path.is_file() else {}
+    return generation.get("num_beams") or config.get("num_beams") or 1
 
 
 def _model_section(config: dict[str, Any], limit: int) -> dict[str, Any]:

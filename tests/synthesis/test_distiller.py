@@ -14,9 +14,9 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.settings import Distillation
+from dragoman.synthesis.back_translator import METHODS
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
-from dragoman.synthesis.candidate_maker import CandidateMaker, open_candidate_maker
-from dragoman.synthesis.pair_maker import METHODS
+from dragoman.synthesis.distiller import Distiller, open_distiller
 from dragoman.text.translation import Translation
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class FakeTranslator:
 
 @pytest.fixture
 def make_maker(translator: Translator, finished_run: Path) -> Any:
-    def make(back: FakeTranslator | None = None, **table: tuple[str, ...]) -> CandidateMaker:
+    def make(back: FakeTranslator | None = None, **table: tuple[str, ...]) -> Distiller:
         teachers = BundleEnsemble.load([str(finished_run)], ("de", "en"))
         fake: Any = FakeTranslator(translator, **{SOURCE: CANDIDATES, **table})
         other: Any = back
-        return CandidateMaker(teachers, fake, other)
+        return Distiller(teachers, fake, other)
 
     return make
 
@@ -80,7 +80,7 @@ def test_pairs_without_a_good_candidate_are_left_out(make_maker: Any) -> None:
 
 def test_blocks_do_not_change_the_pairs(finished_run: Path, corpus: Path) -> None:
     """The candidates of a real teacher, for all pairs at once and one by one."""
-    maker = open_candidate_maker(Distillation(teachers=(str(finished_run),)), ("de", "en"), torch.device("cpu"))
+    maker = open_distiller(Distillation(teachers=(str(finished_run),)), ("de", "en"), torch.device("cpu"))
     lines = [(corpus / f"test.{language}").read_text("utf-8").splitlines()[:8] for language in ("de", "en")]
     pairs = [Pair(*texts) for texts in zip(*lines, strict=True)]
     assert maker.make(pairs).pairs == [made for pair in pairs for made in maker.make([pair]).pairs]
@@ -93,11 +93,11 @@ def test_identity_contains_what_decides_the_pairs(finished_run: Path) -> None:
         Distillation(teachers=(run, run)),
         Distillation(teachers=(run,), candidates=2),
     ]
-    makers = [open_candidate_maker(each, ("de", "en"), torch.device("cpu")) for each in settings]
+    makers = [open_distiller(each, ("de", "en"), torch.device("cpu")) for each in settings]
     makers.append(replace(makers[0], back=makers[0].translator))
     identities = [maker.identity for maker in makers]
     assert all(one not in identities[:index] for index, one in enumerate(identities))
-    assert open_candidate_maker(settings[0], ("de", "en"), torch.device("cpu")).identity == identities[0]
+    assert open_distiller(settings[0], ("de", "en"), torch.device("cpu")).identity == identities[0]
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_teachers_that_sample_by_default_search(changed: dict[str, Any], finishe
     for teacher in (finished_run, tmp_path / "sampling"):
         settings, device = Distillation(teachers=(str(teacher),)), torch.device("cpu")
         opened = BundleEnsemble.load([str(teacher)], ("de", "en")).open(device, **METHODS["beam"])
-        found.append((open_candidate_maker(settings, ("de", "en"), device).translator.decoding, opened.decoding))
+        found.append((open_distiller(settings, ("de", "en"), device).translator.decoding, opened.decoding))
     assert found[0] == found[1]
 
 
 def test_the_round_trip_needs_the_other_direction(finished_run: Path) -> None:
     settings = Distillation(teachers=(str(finished_run),), round_trip=str(finished_run))
     with pytest.raises(UserError, match="translates from de to en, not from en to de"):
-        open_candidate_maker(settings, ("de", "en"), torch.device("cpu"))
+        open_distiller(settings, ("de", "en"), torch.device("cpu"))

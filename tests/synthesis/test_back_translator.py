@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import dragoman
 from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
-from dragoman.synthesis.pair_maker import METHODS, PairMaker, RoundTrip, check_other_direction
+from dragoman.synthesis.back_translator import METHODS, BackTranslator, RoundTrip, check_other_direction
 from dragoman.text.noise import FILLER
 from dragoman.text.translation import Translation
 
@@ -56,14 +57,14 @@ def make_fake(translator: Translator) -> Any:
 
 def test_each_filter_leaves_out_what_it_says(make_fake: Any) -> None:
     good = ["Ein Hund läuft.", "Eine Frau liest ein Buch."]
-    block = PairMaker(make_fake()).make([Pair("", text) for text in [good[0], "", *WRONG, "  ", good[1]]])
+    block = BackTranslator(make_fake()).make([Pair("", text) for text in [good[0], "", *WRONG, "  ", good[1]]])
     assert block.pairs == [Pair(text[::-1], text) for text in good]
     assert block.left_out == {**REASONS, "blank": 2}
 
 
 def test_targets_are_kept(make_fake: Any) -> None:
     pairs = [Pair("Ein Hund.", "a dog", weight=2.0), Pair("ehcielg sad", "das gleiche")]
-    block = PairMaker(make_fake()).make(pairs)
+    block = BackTranslator(make_fake()).make(pairs)
     assert block.pairs == [Pair("god a", "a dog", weight=2.0)]
     assert block.left_out == {"already in the text": 1}
 
@@ -73,7 +74,7 @@ def test_round_trip_leaves_out_what_is_not_translated_back(make_fake: Any, trans
     back = FakeTranslator(translator, {kept[::-1]: Translation(kept), lost[::-1]: Translation("Etwas anderes.")})
     pairs = [Pair("", lost), Pair("", kept)]
     for minimum, expected in ((0.0, [lost, kept]), (60.0, [kept])):
-        maker = PairMaker(make_fake(), round_trip=RoundTrip(back, minimum))  # type: ignore[arg-type]
+        maker = BackTranslator(make_fake(), round_trip=RoundTrip(back, minimum))  # type: ignore[arg-type]
         block = maker.make(pairs)
         assert [pair.target for pair in block.pairs] == expected
         assert block.left_out["round trip"] == 2 - len(expected)
@@ -82,7 +83,7 @@ def test_round_trip_leaves_out_what_is_not_translated_back(make_fake: Any, trans
 def test_noise_depends_on_the_pair_only(make_fake: Any) -> None:
     lines = [f"Ein Hund läuft mit {number} Frauen schnell über die große Wiese im Park" for number in range(40)]
     pairs = [Pair("", line) for line in lines]
-    plain, maker = PairMaker(make_fake()).make(pairs), PairMaker(make_fake(), noised=True)
+    plain, maker = BackTranslator(make_fake()).make(pairs), BackTranslator(make_fake(), noised=True)
     block = maker.make(pairs)
     assert [pair.target for pair in block.pairs] == lines
     assert sum(one != other for one, other in zip(block.pairs, plain.pairs, strict=True)) > 35
@@ -91,25 +92,28 @@ def test_noise_depends_on_the_pair_only(make_fake: Any) -> None:
     assert single == block.pairs[::-1]
 
 
-def test_identity_contains_what_decides_the_pairs(translator: Translator) -> None:
+def test_identity_contains_what_decides_the_pairs(translator: Translator, finished_run: Path) -> None:
     other = type(translator)(translator.bundle, {"beam_size": 2})
     makers = [
-        PairMaker(translator),
-        PairMaker(other),
-        PairMaker(translator, noised=True),
-        *(PairMaker(translator, round_trip=RoundTrip(translator, minimum)) for minimum in (10, 20)),
+        BackTranslator(translator),
+        BackTranslator(other),
+        BackTranslator(dragoman.load(finished_run, engine="torch")),
+        BackTranslator(dragoman.load(finished_run, engine="ctranslate2")),
+        BackTranslator(dragoman.load(finished_run, engine="ctranslate2", compute_type="int8")),
+        BackTranslator(translator, noised=True),
+        *(BackTranslator(translator, round_trip=RoundTrip(translator, minimum)) for minimum in (10, 20)),
     ]
     identities = [maker.identity for maker in makers]
     assert all(one not in identities[:index] for index, one in enumerate(identities))
-    assert PairMaker(translator).identity == identities[0]
+    assert BackTranslator(translator).identity == identities[0]
 
 
 def test_samples_are_the_same_in_any_block(translator: Translator, corpus: Path) -> None:
     lines = (corpus / "test.de").read_text("utf-8").splitlines()
-    sampling = PairMaker(type(translator)(translator.bundle, METHODS["sampling"]))
+    sampling = BackTranslator(type(translator)(translator.bundle, METHODS["sampling"]))
     whole = [each.text for each in sampling.translator.stream(lines)]
     assert whole == [each.text for line in lines for each in sampling.translator.stream([line])]
-    beam = PairMaker(type(translator)(translator.bundle, METHODS["beam"]))
+    beam = BackTranslator(type(translator)(translator.bundle, METHODS["beam"]))
     assert whole != [each.text for each in beam.translator.stream(lines)]
 
 
@@ -117,6 +121,7 @@ def test_round_trip_needs_the_other_direction(translator: Translator) -> None:
     with pytest.raises(UserError, match="from de to en; expected en to de"):
         check_other_direction(translator, translator)
     recipe = translator.bundle.recipe
-    languages = {"source_language": "en", "target_language": "de"}
-    exchanged = recipe.model_copy(update={"data": recipe.data.model_copy(update=languages)})
-    check_other_direction(translator, type(translator)(replace(translator.bundle, recipe=exchanged)))
+    for codes in (("en", "de"), ("en-GB", "de-CH"), ("und", "de")):
+        languages = dict(zip(("source_language", "target_language"), codes, strict=True))
+        exchanged = recipe.model_copy(update={"data": recipe.data.model_copy(update=languages)})
+        check_other_direction(translator, type(translator)(replace(translator.bundle, recipe=exchanged)))

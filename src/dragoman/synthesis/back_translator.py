@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import Any
 
-from dragoman.bundle import Bundle, bundle_digest
 from dragoman.corpus.pair import Pair
+from dragoman.engines.direction import same_languages
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import sentence_chrf
-from dragoman.settings import Decoding
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.block import PairBlock
+from dragoman.synthesis.identity import identify_translator
 from dragoman.synthesis.pair_checks import PairChecks
 from dragoman.text.noise import add_noise
 from dragoman.text.normalization import collapse_spaces
@@ -50,7 +49,7 @@ class RoundTrip:
 
 
 @dataclass(frozen=True)
-class PairMaker:
+class BackTranslator:
     """Makes back-translated pairs, and leaves out those with problems.
 
     Attributes:
@@ -65,14 +64,12 @@ class PairMaker:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the pairs that are made: bundles, settings of the search, and the other attributes."""
+        """What decides the pairs that are made: the translators, and the other attributes."""
         back = self.round_trip
         return {
-            "bundle": identify_bundle(self.translator.bundle),
-            "decoding": identify_search(self.translator.decoding),
+            **identify_translator(self.translator),
             "noised": self.noised,
-            "round_trip": back
-            and [identify_bundle(back.translator.bundle), identify_search(back.translator.decoding), back.minimum],
+            "round_trip": back and [identify_translator(back.translator), back.minimum],
         }
 
     def make(self, pairs: Sequence[Pair]) -> PairBlock:
@@ -112,25 +109,12 @@ class PairMaker:
 
 
 def check_other_direction(translator: Translator, other: Translator) -> None:
-    """Check that a translator translates what another one has translated back.
+    """Check that a translator translates back what another one has translated.
 
     Raises:
-        UserError: Their languages do not fit.
+        UserError: It does not have the opposite languages, apart from regions.
     """
-    data, back = translator.bundle.recipe.data, other.bundle.recipe.data
-    if (data.source_language, data.target_language) != (back.target_language, back.source_language):
-        raise UserError(
-            f"--round-trip: this bundle translates from {back.source_language} to {back.target_language}; expected "
-            f"{data.target_language} to {data.source_language}"
-        )
-
-
-def identify_bundle(bundle: Bundle) -> str:
-    """The weights, the tokenizers and the direction of a bundle on disk."""
-    data = bundle.recipe.data
-    return f"{bundle_digest(Path(bundle.origin).parent)} {data.source_language}-{data.target_language}"
-
-
-def identify_search(decoding: Decoding) -> dict[str, Any]:
-    """The settings that decide what a search finds; the others only change its speed."""
-    return decoding.model_dump(exclude={"batch_tokens", "cache"})
+    source, target = translator.bundle.recipe.data.languages
+    back = other.bundle.recipe.data.languages
+    if not same_languages(back, (target, source)):
+        raise UserError(f"{other.bundle.origin}: translates from {back[0]} to {back[1]}; expected {target} to {source}")

@@ -20,15 +20,15 @@ from dragoman.settings import Distillation
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.block import PairBlock
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
+from dragoman.synthesis.identity import identify_bundle, identify_translator
 from dragoman.synthesis.pair_checks import PairChecks
-from dragoman.synthesis.pair_maker import identify_bundle, identify_search
 from dragoman.text.normalization import collapse_spaces
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
 
 
 @dataclass(frozen=True)
-class CandidateMaker:
+class Distiller:
     """Makes distilled pairs, and leaves out those whose candidates all have problems.
 
     Attributes:
@@ -43,12 +43,11 @@ class CandidateMaker:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the pairs that are made: bundles and settings of the search."""
-        back = self.back
+        """What decides the pairs that are made: the teachers, and the translator that translates back."""
         return {
+            **identify_translator(self.translator),
             "bundles": [identify_bundle(bundle) for bundle in self.teachers.bundles],
-            "decoding": identify_search(self.translator.decoding),
-            "back": back and [identify_bundle(back.bundle), identify_search(back.decoding)],
+            "back": self.back and identify_translator(self.back),
         }
 
     def make(self, pairs: Sequence[Pair]) -> PairBlock:
@@ -82,7 +81,7 @@ class CandidateMaker:
         return [each.score for _, each in candidates]
 
 
-def open_candidate_maker(settings: Distillation, languages: Languages, device: torch.device) -> CandidateMaker:
+def open_distiller(settings: Distillation, languages: Languages, device: torch.device) -> Distiller:
     """What makes the pairs of a recipe.
 
     Raises:
@@ -92,6 +91,6 @@ def open_candidate_maker(settings: Distillation, languages: Languages, device: t
     beam_size = max(number, teachers.bundles[0].recipe.decoding.beam_size)
     translator = teachers.open(device, n_best=number, beam_size=beam_size, **PLAIN_SEARCH)
     if settings.round_trip is None:
-        return CandidateMaker(teachers, translator)
+        return Distiller(teachers, translator)
     back = BundleEnsemble.load([settings.round_trip], languages[::-1])
-    return CandidateMaker(teachers, translator, back.open(device, n_best=1))
+    return Distiller(teachers, translator, back.open(device, n_best=1))

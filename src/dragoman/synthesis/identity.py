@@ -1,0 +1,30 @@
+"""What decides the translations of a translator, so that those of an interrupted command can be used again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import Bundle, bundle_digest
+from dragoman.settings import Decoding
+from dragoman.translator import Translator
+
+
+def identify_translator(translator: Translator) -> dict[str, Any]:
+    """The bundle on disk, the settings of the search, and the engine with its data type."""
+    return {
+        "bundle": identify_bundle(translator.bundle),
+        "decoding": identify_search(translator.decoding),
+        "engine": [translator.engine.name, translator.engine.weight_type],
+    }
+
+
+def identify_bundle(bundle: Bundle) -> str:
+    """The weights, the tokenizers and the direction of a bundle on disk."""
+    data = bundle.recipe.data
+    return f"{bundle_digest(Path(bundle.origin).parent)} {data.source_language}-{data.target_language}"
+
+
+def identify_search(decoding: Decoding) -> dict[str, Any]:
+    """The settings that decide what a search finds; the others only change its speed."""
+    return decoding.model_dump(exclude={"batch_tokens", "cache"})
