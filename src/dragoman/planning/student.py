@@ -113,7 +113,6 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         hint = "" if of_data else f"; it is training text of {path}; if it was moved, name it with --set data.train=…"
         raise UserError(f"{error}{hint}") from error
     facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
-    facts = facts.with_pairs(sum(map(count_texts, plan.distillation.mono)))
     subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
     document = _choose_sections(plan, teacher, facts, subwords) | {
         "name": f"{teacher.name[:190]}-{plan.size}",
@@ -155,9 +154,10 @@ def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts, subwo
     """The sections that all recipes have, as plain data."""
     shape = Model(**STUDENT_SIZES[plan.size].model, tie="all" if teacher.text.joint else "target")
     speed = measure_speed().tokens_per_second(count_parameters(shape, subwords))
-    budget = plan_budget(facts, plan.minutes, speed)
+    with_mono = facts.with_pairs(sum(map(count_texts, plan.distillation.mono)))
+    budget = plan_budget(with_mono, plan.minutes, speed)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
-    (dropout,) = choose_dropout(facts, budget)
+    (dropout,) = choose_dropout(facts, budget)  # as without monolingual text, with which less was not measured
     model = {
         **shape.model_dump(mode="json"),
         "positions": teacher.model.positions,  # so that the same exports are possible
@@ -165,7 +165,7 @@ def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts, subwo
         "dropout": round(max(0.0, dropout.value - LESS_DROPOUT), 3),
     }
     training = {
-        **{each.key: each.value for each in choose_training(facts, width, budget)},
+        **{each.key: each.value for each in choose_training(with_mono, width, budget)},
         "augmentation": teacher.training.augmentation.model_dump(),
         "seed": teacher.training.seed,  # which decides which pairs are held out
         **TRAINING,

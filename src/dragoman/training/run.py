@@ -275,6 +275,6 @@ class _Run:
         about_text = judge_text(pairs, text.left_out_share if text else 0.0, by_teachers)
         write_text(path, render_report(self.written, facts, metrics, finished_run, about_text))
         if finished_run:
-            for text in judge_run(complete_lines(metrics), self.written.training, about_text).lines():
-                self.line.log(text)
+            for verdict in judge_run(complete_lines(metrics), self.written.training, about_text).lines():
+                self.line.log(verdict)
         self.line.log(f"report: {path}")
