@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 from killed_stages import Killed, kill_at
 
 import dragoman
@@ -27,6 +28,7 @@ from dragoman.training.directory import saved_tokenizers
 from dragoman.training.run import train
 from dragoman.training.stage_pairs import PASSES, synthetic_corpora
 from dragoman.training.stage_recipes import check_stage_corpora
+from dragoman.training.stage_teachers import RunTeachers
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
@@ -214,7 +216,7 @@ def test_text_that_may_not_fit_into_the_time_is_read_in_passes(
     (pattern,) = recipe.data.train
     files = FilePair(source=str(pattern).format(lang="de"), target=str(pattern).format(lang="en"))
     data = recipe.data.model_copy(update={"train": (WeightedCorpus(corpus=files),)})
-    (corpus,) = synthetic_corpora(recipe, data, tmp_path, [])
+    (corpus,) = synthetic_corpora(RunTeachers(recipe, tmp_path, torch.device("cpu")), data, tmp_path, [])
     lines, found = read_texts(Path(files.source), Path(files.target))[0], [pair.source for pair in corpus.pairs()]
     assert sorted(found) == sorted(lines)
     assert found[:3] == lines[::step][:3]

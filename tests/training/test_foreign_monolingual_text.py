@@ -33,7 +33,8 @@ def test_most_of_the_text_must_be_in_the_language_of_the_teacher(
     foreign: int, is_reported: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     texts = [Pair(f"Text {number}", "") for number in range(10)]
-    corpus = SyntheticCorpus("monolingual text", tmp_path / "mono", lambda: iter(texts), "finished", "beam", 1.0)
+    teacher = ForeignText(foreign)
+    corpus = SyntheticCorpus("monolingual text", tmp_path / "mono", lambda: iter(texts), lambda: teacher, 1.0)
     with ProgressLine("train") as line:
-        corpus.make(ForeignText(foreign), line, None)
+        corpus.make(line, None)
     assert ("most of the monolingual text is in another language" in capsys.readouterr().err) == is_reported

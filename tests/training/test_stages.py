@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 from killed_stages import Killed, kill_at
 
 from dragoman.bundle import Bundle
@@ -25,6 +26,7 @@ from dragoman.training import stages
 from dragoman.training.run import train
 from dragoman.training.stage_pairs import make_corpora, synthetic_corpora
 from dragoman.training.stage_recipes import check_stage_corpora, final_recipe, needed_teachers, teacher_recipe
+from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.stage_text import collect_text
 
 if TYPE_CHECKING:
@@ -211,15 +213,16 @@ def test_marked_and_weighted_text(make_staged: Any, corpus: Path, mono: Path, tm
     for direction in ("backward", "forward"):
         taught = teacher_recipe(recipe, data, direction).data.weighted
         assert [(each.weight, each.tagged) for each in taught] == [(3.0, False)]
-    made = synthetic_corpora(recipe, data, tmp_path, [])
-    assert [(corpus.teacher, corpus.weight) for corpus in made] == [("backward", 6.0), ("forward", 6.0)]
+    made = synthetic_corpora(RunTeachers(recipe, tmp_path, torch.device("cpu")), data, tmp_path, [])
+    names = [f"training text 1 of 2, {direction} teacher" for direction in ("backward", "forward")]
+    assert [(corpus.name, corpus.weight) for corpus in made] == [(name, 6.0) for name in names]
 
 
 def test_held_out_text_is_not_translated(make_staged: Any, mono: Path, tmp_path: Path) -> None:
     lines = mono.read_text("utf-8").splitlines()
     held_out = [Pair("Ein Hund.", lines[3]), Pair("Eine Katze.", "elsewhere")]
     recipe = make_staged(backtranslation={"mono": [str(mono)]})
-    (corpus,) = synthetic_corpora(recipe, recipe.data, tmp_path, held_out)
+    (corpus,) = synthetic_corpora(RunTeachers(recipe, tmp_path, torch.device("cpu")), recipe.data, tmp_path, held_out)
     assert [pair.target for pair in corpus.read()] == [line for line in lines if line != lines[3]]
 
 
@@ -273,9 +276,9 @@ def test_a_limit_of_time_leaves_text_out(
     """With a budget in minutes, each corpus gets an equal part of the time that is left."""
     parts: list[float | None] = []
 
-    def limited(corpora: Any, open_teacher: Any, line: Any, limit: float | None) -> None:
+    def limited(corpora: Any, line: Any, limit: float | None) -> None:
         parts.append(limit)
-        make_corpora(corpora, open_teacher, line, 1e-9)
+        make_corpora(corpora, line, 1e-9)
 
     monkeypatch.setattr(stages, "make_corpora", limited)
     recipe = make_staged("training.minutes=0.05", "teachers.share=0.1", backtranslation={"mono": [str(mono)]})

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal, get_args
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import read_lines
@@ -20,12 +19,15 @@ from dragoman.synthesis.write import Synthesized, write_synthetic
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.unfinished import delete_unfinished
-from dragoman.training.stage_recipes import Direction
+from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.stage_text import SIDES, file_pair
 
 PASSES = 16
 """How often training text is read if the time is limited: each time, the teacher translates every 16th pair, beginning
 with another one. So if it cannot translate all, it translates pairs of all parts of the text, which is often sorted."""
+
+
+OpenMaker = Callable[[], BlockMaker]
 
 
 @dataclass(frozen=True)
@@ -36,22 +38,18 @@ class SyntheticCorpus:
         name: What the log and the report call it.
         path: Its files without suffixes; a third file has the numbers of a complete corpus.
         read: Reads what it is made of.
-        teacher: The backward teacher makes sources, the forward teacher and finished teachers make targets.
-        method: How a trained teacher translates.
+        open_maker: Opens the teacher that makes it.
         weight: How often each pair is seen in an epoch.
         tagged: Whether the sources are marked.
-        minimum_chrf: Of a source that the forward teacher translates back.
         passes: How often the text is read, see `PASSES`.
     """
 
     name: str
     path: Path
     read: Callable[[], Iterator[Pair]]
-    teacher: Direction | Literal["finished"]
-    method: str
+    open_maker: OpenMaker
     weight: float
     tagged: bool = False
-    minimum_chrf: float = 0.0
     passes: int = 1
 
     @property
@@ -64,13 +62,13 @@ class SyntheticCorpus:
         """The corpus to train on."""
         return WeightedCorpus(corpus=file_pair(self.path), weight=self.weight, tagged=self.tagged)
 
-    def make(self, maker: BlockMaker, line: ProgressLine, limit: float | None) -> Synthesized:
+    def make(self, line: ProgressLine, limit: float | None) -> Synthesized:
         """Make the corpus, or continue to make it, for at most `limit` seconds in total."""
         count = sum(1 for _ in self.read())
         meter = Meter(line.update, f"translating the {self.name}", count, limit)
         for side in SIDES:  # of a process that was killed between the last two files
             Path(f"{self.path}.{side}").unlink(missing_ok=True)
-        made = write_synthetic(self.pairs(), maker, self.output, SIDES, meter, limit)
+        made = write_synthetic(self.pairs(), self.open_maker(), self.output, SIDES, meter, limit)
         write_json(self._facts, asdict(made))
         late = limit is not None and made.seconds >= limit
         share = made.lines / max(1, count)
@@ -97,47 +95,68 @@ class SyntheticCorpus:
         return Path(f"{self.path}.json")
 
 
-OpenMaker = Callable[[SyntheticCorpus], BlockMaker]
-
-
-def synthetic_corpora(recipe: Recipe, data: Data, directory: Path, held_out: Sequence[Pair]) -> list[SyntheticCorpus]:
-    """The corpora that the teachers of a recipe make.
+def synthetic_corpora(
+    teachers: RunTeachers, data: Data, directory: Path, held_out: Sequence[Pair]
+) -> list[SyntheticCorpus]:
+    """The corpora that the teachers of a run make.
 
     Args:
-        recipe: The recipe of the run.
+        teachers: The teachers, and the recipe of the run.
         data: Its text as files; pairs with the mark of machines are not translated once more.
         directory: Where the corpora are written.
         held_out: The pairs to validate and test on; lines that are equal to one of their sentences are not used.
     """
-    back, weight, passes = recipe.backtranslation, recipe.diversification.weight, _passes(recipe)
-    corpora = []
-    if back.mono:
+    return [
+        *_back_translated(teachers, directory, held_out),
+        *_diversified(teachers, data, directory),
+        *_distilled(teachers, data, directory, held_out),
+    ]
+
+
+def _back_translated(teachers: RunTeachers, directory: Path, held_out: Sequence[Pair]) -> Iterator[SyntheticCorpus]:
+    """Of text in the target language."""
+    if (back := teachers.recipe.backtranslation).mono:
         read = partial(_read_mono, back.mono, held_out, SIDES[1])
-        name, path, chrf = "monolingual text", directory / "backtranslation", back.minimum_chrf
-        corpora.append(SyntheticCorpus(name, path, read, "backward", back.method, back.weight, back.tagged, chrf))
-    for number, corpus in enumerate(data.weighted):
-        for teacher in get_args(Direction) if weight and not corpus.tagged else ():
-            path, read = directory / f"diversification-{teacher}-{number}", partial(_read_pairs, corpus.corpus)
-            name = f"{_training_text(data, number)}, {teacher} teacher"
-            made = SyntheticCorpus(name, path, read, teacher, "beam", weight * corpus.weight, passes=passes)
-            corpora.append(made)
-    return [*corpora, *_distilled_corpora(recipe, data, directory, held_out)]
+        opener = partial(teachers.open_backward, back.method, back.minimum_chrf)
+        path = directory / "backtranslation"
+        yield SyntheticCorpus("monolingual text", path, read, opener, back.weight, back.tagged)
 
 
-def _distilled_corpora(
-    recipe: Recipe, data: Data, directory: Path, held_out: Sequence[Pair]
-) -> Iterator[SyntheticCorpus]:
-    """Those that finished teachers make: of the training text, and of text in the source language."""
-    if not recipe.distillation.teachers:
+def _diversified(teachers: RunTeachers, data: Data, directory: Path) -> Iterator[SyntheticCorpus]:
+    """Of the training text, in both directions."""
+    if not (weight := teachers.recipe.diversification.weight):
         return
-    for number, corpus in enumerate(data.weighted):
-        if not corpus.tagged:
-            name, path = _training_text(data, number), directory / f"distillation-{number}"
-            read = partial(_read_pairs, corpus.corpus)
-            yield SyntheticCorpus(name, path, read, "finished", "beam", corpus.weight, passes=_passes(recipe))
-    if mono := recipe.distillation.mono:
-        read = partial(_read_mono, mono, held_out, SIDES[0])
-        yield SyntheticCorpus("monolingual text", directory / "distillation-mono", read, "finished", "beam", 1.0)
+    openers: dict[str, OpenMaker] = {"backward": teachers.open_backward, "forward": teachers.open_forward}
+    for number, corpus in _untagged(data):
+        for direction, opener in openers.items():
+            name = f"{_training_text(data, number)}, {direction} teacher"
+            path, read = directory / f"diversification-{direction}-{number}", partial(_read_pairs, corpus.corpus)
+            passes = _passes(teachers.recipe)
+            yield SyntheticCorpus(name, path, read, opener, weight * corpus.weight, passes=passes)
+
+
+def _distilled(
+    teachers: RunTeachers, data: Data, directory: Path, held_out: Sequence[Pair]
+) -> Iterator[SyntheticCorpus]:
+    """Of the training text, and of text in the source language, by finished teachers."""
+    if not teachers.recipe.distillation.teachers:
+        return
+    opener, passes = teachers.open_given, _passes(teachers.recipe)
+    for number, corpus in _untagged(data):
+        name, path = _training_text(data, number), directory / f"distillation-{number}"
+        yield SyntheticCorpus(name, path, partial(_read_pairs, corpus.corpus), opener, corpus.weight, passes=passes)
+    if mono := teachers.recipe.distillation.mono:
+        read, path = partial(_read_mono, mono, held_out, SIDES[0]), directory / "distillation-mono"
+        yield SyntheticCorpus("monolingual text", path, read, opener, 1.0)
+
+
+def _untagged(data: Data) -> list[tuple[int, WeightedCorpus]]:
+    """The corpora that teachers translate, with their numbers."""
+    return [(number, corpus) for number, corpus in enumerate(data.weighted) if not corpus.tagged]
+
+
+def _passes(recipe: Recipe) -> int:
+    return 1 if recipe.training.minutes is None else PASSES
 
 
 def _training_text(data: Data, number: int) -> str:
@@ -146,14 +165,11 @@ def _training_text(data: Data, number: int) -> str:
     return f"training text {number + 1} of {count}" if count > 1 else "training text"
 
 
-def make_corpora(
-    corpora: Sequence[SyntheticCorpus], open_maker: OpenMaker, line: ProgressLine, limit: float | None
-) -> None:
+def make_corpora(corpora: Sequence[SyntheticCorpus], line: ProgressLine, limit: float | None) -> None:
     """Make the corpora that are not complete.
 
     Args:
         corpora: What to make.
-        open_maker: Opens the teacher of a corpus.
         line: Shows progress.
         limit: Seconds for all corpora together; each gets an equal part of what the corpora before it have left.
     """
@@ -161,7 +177,7 @@ def make_corpora(
         made = corpus.result
         if made is None:
             part = None if limit is None else limit / (len(corpora) - number)
-            made = corpus.make(open_maker(corpus), line, part)
+            made = corpus.make(line, part)
         delete_unfinished(corpus.output)  # also what a process has left that was killed here
         if limit is not None:
             limit = max(0.0, limit - made.seconds)
@@ -171,10 +187,6 @@ def _read_mono(files: Sequence[str], held_out: Sequence[Pair], side: str) -> Ite
     """Lines as pairs that have only this side."""
     lines = chain.from_iterable(read_lines(Path(file)) for file in files)
     return without(held_out, (Pair(line, "") if side == "source" else Pair("", line) for line in lines))
-
-
-def _passes(recipe: Recipe) -> int:
-    return 1 if recipe.training.minutes is None else PASSES
 
 
 def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:

@@ -11,33 +11,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 from dragoman.corpus.monolingual import count_texts
-from dragoman.corpus.pair import Languages
 from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
-from dragoman.settings import Data, Distillation, Recipe
-from dragoman.synthesis.back_translator import METHODS, NOISED, BackTranslator, RoundTrip
-from dragoman.synthesis.block import BlockMaker
-from dragoman.synthesis.bundle_ensemble import BundleEnsemble
-from dragoman.synthesis.distiller import open_distiller
+from dragoman.settings import Data, Recipe
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
 from dragoman.training.directory import resume_command, update_text_paths
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import current_lines, read_metrics
 from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
 from dragoman.training.stage_recipes import (
-    Direction,
     check_stage_corpora,
     final_recipe,
     needed_teachers,
     teacher_recipe,
 )
+from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.stage_text import StageText, collect_text
 from dragoman.training.start import open_start, record_start
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
-from dragoman.translator import Translator
 
 TrainTeacher = Callable[[Recipe, Path], bool]
 """Trains, or continues to train, in a directory; returns whether that is finished."""
@@ -95,7 +87,7 @@ class Stages:
         data, teachers = text.data(self.recipe), needed_teachers(self.recipe)
         facts = [("Cleaning", text.cleaning)] if text.cleaning else []
         for number, direction in enumerate(teachers, start=1):
-            recipe, directory = teacher_recipe(self.recipe, data, direction), self._teacher(direction)
+            recipe, directory = teacher_recipe(self.recipe, data, direction), self._teachers.path(direction)
             name = f"{direction} teacher, {_languages(recipe)}"
             self._announce(number, f"the {name}")
             with self.ranks.first_before_others():
@@ -137,7 +129,7 @@ class Stages:
                     self._synthetic.mkdir(exist_ok=True)
                     try:
                         with stop.interruptible():
-                            make_corpora(self._corpora(data), self._open_maker, self.line, limit)
+                            make_corpora(self._corpora(data), self.line, limit)
                     except StopRequested:
                         stop.requested = True
             (stopped,) = self.ranks.largest((stop.requested,))
@@ -151,28 +143,11 @@ class Stages:
 
     def _corpora(self, data: Data) -> list[SyntheticCorpus]:
         held_out = read_pairs((*data.validation, *data.test), data, self.data_directory)
-        return synthetic_corpora(self.recipe, data, self._synthetic, held_out)
-
-    def _teacher(self, direction: Direction) -> Path:
-        return self.run / "teachers" / direction
-
-    def _open_maker(self, corpus: SyntheticCorpus) -> BlockMaker:
-        languages = self.recipe.data.languages
-        if corpus.teacher == "backward":
-            back = RoundTrip(self._open("forward", languages), corpus.minimum_chrf) if corpus.minimum_chrf else None
-            teacher = self._open("backward", languages[::-1], corpus.method)
-            return BackTranslator(teacher, corpus.method == NOISED, back)
-        trained = Distillation(teachers=(str(self._teacher("forward")),))
-        settings = trained if corpus.teacher == "forward" else self.recipe.distillation
-        return open_distiller(settings, languages, self._device)
-
-    def _open(self, direction: Direction, languages: Languages, method: str = "beam") -> Translator:
-        teacher = BundleEnsemble.load([str(self._teacher(direction))], languages)
-        return teacher.open(self._device, **METHODS[method])
+        return synthetic_corpora(self._teachers, data, self._synthetic, held_out)
 
     @property
-    def _device(self) -> torch.device:
-        return self.ranks.device(self.recipe.training.device)
+    def _teachers(self) -> RunTeachers:
+        return RunTeachers(self.recipe, self.run / "teachers", self.ranks.device(self.recipe.training.device))
 
 
 def _languages(recipe: Recipe) -> str:
