@@ -153,7 +153,7 @@ class _Run:
         return (self.output / "bundle" / "bundle.json").exists()
 
     def _train(self, made: bool) -> bool:
-        """Prepare the data, train, and finish, once there are no other stages; `made` says whether the directory is new."""
+        """Train in the last stage, or the only one; `made` says whether the directory is new."""
         started = (self.output / PAIRS_FILE).is_file()
         with self.ranks.first_before_others():
             data = self._prepare(made)
