@@ -92,6 +92,13 @@ def test_progress_is_shown_in_a_terminal(finished_run: Path, corpus: Path, tmp_p
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell is needed")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_messages_that_cannot_be_written_are_lost(finished_run: Path) -> None:
+    command = '"$0" -m dragoman translate "$1" "Ein Hund läuft." --verbose 2>/dev/full'
+    done = subprocess.run(["sh", "-c", command, sys.executable, str(finished_run)], capture_output=True, check=False)
+    assert (done.returncode, done.stdout.count(b"\n")) == (0, 1)
+
+
 @pytest.mark.parametrize("closed", ["<&-", "2>&-"])
 def test_closed_streams_are_no_error(closed: str, finished_run: Path) -> None:
     command = f'"$0" -m dragoman translate "$1" "Ein Hund läuft." {closed}'

@@ -298,3 +298,12 @@ def test_a_stream_divides_strings_into_lines(translator: Translator) -> None:
     (found,) = texts.stream([text])
     assert found.text == texts(text)
     assert found.text.count("\n") == 2
+
+
+@pytest.mark.parametrize("number", ["1. ", "12.  ", "2.1. "])
+def test_an_item_is_found_in_a_memory_with_and_without_its_number(number: str, translator: Translator) -> None:
+    """Also a single one, whose number may be an ordinal in German."""
+    texts = TextTranslator(translator, memory=TranslationMemory([Pair("Datei öffnen", "Open file")]))
+    assert texts(f"{number}Datei öffnen") == f"{number}Open file"
+    both = TranslationMemory([Pair("Datei öffnen", "Open file"), Pair(f"{number}Datei öffnen", "First, open a file")])
+    assert TextTranslator(translator, memory=both)(f"{number}Datei öffnen") == "First, open a file"

@@ -43,3 +43,11 @@ def test_a_small_difference_is_not_significant() -> None:
 def test_equal_scores_have_a_p_value_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.evaluation.significance.METHODS", {"bs": "paired bootstrap"})
     assert all(each.p_value == 1.0 for each in paired_tests(with_errors(0), with_errors(0), REFERENCES))
+
+
+@pytest.mark.parametrize("sentences", [1, 3, 6])
+def test_a_few_sentences_are_never_significant_by_chance(sentences: int) -> None:
+    """Of all ways to exchange the translations, at least two reach the difference between all good and all bad ones."""
+    references = [f"This is sentence number {number} of the text." for number in range(sentences)]
+    for test in paired_tests(references, ["Something else entirely."] * sentences, references):
+        assert test.p_value >= 2 / 2**sentences

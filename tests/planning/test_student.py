@@ -146,3 +146,11 @@ def test_training_text_that_was_moved_is_named(finished_run: Path, tmp_path: Pat
     replace(bundle, recipe=bundle.recipe.model_copy(update={"data": data})).save(tmp_path / "teacher")
     with pytest.raises(UserError, match=r"moved\.de: no such file.*if it was moved, name it with --set data\.train"):
         plan_student(plan(tmp_path / "teacher"), [], None)
+
+
+def test_monolingual_text_is_checked_first(finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.planning.student.collect_facts", lambda *arguments: pytest.fail("reads text"))
+    (tmp_path / "blank.de").write_text("\n\n")
+    mono = Distillation(teachers=(str(finished_run),), mono=(str(tmp_path / "blank.de"),))
+    with pytest.raises(UserError, match=r"blank.de: contains no text"):
+        plan_student(StudentPlan("tiny", 30.0, mono), [], None)

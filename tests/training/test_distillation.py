@@ -276,3 +276,25 @@ def test_a_start_with_other_sizes_is_refused_before_anything_is_translated(
     with pytest.raises(UserError, match=r"model\.d_model: 16 in the recipe, 32 in the bundle"):
         train(recipe, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("no_card")
+@pytest.mark.parametrize("changed", ["teacher", "mono"])
+def test_a_teacher_or_a_text_that_was_changed_is_refused(
+    changed: str, make_student: MakeStudent, finished_run: Path, mono: Path, tmp_path: Path
+) -> None:
+    teacher, run = shutil.copytree(finished_run, tmp_path / "teacher"), tmp_path / "run"
+    recipe = make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)], mono=[str(mono)])
+    assert train(recipe, run)
+    shutil.rmtree(run / "bundle")  # so that the run is not finished
+    assert train(recipe, run, resume=True)
+    shutil.rmtree(run / "bundle")
+    if changed == "mono":
+        mono.write_text("Ein anderer Satz.\n", "utf-8")
+    else:
+        bundle = Bundle.load(teacher)
+        with torch.no_grad():
+            bundle.model.output.weight += 1
+        bundle.save(teacher / "bundle")
+    with pytest.raises(UserError, match=f"{changed}.*: changed since the run was started"):
+        train(recipe, run, resume=True)

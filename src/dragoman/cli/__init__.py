@@ -10,7 +10,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -131,9 +131,24 @@ def _prepare_streams() -> None:
     for name, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode, encoding="utf-8"))
+    if sys.stderr is sys.__stderr__:  # and not replaced above, or by a test
+        sys.stderr = io.TextIOWrapper(io.BufferedWriter(_Messages(2, "w", closefd=False)), line_buffering=True)
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
+
+
+class _Messages(io.FileIO):
+    """Standard error. If its messages cannot be written, for example because a disk is full, a command continues."""
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes, or lose them."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno not in _OUTPUT_ERRORS:
+                raise
+            return len(memoryview(data))
 
 
 def _require_utf8(arguments: Sequence[str]) -> None:

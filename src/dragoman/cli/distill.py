@@ -62,6 +62,8 @@ def distill(
     avoid_cudnn_attention()
     run = output or RUNS / f"{recipe_of_run(teachers[0]).name}-{size}"
     paths = tuple(str(Path(teacher)) for teacher in teachers)  # the same with and without a slash at the end
+    if repeated := next((path for index, path in enumerate(paths) if path in paths[:index]), None):
+        raise UserError(f"{repeated}: named twice; each teacher counts once")
     distillation = Distillation(teachers=paths, mono=tuple(mono or ()), round_trip=round_trip)
     recipe = _find_recipe(run, StudentPlan(size, minutes, distillation), overrides or [], resume, data_dir)
     if recipe.distillation.teachers != distillation.teachers:

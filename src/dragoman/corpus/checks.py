@@ -23,7 +23,8 @@ def existing_file(name: str) -> Path:
     if os.path.islink(path) and not os.path.exists(path):
         raise UserError(f"{path}: is a link to {os.readlink(path)!r}, which does not exist or leads back to the link")
     if not os.path.exists(path):
-        siblings = [entry.name for entry in path.parent.iterdir()] if os.path.isdir(path.parent) else []
+        parent = path.parent if path.parent.is_dir() else None
+        siblings = [entry.name for entry in parent.iterdir() if not entry.is_dir()] if parent else []
         raise UserError(f"{path}: no such file{nearest(path.name, siblings)}")
     return path
 

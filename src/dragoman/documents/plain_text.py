@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import regex
 
+from dragoman.corpus.memory import TranslationMemory
 from dragoman.documents.joining import join_translations
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.sentences import ORDINAL_POINTS, WholeLines, has_words, is_kept_whole, split_paragraph, trimmed
@@ -41,6 +42,15 @@ class PlainText:
     def assemble(self, translations: Sequence[TranslatedSegment]) -> str:
         """The text with the translation of each segment."""
         return join_translations(self._text, self._spans, [translation.text for translation in translations])
+
+
+def find_in_memory(memory: TranslationMemory, text: str) -> str | None:
+    """The translation of a segment; if the memory lacks an item of a list with its number, that without the number."""
+    target = memory.find(text)
+    if target is not None or not (number := _NUMBER.match(text)):
+        return target
+    item = memory.find(text[number.end() :])
+    return None if item is None else f"{number[0]}{item}"
 
 
 def find_text_spans(text: str, language: str, whole_lines: WholeLines) -> Iterator[tuple[int, int]]:

@@ -17,7 +17,7 @@ from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.documents.copied_spans import check_spans, misplaced_tags, restore_spans
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_links, join_parts, with_invisible
-from dragoman.documents.plain_text import PlainText, find_spans_of_lines, find_text_spans
+from dragoman.documents.plain_text import PlainText, find_in_memory, find_spans_of_lines, find_text_spans
 from dragoman.documents.quantities import lost_numbers
 from dragoman.documents.segment import Content, Segment, SegmentedDocument, TranslatedSegment
 from dragoman.documents.sentences import WholeLines, has_words
@@ -200,7 +200,7 @@ class TextTranslator:
 
     def _find_exact(self, segment: Segment) -> Translation | None:
         """The translation of a segment in the memory, which is not judged; terms that it lacks are its problems."""
-        target = self.memory.find(segment.text) if self.memory else None
+        target = find_in_memory(self.memory, segment.text) if self.memory else None
         if target is None:
             return None
         terms = self._matcher.check(segment.text, segment.glossary, target)

@@ -44,20 +44,25 @@ def paired_tests(first: Sequence[str], second: Sequence[str], references: Sequen
     from sacrebleu.significance import PairedTest
 
     results = []
+    different = sum(one != other for one, other in zip(first, second, strict=True))
     systems: list[tuple[str, Sequence[str]]] = [("first", first), ("second", second)]
     for key, method in METHODS.items():
         metrics = {"BLEU": BLEU(references=[list(references)]), "chrF": CHRF(references=[list(references)])}
         signatures, scores = PairedTest(systems, metrics, references=None, test_type=key)()
         for metric, signature in signatures.items():
-            results.append(_significance(metric, method, scores[metric], signature.format()))
+            results.append(_significance(metric, method, scores[metric], signature.format(), different))
     return results
 
 
-def _significance(metric: str, method: str, results: Any, signature: str) -> Significance:
-    """The result of a test from sacreBLEU's results for the two systems."""
+def _significance(metric: str, method: str, results: Any, signature: str, different: int) -> Significance:
+    """The result of a test from sacreBLEU's results for the two systems, of which some translations are different.
+
+    sacreBLEU counts only differences larger than the observed one, so equal scores and the difference of one sentence
+    would seem significant. Of all ways to exchange translations, one and its opposite reach the observed difference.
+    """
     first, second = (float(result.score) for result in results)
-    # sacreBLEU counts only differences larger than the observed one, so equal scores would seem significant
-    p_value = 1.0 if first == second else float(results[1].p_value)
+    least = 2.0 ** (1 - different)
+    p_value = 1.0 if first == second else min(1.0, max(least, float(results[1].p_value)))
     return Significance(
         metric, method, round(first, DECIMALS), round(second, DECIMALS), p_value, signature, *map(_interval, results)
     )

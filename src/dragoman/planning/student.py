@@ -103,6 +103,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     teacher = build_recipe(recipe_of_run(path).to_dict(), of_data, origin=path)
     data = teacher.data
     bundles = _open_teachers(plan.distillation, data.languages)  # before the text is read, which takes long
+    mono = sum(map(count_texts, plan.distillation.mono))
     for name, each in zip(plan.distillation.teachers, bundles, strict=True):
         _warn_of_useless(name, each, log)
     bundle = bundles[0]
@@ -114,7 +115,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         raise UserError(f"{error}{hint}") from error
     facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
     subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
-    document = _choose_sections(plan, teacher, facts, subwords) | {
+    document = _choose_sections(plan, teacher, facts, mono, subwords) | {
         "name": f"{teacher.name[:190]}-{plan.size}",
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
         "teachers": {"translation_share": TRANSLATION_SHARE},
@@ -150,11 +151,11 @@ def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:
         )
 
 
-def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts, subwords: int) -> dict[str, Any]:
-    """The sections that all recipes have, as plain data."""
+def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts, mono: int, subwords: int) -> dict[str, Any]:
+    """The sections that all recipes have, as plain data; `mono` is the number of monolingual texts."""
     shape = Model(**STUDENT_SIZES[plan.size].model, tie="all" if teacher.text.joint else "target")
     speed = measure_speed().tokens_per_second(count_parameters(shape, subwords))
-    with_mono = facts.with_pairs(sum(map(count_texts, plan.distillation.mono)))
+    with_mono = facts.with_pairs(mono)
     budget = plan_budget(with_mono, plan.minutes, speed)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
     (dropout,) = choose_dropout(facts, budget)  # as without monolingual text, with which less was not measured

@@ -28,7 +28,7 @@ from dragoman.training.stage_recipes import (
 )
 from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.stage_text import StageText, collect_text
-from dragoman.training.start import open_start, record_start
+from dragoman.training.start import check_sources, open_start, record_start
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 
 TrainTeacher = Callable[[Recipe, Path], bool]
@@ -78,11 +78,12 @@ class Stages:
         """
         check_stage_corpora(self.recipe)
         with self.ranks.first_before_others():
-            open_start(self.recipe, self.run, no_log)  # the last stage needs it; errors should not come hours later
+            open_start(self.recipe, self.run, no_log)  # these errors should not come after hours of training teachers
+            for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
+                count_texts(path)
             if self.ranks.first:
                 record_start(self.recipe, self.run)
-            for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
-                count_texts(path)  # errors should not come after teachers were trained for hours
+                check_sources(self.recipe, self.run)
             text = collect_text(self.recipe, self.data_directory, self.run / "text", self.line)
         data, teachers = text.data(self.recipe), needed_teachers(self.recipe)
         facts = [("Cleaning", text.cleaning)] if text.cleaning else []

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from dragoman.bundle import Bundle, bundle_digest
+from dragoman.corpus.checks import existing_file
 from dragoman.corpus.pair import Languages
 from dragoman.engines.direction import choose_direction, describe_direction, languages_of, same_languages
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
-from dragoman.system.files import read_json, write_json
+from dragoman.system.files import read_json, sha256, write_json
 from dragoman.system.progress import Log
+from dragoman.system.run_paths import NoBundleError
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.training.directory import saved_tokenizers
 
 START_FILE = "start.json"
 """The digest of the bundle that the run was started from."""
+
+SOURCES_FILE = "sources.json"
+"""The digests of the teachers that a recipe names, and of the monolingual text."""
 
 FREE = {
     *("text.bpe_dropout", "text.subword_pairs", "text.minimum_frequency", "model.max_length"),
@@ -68,6 +74,29 @@ def record_start(recipe: Recipe, run: Path) -> None:
     path = run / START_FILE
     if recipe.training.start_from is not None and not path.is_file():
         write_json(path, {"sha256": bundle_digest(recipe.training.start_from)})
+
+
+def check_sources(recipe: Recipe, run: Path) -> None:
+    """Store which teachers a run has and which text they translate, or compare them with what was stored.
+
+    Raises:
+        UserError: A bundle or a file was changed, or a file is missing; a bundle may be, if it has translated all.
+    """
+    given, digests = recipe.distillation, {}
+    for bundle in (*given.teachers, *([given.round_trip] if given.round_trip else [])):
+        with suppress(NoBundleError):
+            digests[bundle] = bundle_digest(bundle)
+    digests |= {file: sha256(existing_file(file)) for file in (*recipe.backtranslation.mono, *given.mono)}
+    path = run / SOURCES_FILE
+    if not path.is_file():
+        write_json(path, digests)
+        return
+    stored = read_json(path)
+    if changed := [name for name, digest in digests.items() if stored.get(name, digest) != digest]:
+        raise UserError(
+            f"{', '.join(changed)}: changed since the run was started; restore it, or choose another --output to start "
+            "again"
+        )
 
 
 def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:
