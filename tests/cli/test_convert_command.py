@@ -37,9 +37,11 @@ def test_options_describe_the_file(table: Path, tmp_path: Path, command: Command
 def test_line_breaks_of_jsonl_become_spaces(tmp_path: Path, command: Command) -> None:
     (tmp_path / "a.jsonl").write_text('{"de": "Hallo\\nWelt", "en": "Hello\\r\\nWorld"}\n')
     assert command("convert", tmp_path / "a.jsonl", "-").out == "Hallo Welt\tHello World\n"
-    (tmp_path / "b.jsonl").write_text('{"de": null, "en": "Hello"}\n')
+    (tmp_path / "b.jsonl").write_text('{"de": "Hallo", "en": "Hello"}\n{"de": "Tür", "en": null}\n')
+    assert command("convert", tmp_path / "b.jsonl", "-").out == "Hallo\tHello\n", "null is no translation"
+    (tmp_path / "b.jsonl").write_text('{"de": 5, "en": "Hello"}\n')
     outcome = command("convert", tmp_path / "b.jsonl", "-", "--languages", "de-en")
-    assert "b.jsonl line 1: the values of 'de' and 'en' must be strings" in outcome.error
+    assert "b.jsonl line 1: the values of 'de' and 'en' must be strings or null" in outcome.error
 
 
 @pytest.mark.parametrize(

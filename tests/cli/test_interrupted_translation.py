@@ -27,7 +27,7 @@ def source(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A text that takes many groups; its lines differ, and one of them is certainly a problem."""
     lines = (corpus / "test.de").read_text("utf-8").splitlines()
     path = tmp_path_factory.mktemp("long") / "in.de"
-    text = "".join(f"{line} {number}\n" for number in range(100) for line in lines)
+    text = "".join(f"{line} {number}\n" for number in range(60) for line in lines)
     path.write_text(f"{text}Собака играет в парке.\n", "utf-8")
     return path
 

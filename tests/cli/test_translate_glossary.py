@@ -53,9 +53,9 @@ def test_errors_name_the_file(command: Command, finished_run: Path, terms: Path,
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("Deutsch\tEnglisch\nHund\tdog\n", "terms.tsv:1: 'Deutsch' and 'Englisch' look like a header row"),
-        ("Quelle\tZiel\nHund\tdog\n", "terms.tsv:1: 'Quelle' and 'Ziel' look like a header row"),
-        ('Katze\tcat\n"Hund"\t"dog"\n', 'terms.tsv:2: "Hund" would match only with its quotation marks'),
+        ("Deutsch\tEnglisch\nHund\tdog\n", "terms.tsv line 1: 'Deutsch' and 'Englisch' look like a header row"),
+        ("Quelle\tZiel\nHund\tdog\n", "terms.tsv line 1: 'Quelle' and 'Ziel' look like a header row"),
+        ('Katze\tcat\n"Hund"\t"dog"\n', 'terms.tsv line 2: "Hund" would match only with its quotation marks'),
         ("Deutsch\tGerman\nEnglisch\tEnglish\n", None),
         ('original\toriginal\n"A"-Dur\tA major\nZoll\t5"\n', None),
     ],
@@ -101,6 +101,12 @@ def test_rows_with_one_side_are_left_out(tmp_path: Path, capsys: pytest.CaptureF
     path.write_text("Hund,hound\nKatze,\u200b\n,cow\n,\n", encoding="utf-8")
     assert [term.source for term in read_glossary(path, ("de", "en")).terms] == ["Hund"]
     assert "left out 2 rows with an empty cell: Katze =" in capsys.readouterr().err
+
+
+def test_columns_named_after_languages_may_be_in_any_order(tmp_path: Path) -> None:
+    (tmp_path / "terms.csv").write_text("English;Deutsch\nhound;Hund\n", "utf-8")
+    (term,) = read_glossary(tmp_path / "terms.csv", ("de", "en")).terms
+    assert (term.source, term.target) == ("Hund", "hound")
 
 
 def test_a_translation_memory_can_be_a_glossary(

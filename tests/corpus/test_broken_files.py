@@ -260,7 +260,7 @@ WRONG_SETTINGS: dict[str, tuple[str, bytes, dict[str, Any], str]] = {
     "wrong encoding": ("t.tsv", b"a\tb\n\xff\tb\n", {"encoding": "shift_jis"}, "not valid shift_jis"),
     "missing name": ("t.csv", b"a,b\n1,2\n", {"columns": ("a", "c")}, "no column named 'c', only 'a', 'b'"),
     "doubled name": ("t.csv", b"a,a\n1,2\n", {"columns": ("a", "a")}, "several columns are named 'a'"),
-    "missing column": ("t.csv", b"a,b\n1,2\n", {"columns": (1, 3)}, "there is no column 3, only 2"),
+    "missing column": ("t.csv", b"a,b\n1,2\n", {"columns": (1, 3)}, "there is no column 3; this row has 2 columns"),
     "missing column with a header": ("t.csv", b"a,b\n1,2\n", {"columns": (3, 1), "header": True}, "no column 3"),
     "names without a header": ("t.csv", b"a,b\n", {"columns": ("a", "b"), "header": False}, "needs a header row"),
     "unknown header": ("t.csv", b"x,y,z\n1,2,3\n", {"header": True}, "no columns named 'de' and 'en', only 'x', 'y'"),

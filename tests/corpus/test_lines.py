@@ -113,15 +113,15 @@ BAD_FILES = {
     "JSON list": ("t.jsonl", b'["a", "b"]\n', "t.jsonl line 1: a JSON array; write one object per line instead"),
     "missing key": ("t.jsonl", b'{"de": "a", "fr": "b"}\n', "t.jsonl line 1: expected strings under 'de' and 'en'"),
     "no key": ("t.jsonl", b"{}\n", "found the keys (none)"),
-    "JSON null": (
+    "JSON number": (
         "t.jsonl",
-        b'{"de": "a", "en": null}\n',
-        "t.jsonl line 1: the values of 'de' and 'en' must be strings",
+        b'{"de": "a", "en": 5}\n',
+        "t.jsonl line 1: the values of 'de' and 'en' must be strings or null",
     ),
-    "JSON null under a name": (
+    "JSON number under a name": (
         "t.jsonl",
-        b'{"german": null, "english": "b"}\n',
-        "t.jsonl line 1: the values of 'german' and 'english' must be strings",
+        b'{"german": 5, "english": "b"}\n',
+        "t.jsonl line 1: the values of 'german' and 'english' must be strings or null",
     ),
     "JSON control": ("t.jsonl", rb'{"de": "a\u0007b", "en": "b"}', "t.jsonl line 1: control character U+0007"),
     "JSON surrogate": ("t.jsonl", rb'{"de": "a", "en": "\ud800"}', "t.jsonl line 1: control character U+D800"),

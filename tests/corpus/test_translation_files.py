@@ -38,7 +38,9 @@ def write_units(path: Path, *units: dict[str, str], attribute: str = "xml:lang")
     ("segment", "text"),
     [
         ("Ein <bpt i='1'>&lt;b></bpt>Hund<ept i='1'>&lt;/b></ept>.", "Ein Hund."),
-        ("<ph x='1'>{0}</ph>Ein <hi>kleiner <hi>roter</hi></hi> Hund", "Ein kleiner roter Hund"),
+        ("<ph x='1'>{0}</ph>Ein <hi>kleiner <hi>roter</hi></hi> Hund", "{0}Ein kleiner roter Hund"),
+        ("Sie haben <ph x='1'>%d</ph> neue <ph>&lt;img></ph> Dateien.", "Sie haben %d neue Dateien."),
+        ("Hallo <x id='1' equiv-text='{name}'/>, <x id='2' equiv-text='Bild'/>!", "Hallo {name}, !"),
         ("a<it pos='begin'>x</it>b<ut>y</ut>c", "abc"),
         ("a<ph>img <sub>alternative</sub></ph>b", "ab"),
         ("a<ph type='lb'/>b", "a b"),

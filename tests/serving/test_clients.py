@@ -107,7 +107,7 @@ def test_nextcloud(server: Running) -> None:
 
 
 def test_omegat(server: Running) -> None:
-    query = {"q": "Ein Hund.", "markUnknown": "no", "langpair": "de|en", "key": ""}
+    query = {"q": "Ein Hund.", "markUnknown": "no", "langpair": "deu|eng", "key": ""}
     for path in ("/translate", "/json/translate"):
         reply = httpx.get(f"{server.url}{path}", params=query).json()
         assert (reply["responseStatus"], reply["responseData"]["translatedText"]) == (200, "en[Ein Hund.]")

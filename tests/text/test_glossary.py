@@ -207,6 +207,8 @@ def test_languages_without_lemmas_match_word_forms() -> None:
         ("Öffnen Sie die rote Datei.", "exactly"),
         ("in roten Dateien", "inflected"),
         ("ROTE DATEI", "inflected"),
+        ("Die Rote Datei Öffnen", "inflected"),
+        ("Öffnen Sie bitte die Rote Datei", "not"),
         ("die Datei ist rot", "not"),
         ("die roten datei", "not"),
         ("", "not"),

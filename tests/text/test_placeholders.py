@@ -23,8 +23,9 @@ def found(text: str) -> list[str]:
             "placeholder",
             "{name} {{a.b}} {{ a.b }} {0} {} {0:.2f} %1$s %s %d %.2f %(name)s %(n)d $VAR ${VAR} $(VAR) [X7X]",
         ),
+        ("placeholder", "%{name} #{user.name} [[name]] %<count>d %<n>.2f"),
         ("placeholder", "%1 %PRODUCTNAME $[officename] %% &amp; &#39; &#xA0; &nbsp;"),
-        ("tag", '<br /> <b> </b> <br/> <a href="x y"> <x id=1 class="a">'),
+        ("tag", '<1> </1> <12/> <br /> <b> </b> <br/> <a href="x y"> <x id=1 class="a">'),
         (
             "link",
             "https://a.b/c_(d) http://x www.a.de mailto:a@b.c a.b+c@d-e.co.uk https://x.de/{id}?a=%20&b#c ftp://x/y "
@@ -56,6 +57,8 @@ def test_spans_are_found_with_their_kind(kind: str, spans: str) -> None:
         ("100%s and %d%% and %%s", ["100", "%d", "%%", "%%"]),
         ("{ } {a b} {", []),
         ("$5 or $500, US$ 20, $", ["5", "500", "20"]),
+        ("100%{x}, #x, # {x}, [[ein Wort]], [name], %<5", ["100", "{x}", "{x}", "5"]),
+        ("1 <2, a<1 b>, <1234>", ["1", "2", "1", "1234"]),
         ("Preis$VAR, 5$A, a$x$", ["$VAR", "5"]),
         ("B2B, MP3, 42nd, 1990s, A4, 3.x, v1, COVID-19, _x, x_", []),
         ("See https://a.b/c. Or https://a.b/c, (https://a.b/c)", ["https://a.b/c"] * 3),

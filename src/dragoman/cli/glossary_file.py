@@ -107,7 +107,7 @@ def _refuse_table(path: Path, lines: list[str]) -> None:
         if number == 1 and len(columns) == 2 and (_names_sides(columns) or languages_of_header(columns)):
             shown = " and ".join(map(repr, columns))
             raise UserError(
-                f"{path}:1: {shown} look like a header row, which a tab-separated glossary does not have; delete it"
+                f"{path} line 1: {shown} look like a header row, which a glossary of this format lacks; delete it"
             )
         if quoted := [column for column in columns if len(column) > 2 and column[0] == column[-1] == '"']:
-            raise UserError(f"{path}:{number}: {quoted[0]} would match only with its quotation marks; delete them")
+            raise UserError(f"{path} line {number}: {quoted[0]} would match only with its quotation marks; delete them")

@@ -18,7 +18,7 @@ from dragoman.corpus.language_tags import (
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.pair_text import join_lines
 from dragoman.corpus.references import UndeclaredError
-from dragoman.errors import UserError, nearest
+from dragoman.errors import UserError, counted, nearest
 from dragoman.settings import CorpusFile
 
 Row = tuple[int, Sequence[str]]
@@ -123,7 +123,7 @@ def _number_columns(
     columns = [int(column) - 1 for column in file.columns or (1, 2)]
     for column in columns:
         if column >= len(values):
-            raise UserError(f"{place}: there is no column {column + 1}, only {len(values)}")
+            raise UserError(f"{place}: there is no column {column + 1}; this row has {counted(len(values), 'column')}")
     return columns[0], columns[1]
 
 
@@ -171,9 +171,11 @@ def _refuse_contradiction(values: Sequence[str], columns: tuple[int, int], place
     named = _match_by_language(values, languages)
     if named and named != columns and looks_like_header([values[column] for column in named], languages):
         chosen, expected = (" and ".join(repr(values[each].strip()) for each in pair) for pair in (columns, named))
-        raise UserError(
+        raise UndeclaredError(
             f"{place}: the columns {chosen} are chosen, but {expected} are named after {languages[0]!r} and "
-            f"{languages[1]!r}; choose those, or correct the languages"
+            f"{languages[1]!r}; choose those, or correct the languages",
+            header=True,
+            columns=tuple(values[each] for each in named),
         )
 
 

@@ -57,12 +57,12 @@ def _parse(line: str, languages: Languages) -> Pair:
     places = [texts for texts in (record.get("translation"), record) if isinstance(texts, dict)]
     for find_keys in _stated_keys, _named_keys:
         for texts in places:
-            if keys := find_keys(tuple(key for key in texts if isinstance(texts[key], str)), languages):
-                source, target = (check_text(join_lines(texts[key])) for key in keys)
+            if keys := find_keys(tuple(key for key in texts if isinstance(texts[key], str | None)), languages):
+                source, target = (check_text(join_lines(texts[key] or "")) for key in keys)  # null: not translated
                 return Pair(source, target)
     for texts in places:
         if keys := _stated_keys(tuple(texts), languages) or _named_keys(tuple(texts), languages):
-            raise LineError(f"the values of {keys[0]!r} and {keys[1]!r} must be strings")
+            raise LineError(f"the values of {keys[0]!r} and {keys[1]!r} must be strings or null")
     raise LineError(
         f"expected strings under {languages[0]!r} and {languages[1]!r} (at the top level or under 'translation') or "
         f"under 'source' and 'target', found the keys {', '.join(map(repr, record)) or '(none)'}"

@@ -9,9 +9,10 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.corpus.pair_text import join_lines, make_pair
 from dragoman.errors import UserError, counted
 from dragoman.text.normalization import replace_forbidden
+from dragoman.text.placeholders import find_spans
 
-_CODES = {"bpt", "ept", "ph", "it", "ut", "sub"}
-"""Elements that contain formatting codes instead of text (``sub`` is text within a code, such as a footnote)."""
+_CODES = {"bpt", "ept", "ph", "it", "ut", "sub", "x"}
+"""Elements that stand for formatting codes instead of text (``sub`` is text within a code, such as a footnote)."""
 _LINE_BREAKS = {"lb", "x-lb", "x-br"}
 _SHOWN = 5  # languages in a message
 
@@ -26,17 +27,27 @@ def to_pair(source: Element, target: Element, place: str) -> Pair:
 
 
 def segment_text(segment: Element) -> str:
-    """The text of a segment without formatting codes; a code that stands for a line break becomes one."""
+    """The text of a segment without formatting codes, of which only line breaks and placeholders are text."""
     if not len(segment):
         return segment.text or ""
-    parts = [segment.text or ""]
+    text = segment.text or ""
     for child in segment:
-        if child.tag not in _CODES:
-            parts.append(segment_text(child))
-        if {child.get("type"), child.get("ctype")} & _LINE_BREAKS or (child.text or "").startswith("<br"):
-            parts.append("\n")
-        parts.append(child.tail or "")
-    return "".join(parts)
+        inner, tail = _code_text(child) if child.tag in _CODES else segment_text(child), child.tail or ""
+        if not inner and text.endswith(" "):  # one space is left of those around a code
+            tail = tail.removeprefix(" ")
+        text += inner + tail
+    return text
+
+
+def _code_text(code: Element) -> str:
+    """The text that a code stands for: a line break, or a placeholder such as ``%d``; otherwise none."""
+    content = "".join(code.itertext())
+    if {code.get("type"), code.get("ctype")} & _LINE_BREAKS or content.startswith("<br"):
+        return "\n"
+    for text in (content, code.get("equiv-text", ""), code.get("equiv", "")):
+        if [(span.start, span.end, span.kind) for span in find_spans(text)] == [(0, len(text), "placeholder")]:
+            return text
+    return ""
 
 
 def require_languages(matched: bool, found: Counter[str], languages: Languages, name: str, noun: str) -> None:

@@ -59,7 +59,7 @@ def find_languages(references: Sequence[CorpusReference], default: Callable[[], 
     bases = list(dict.fromkeys(map(_base, languages)))  # without regions, all units of a language are taken
     chosen = (bases if len(bases) > 1 else languages)[:2]
     example = (":" if any("-" in language for language in chosen) else "-").join(chosen)
-    raise UserError(f"{names}: has several languages ({shown}); choose two, such as --languages {example}")
+    raise UserError(f"{names}: several languages ({shown}); choose two, such as --languages {example}")
 
 
 def _stated_languages(reference: CorpusReference) -> Sequence[str]:

@@ -20,6 +20,7 @@ from functools import partial
 from itertools import chain, compress, islice
 
 from dragoman.doctor.input.training_text import TrainingText
+from dragoman.documents.accelerators import attach_accelerator
 from dragoman.documents.segment import Segment
 from dragoman.documents.term_draft import Spot, TermDraft, find_terms
 from dragoman.documents.term_place import TermPlace, most_probable
@@ -99,7 +100,7 @@ class TermSearch:
                 self._improve(searched)
             else:
                 self._replace_words(waiting)
-        return [draft.translation for draft in drafts]
+        return [attach_accelerator(each.text, draft.translation) for each, draft in zip(segments, drafts, strict=True)]
 
     def _encode(self, segments: Sequence[Segment]) -> list[SourceText]:
         texts = [segment.text for segment in segments]

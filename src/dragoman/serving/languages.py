@@ -8,6 +8,7 @@ import langcodes
 from langcodes.tag_parser import LanguageTagError
 
 from dragoman.corpus.language_tags import find_language
+from dragoman.text.world_languages import primary_language
 
 ALIASES = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
 """Codes of LibreTranslate -> the usual codes."""
@@ -16,10 +17,11 @@ ALIASES = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
 def match_language(code: str, served: Iterable[str]) -> str | None:
     """The served language that a code means: the same one, one with another region, or None.
 
-    ``EN-US`` means ``en`` where that is served, and ``pt`` means ``pt-BR`` where no other Portuguese is.
+    ``EN-US`` and ``eng`` mean ``en`` where that is served, and ``pt`` means ``pt-BR`` where no other Portuguese is.
     """
     languages, code = tuple(served), code.strip()
-    return find_language(ALIASES.get(code.lower(), code), languages) or find_language(code, languages)
+    spellings = (ALIASES.get(code.lower(), code), code, *([primary_language(code)] if len(code) == 3 else []))
+    return next(filter(None, (find_language(each, languages) for each in spellings)), None)
 
 
 def language_name(code: str) -> str:

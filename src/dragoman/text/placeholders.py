@@ -26,10 +26,11 @@ class Span(NamedTuple):
 _CONVERSION = r"[-+0\#]*+\d*+(?:\.\d++)?+(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]"
 _PLACEHOLDER = rf"""
     \{{\{{[^{{}}\n]{{1,80}}\}}\}}                     # {{{{a.b}}}}
-  | \$\{{[^{{}}\s]{{1,80}}\}} | \$[(\[][A-Za-z_][\w.]*[)\]]  # ${{VAR}}, $(VAR), $[name]
+  | [$\#]\{{[^{{}}\s]{{1,80}}\}} | (?<!\d)%\{{[^{{}}\s]{{1,80}}\}}  # ${{VAR}}, #{{user}}, %{{name}}
+  | \$[(\[][A-Za-z_][\w.]*[)\]] | \[\[[A-Za-z_][A-Za-z0-9_.]*\]\]  # $(VAR), $[name], [[name]]
   | \{{[^{{}}\s]{{0,80}}\}}                           # {{name}}, {{0}}, {{}}
   | (?<![\d$])\$[A-Za-z_]\w*+(?!\$)                   # $VAR, but no price
-  | %(?:\d+\$|\([\w.-]+\)){_CONVERSION}               # %1$s, %(name)s
+  | %(?:\d+\$|\([\w.-]+\)|<[A-Za-z_]\w*>){_CONVERSION}  # %1$s, %(name)s, %<name>s
   | (?<![\d%])%{_CONVERSION}(?!\w)                    # %s, %d, %.2f, but not the percent sign of 100%
   | (?<![\d%])%(?:[1-9](?!\w)|[A-Z][A-Z0-9_]{{2,}}+%?)  # %1, %PRODUCTNAME, %PATH%
   | (?<!%)%%(?!%)                                      # %% of printf
@@ -37,7 +38,7 @@ _PLACEHOLDER = rf"""
   | \[X\d+X\]
 """
 _ATTRIBUTE = r"""\s++[\w:.-]++\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=/]++)"""
-_TAG = rf"</?+[A-Za-z][\w:.-]*+(?:{_ATTRIBUTE})*+\s*+/?+>"
+_TAG = rf"</?+(?:[A-Za-z][\w:.-]*+(?:{_ATTRIBUTE})*+\s*+|\d{{1,3}})/?+>"
 _URL_CHARACTERS = rf"[[\w\-._~:/?\#\[\]@!$&'()*+,;=%{{}}|]--[{WITHOUT_SPACES}]]"
 LETTER = rf"[\w--[{WITHOUT_SPACES}]]"
 """A letter or digit of a script with spaces between words, in VERSION1 of the `regex` library."""

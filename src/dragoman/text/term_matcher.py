@@ -21,6 +21,8 @@ from dragoman.text.word_forms import is_dictionary_form, is_form
 
 Use = Literal["exactly", "inflected", "not"]
 
+_LONG_WORD = 4  # letters; shorter words are often not capitalized in titles
+
 
 @dataclass(frozen=True)
 class CheckedTerm:
@@ -125,14 +127,22 @@ def capitalize(text: str) -> str:
 def _is_form(text: str, start: int, end: int, wanted: str, lemmatize: Lemmatize) -> bool:
     """Whether the word at a place of a text is a form of another, with its capitals.
 
-    The first word of a sentence may be capitalized in addition, and any word may be all capitals.
+    The first word of a sentence and all words of a title may be capitalized in addition, and any word may be all
+    capitals.
     """
     word = text[start:end]
     if is_copied_word(word) or is_copied_word(wanted):
         return word == wanted
     if fold(word) == fold(wanted):
-        return word.isupper() or _is_at(text, start, wanted)
+        return word.isupper() or _is_at(text, start, wanted) or (word == capitalize(wanted) and _is_title(text))
     if is_form(word, wanted, lemmatize):
         return has_capitals_like(text, start, end, wanted)
     lower = decapitalize(word)
     return lower != word and is_form(lower, wanted, lemmatize) and starts_sentence(text, start)
+
+
+def _is_title(text: str) -> bool:
+    """Whether each of several words is capitalized, apart from short ones, as in menus: "Insert a Spreadsheet"."""
+    words = [text[start:end] for start, end in term_words(text)]
+    letters = [word for word in words if word.isalpha()]
+    return len(letters) > 1 and all(word[0].isupper() for word in letters if len(word) >= _LONG_WORD)

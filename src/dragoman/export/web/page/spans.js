@@ -14,10 +14,11 @@ const WIDTH = String.raw`[\-+0#]*(?:(?!0)\p{Nd}\p{Nd}*)?`; // ambiguous zeros wo
 const CONVERSION = String.raw`${WIDTH}(?:\.\p{Nd}+)?(?:hh?|ll?|[zjtqL])?[sdiufxXeEgGcrp@]`;
 const PLACEHOLDER = [
   String.raw`\{\{[^\{\}\n]{1,80}\}\}`, // {{a.b}}
-  String.raw`\$\{[^\{\}${SPACE}]{1,80}\}|\$[\(\[][A-Za-z_](?:${WORD}|\.)*[\)\]]`, // ${VAR}, $(VAR), $[name]
+  String.raw`[$#]\{[^\{\}${SPACE}]{1,80}\}|(?<!\p{Nd})%\{[^\{\}${SPACE}]{1,80}\}`, // ${VAR}, #{user}, %{name}
+  String.raw`\$[\(\[][A-Za-z_](?:${WORD}|\.)*[\)\]]|\[\[[A-Za-z_][A-Za-z0-9_.]*\]\]`, // $(VAR), $[name], [[name]]
   String.raw`\{[^\{\}${SPACE}]{0,80}\}`, // {name}, {0}, {}
   String.raw`(?<![\p{Nd}$])(?=(?<variable>\$[A-Za-z_]${WORD}*))\k<variable>(?!\$)`, // $VAR, but no price
-  String.raw`%(?:\p{Nd}+\$|\((?:${WORD}|[.\-])+\))${CONVERSION}`, // %1$s, %(name)s
+  String.raw`%(?:\p{Nd}+\$|\((?:${WORD}|[.\-])+\)|<[A-Za-z_]${WORD}*>)${CONVERSION}`, // %1$s, %(name)s, %<name>s
   String.raw`(?<![\p{Nd}%])%${CONVERSION}(?!${WORD})`, // %s, %d, %.2f, but not the percent sign of 100%
   String.raw`(?<![\p{Nd}%])%(?:[1-9](?!${WORD})|[A-Z][A-Z0-9_]{2,}%?)`, // %1, %PRODUCTNAME, %PATH%
   String.raw`(?<!%)%%(?!%)`, // %% of printf
@@ -27,7 +28,7 @@ const PLACEHOLDER = [
 
 const VALUE = String.raw`"[^"<>]*"|'[^'<>]*'|[^${SPACE}"'<>=\/]+`;
 const ATTRIBUTE = String.raw`[${SPACE}]+(?:${WORD}|[:.\-])+[${SPACE}]*=[${SPACE}]*(?:${VALUE})`;
-const TAG = String.raw`<\/?[A-Za-z](?:${WORD}|[:.\-])*(?:${ATTRIBUTE})*[${SPACE}]*\/?>`;
+const TAG = String.raw`<\/?(?:[A-Za-z](?:${WORD}|[:.\-])*(?:${ATTRIBUTE})*[${SPACE}]*|\p{Nd}{1,3})\/?>`;
 
 const ADDRESS = String.raw`[[${WORD}\-._~:\/?#\[\]@!$&'\(\)*+,;=%\{\}\|]--[${WITHOUT_SPACES}]]+`;
 const anyCase = (pattern) => pattern.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
