@@ -103,6 +103,7 @@ class _Run:
         if isinstance(resume, str):
             resume = bool(self.ranks.broadcast((self.output / "recipe.toml").exists()))
         self.ranks.use_threads(self.recipe.training.threads)
+        self.ranks.device(self.recipe.training.device)  # refused before the directory is made
         with ExitStack() as locks:
             with self.ranks.first_before_others():
                 made = self.ranks.first and check_place(self.written, self.output, resume)
