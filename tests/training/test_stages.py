@@ -197,6 +197,14 @@ def test_held_out_pairs_are_chosen_once(make_staged: Any, corpus: Path, tmp_path
         assert load_pairs(validation) == [pair[::-1] if direction == "backward" else pair for pair in held_out]
 
 
+def test_text_of_another_version_is_refused(make_staged: Any, tmp_path: Path) -> None:
+    recipe = make_staged(diversification={"weight": 1.0})
+    collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
+    (tmp_path / "text" / "text.json").write_text('{"corpora": [], "cleaning": null}')
+    with pytest.raises(UserError, match=r"text: of another version of dragoman"):
+        collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
+
+
 def load_pairs(files: Any) -> list[tuple[str, str]]:
     return list(zip(*read_texts(Path(files.source), Path(files.target)), strict=True))
 

@@ -14,6 +14,7 @@ from dragoman.dataset.pairs import find_training_corpora, read_pairs
 from dragoman.dataset.prepare import IN_MEMORY_PAIRS
 from dragoman.dataset.split import split_pairs
 from dragoman.doctor.data.cleaned_text import clean_data
+from dragoman.errors import UserError
 from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
 from dragoman.system.files import atomic_directory, read_json, write_json
 from dragoman.system.progress import ProgressLine
@@ -51,8 +52,11 @@ class StageText:
 
     @classmethod
     def read(cls, directory: Path) -> StageText:
-        """The text in a directory."""
-        return cls(directory, **read_json(directory / FACTS))
+        """The text in a directory; UserError if another version of dragoman has written it."""
+        facts = read_json(directory / FACTS)
+        if facts.keys() != {"kinds", "pairs", "cleaning", "left_out_share"}:
+            raise UserError(f"{directory}: of another version of dragoman; choose another --output to start again")
+        return cls(directory, **facts)
 
     def data(self, recipe: Recipe) -> Data:
         """The section `data` of a recipe, with the corpora in the directory."""
