@@ -32,7 +32,7 @@ from dragoman.recipe import save_recipe
 from dragoman.system.files import sha256
 from dragoman.text.registry import save_tokenizers
 from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
-from dragoman.training.directory import _digest_of_text, check_place, lock_directory
+from dragoman.training.directory import _digest_of_text, check_directory, check_place, lock_directory
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
 from dragoman.training.validator import Validator
@@ -437,6 +437,15 @@ def test_a_directory_in_use_is_refused_before_the_text_is_read(tmp_path: Path, c
     assert (refused.code, "another process is training" in refused.error) == (2, True)
     (run / ".lock").touch()  # of a killed process
     assert "x.en" in command("train", *files, "--output", run).error
+
+
+def test_a_run_in_progress_is_called_so(tmp_path: Path) -> None:
+    """A second process that wants to start the same run does not suggest to resume it."""
+    (tmp_path / "recipe.toml").touch()
+    with lock_directory(tmp_path), pytest.raises(UserError, match="another process is training in this directory"):
+        check_directory(tmp_path, resume=False)
+    with pytest.raises(UserError, match="already contains a run"):
+        check_directory(tmp_path, resume=False)
 
 
 def test_directory_is_used_by_one_process_at_a_time(make_recipe: RecipeMaker, tmp_path: Path) -> None:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 MinutesOption = Annotated[
     float | None,
     typer.Option(
-        "--minutes", min=0.1, max=1_000_000, help="Minutes to train (default: as many epochs as the text needs)."
+        "--minutes",
+        min=0.1,
+        max=1_000_000,
+        help="Minutes to train (default: those of a recipe; for text, as many epochs as it needs).",
     ),
 ]
 KeepAllOption = Annotated[

@@ -171,12 +171,12 @@ def translate(
         files = [file for file in (source, prefixes) if file and file.is_file()]
 
         def identity() -> list[Any]:
-            return [device, as_json, *_identify(translator, [bundle, *(ensemble or [])], files)]
+            return [device, as_json, *_identify(translator, ensemble or [], files)]
 
         translate_lines(translator, chosen, prefixes, output, as_json, identity)
 
 
-def _identify(texts: TextTranslator, bundles: Sequence[Path], files: Sequence[Path]) -> list[Any]:
+def _identify(texts: TextTranslator, ensemble: Sequence[Path], files: Sequence[Path]) -> list[Any]:
     """What decides the translations of files, as plain data: the program, bundles, search, glossary, memory, files."""
     from dragoman import __version__
     from dragoman.bundle import bundle_digest
@@ -186,8 +186,8 @@ def _identify(texts: TextTranslator, bundles: Sequence[Path], files: Sequence[Pa
     terms, memory = texts.glossary, texts.memory
     return [
         __version__,
-        list(map(bundle_digest, bundles)),
         identify_translator(texts.translator),
+        list(map(bundle_digest, ensemble)),
         [[term.source, term.target] for term in terms.terms] if terms else [],
         list(map(list, memory.segments.items())) if memory else [],
         list(map(sha256, files)),

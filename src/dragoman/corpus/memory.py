@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from dragoman.corpus.corpus import read_corpus
@@ -62,9 +62,9 @@ class TranslationMemory:
         return isinstance(text, str) and _key(text) in self._targets
 
     @property
-    def segments(self) -> dict[str, str]:
+    def segments(self) -> Mapping[str, str]:
         """The different segments, as they are compared, with their translations."""
-        return dict(self._targets)
+        return self._targets
 
     def find(self, text: str) -> str | None:
         """The translation of a segment; None if the memory does not contain it."""

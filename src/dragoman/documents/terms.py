@@ -20,7 +20,6 @@ from functools import partial
 from itertools import chain, compress, islice
 
 from dragoman.doctor.input.training_text import TrainingText
-from dragoman.documents.accelerators import attach_accelerator
 from dragoman.documents.segment import Segment
 from dragoman.documents.term_draft import Spot, TermDraft, find_terms
 from dragoman.documents.term_place import TermPlace, most_probable
@@ -100,7 +99,7 @@ class TermSearch:
                 self._improve(searched)
             else:
                 self._replace_words(waiting)
-        return [attach_accelerator(each.text, draft.translation) for each, draft in zip(segments, drafts, strict=True)]
+        return [draft.translation for draft in drafts]
 
     def _encode(self, segments: Sequence[Segment]) -> list[SourceText]:
         texts = [segment.text for segment in segments]

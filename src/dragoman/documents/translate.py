@@ -14,6 +14,7 @@ from dragoman.doctor.input.source_language import OTHER_LANGUAGE, SourceLanguage
 from dragoman.doctor.input.text_warnings import MUCH_LONGER
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.sentence_checks import check_sentence
+from dragoman.documents.accelerators import attach_accelerator
 from dragoman.documents.copied_spans import check_spans, misplaced_tags, restore_spans
 from dragoman.documents.division import divide
 from dragoman.documents.joining import join_links, join_parts, with_invisible
@@ -184,16 +185,14 @@ class TextTranslator:
     def _check_direction(self, memory: TranslationMemory) -> None:
         """Warn of a memory that is probably in the other direction, in which nothing would be found."""
         assert self._language
-        sources, targets = (
-            list(side)[:: max(1, len(memory) // _MEMORY_SAMPLE)] for side in (memory.segments, memory.segments.values())
-        )
+        sample = list(memory.segments.items())[:: max(1, len(memory) // _MEMORY_SAMPLE)]
         wrong, right = (
             sum((self._language.find_other(text) or ("",))[0] == "target-language" for text in side)
-            for side in (sources, targets)
+            for side in zip(*sample, strict=True)
         )
         if wrong > right:
             warnings.warn(
-                f"the translation memory seems to be in the other direction: {wrong:,} of {len(sources):,} segments "
+                f"the translation memory seems to be in the other direction: {wrong:,} of {len(sample):,} segments "
                 f"look like {self.target_language}; exchange its sides",
                 stacklevel=3,
             )
@@ -219,7 +218,7 @@ class TextTranslator:
 
     def _translate_parts(self, parts: Sequence[Segment]) -> list[Translation]:
         """The translation of each part; if the model does not mask spans, those that it lost are put back."""
-        found = self._search.translate(parts)
+        found = list(map(attach_accelerator, (part.text for part in parts), self._search.translate(parts)))
         if self._masks:
             return found
         return restore_spans(parts, found, self._search.translate, partial(align, self.translator.bundle))

@@ -68,9 +68,9 @@ def check_directory(output: Path, resume: bool) -> None:
         str(output).encode()
     except UnicodeEncodeError:  # safetensors could not write there, after the whole training
         raise UserError(f"{str(output)!r}: not valid UTF-8; choose another --output") from None
+    _refuse_locked(output)
     if (output / "recipe.toml").is_file():
         if not resume:
-            _refuse_locked(output)
             raise UserError(f"{output}: already contains a run; continue it with --resume, or choose another --output")
     elif resume:
         raise UserError(f"{output}: there is no run to resume; name the run's directory with --output")
@@ -80,18 +80,14 @@ def check_directory(output: Path, resume: bool) -> None:
         raise UserError(f"{output}: not empty; choose another --output")
     else:
         _refuse_unwritable(output)
-    _refuse_locked(output)
 
 
 def _refuse_locked(output: Path) -> None:
     """Check that no process is training in a directory, which may contain the lock of a killed process."""
-    if (output / LOCK_FILE).is_file():
-        try:
-            with lock_directory(output):
-                pass
-        except UserError:
-            if os.access(output / LOCK_FILE, os.W_OK):  # otherwise, a finished run may be on a disk for reading only
-                raise
+    lock = output / LOCK_FILE
+    if lock.is_file() and os.access(lock, os.W_OK):  # a finished run may be on a disk for reading only
+        with lock_directory(output):
+            pass
 
 
 def _refuse_unwritable(output: Path) -> None:

@@ -1,4 +1,4 @@
-"""The bundle that a run starts from: found, compared with the recipe, and the same when the run is resumed."""
+"""What a run depends on: the bundle that it starts from, teachers and text; the same when the run is resumed."""
 
 from __future__ import annotations
 
