@@ -23,8 +23,7 @@ from collections import Counter
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -42,6 +41,7 @@ from dragoman.system.device import compute_dtype
 from dragoman.system.memory import keep_freed_memory
 from dragoman.system.progress import ProgressLine
 from dragoman.text.vocabulary import Vocabulary, special_tokens
+from dragoman.text.words import WordRules, WordTokenizer
 from dragoman.training.log import RunLog
 from dragoman.training.metrics_file import MetricsFile
 from dragoman.training.run import train
@@ -168,7 +168,8 @@ def random_dataset(recipe: Recipe) -> Dataset:
     """Random sentences with the lengths of news text."""
     generator = np.random.default_rng(1)
     tokens = [*special_tokens(Specials()), *map(str, range(BASE_VOCABULARY - 4))]
-    tokenizer = cast(Any, SimpleNamespace(vocabulary=Vocabulary(tokens, Specials())))
+    rules = WordRules(type="whitespace", language="de", lowercase=False, normalization="none")
+    tokenizer = WordTokenizer(rules, Vocabulary(tokens, Specials()))
     source = generator.gamma(3.0, MEAN_LENGTH / 3, SENTENCES).astype(np.int64).clip(1, recipe.model.max_length // 2)
     target = (source * generator.normal(1.0, 0.15, SENTENCES)).astype(np.int64).clip(1, recipe.model.max_length // 2)
     pairs = PairStore(random_ids(generator, source), random_ids(generator, target))

@@ -82,6 +82,13 @@ def test_each_kernel_for_a_gpu_can_be_left_out() -> None:
         assert not {VarlenAttention, FusedVarlenAttention, OneDNNLinear, ByteDropout} & used
 
 
+def test_only_a_model_for_a_gpu_switches_the_attention_of_cudnn_off() -> None:
+    for device_type, used in (("cpu", True), ("cuda", False)):
+        torch.backends.cuda.enable_cudnn_sdp(True)
+        accelerate(tiny_model(), device_type=device_type)
+        assert torch.backends.cuda.cudnn_sdp_enabled() == used
+
+
 def test_accelerating_twice_is_accelerating_once() -> None:
     model = tiny_model()
     accelerate(model)

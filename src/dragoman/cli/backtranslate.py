@@ -98,9 +98,7 @@ def backtranslate(
     """
     from dragoman.corpus.corpus import refuse_other_formats
     from dragoman.corpus.writers import check_output
-    from dragoman.system.device import avoid_cudnn_attention
 
-    avoid_cudnn_attention()
     if minimum_chrf is not None and round_trip is None:
         raise UserError("--minimum-chrf compares texts with those that --round-trip translates back; give both")
     refuse_other_formats(str(mono))

@@ -51,7 +51,6 @@ def distill(
     """
     from dragoman.planning.student import StudentPlan, recipe_of_run
     from dragoman.settings import Distillation
-    from dragoman.system.device import avoid_cudnn_attention
     from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run import train
 
@@ -59,7 +58,6 @@ def distill(
         raise UserError("--round-trip only chooses translations of --mono; add --mono, or remove --round-trip")
     refuse_two_budgets(minutes, overrides or [])
     keep_freed_memory()
-    avoid_cudnn_attention()
     run = output or RUNS / f"{recipe_of_run(teachers[0]).name}-{size}"
     paths = tuple(str(Path(teacher)) for teacher in teachers)  # the same with and without a slash at the end
     if repeated := next((path for index, path in enumerate(paths) if path in paths[:index]), None):

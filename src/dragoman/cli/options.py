@@ -80,11 +80,10 @@ def open_translator(
     from dragoman.engines import EngineRequest, open_engine
     from dragoman.engines.choose import Choice, open_with_ensemble
     from dragoman.engines.direction import choose_direction
-    from dragoman.system.device import avoid_cudnn_attention, choose_device
+    from dragoman.system.device import choose_device
     from dragoman.system.memory import exempt_from_collection
     from dragoman.translator import Translator
 
-    avoid_cudnn_attention()
     directory = find_bundle(bundle)
     loaded = choose_direction(Bundle.load(directory), *options.languages)
     request = EngineRequest(

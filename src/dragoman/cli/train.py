@@ -49,12 +49,10 @@ def quickstart(
     Example: dragoman quickstart --output runs/quickstart
     """
     from dragoman.recipe import load_recipe
-    from dragoman.system.device import avoid_cudnn_attention
     from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run import train
 
     keep_freed_memory()
-    avoid_cudnn_attention()
     recipe = load_recipe(Path("quickstart"))
     if not train(recipe, output, resume="auto"):
         raise typer.Exit(130)
@@ -112,12 +110,10 @@ def train(
 
     Example: dragoman train my/train.de my/train.en --minutes 20
     """
-    from dragoman.system.device import avoid_cudnn_attention
     from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run import train
 
     keep_freed_memory()
-    avoid_cudnn_attention()
     described = FileOptions(languages, encoding, delimiter, columns, header, quotes)
     files = TrainingTexts(recipe, validation or (), test or (), described, minutes, data_dir, keep_all, start_from)
     loaded = _find_recipe(files, overrides or [], output, resume)

@@ -102,7 +102,8 @@ def _sparse(rows: Integers, columns: Integers, values: NDArray[np.float64], shap
     """The matrix with these values; those of 0 and less are zeros."""
     kept = values > 0
     indices, numbers = torch.from_numpy(np.stack([rows, columns])[:, kept]), torch.from_numpy(values[kept]).float()
-    return torch.sparse_coo_tensor(indices, numbers, shape, check_invariants=True).coalesce()
+    with torch.sparse.check_sparse_tensor_invariants():  # type: ignore[no-untyped-call]  # torch 2.11 warns without it
+        return torch.sparse_coo_tensor(indices, numbers, shape).coalesce()
 
 
 def _decompose(weights: Tensor, dimensions: int) -> Tensor:

@@ -50,7 +50,8 @@ KERNELS: dict[str, Replace] = {"attention": _attention, "linear": _linear, "drop
 def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS), device_type: str | None = None) -> None:
     """Replace leaf modules of a model, in place, by faster ones that share their parameters.
 
-    A module that occurs several times, as in `TorchTransformer`, is replaced by the same module everywhere.
+    A module that occurs several times, as in `TorchTransformer`, is replaced by the same module everywhere. For a GPU,
+    torch no longer uses cuDNN's attention in this process: it prepares an execution plan for every new shape.
 
     Args:
         model: The model.
@@ -59,6 +60,8 @@ def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS), de
             also run on a CPU, where only their results are of interest.
     """
     device = device_type or model.target_embedding.weight.device.type
+    if device == "cuda":
+        torch.backends.cuda.enable_cudnn_sdp(False)
     for name in (name for name in KERNELS if name in kernels):
         made: dict[nn.Module, nn.Module | None] = {}
         for parent in list(model.modules()):

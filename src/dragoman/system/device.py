@@ -30,15 +30,6 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-def avoid_cudnn_attention() -> None:
-    """Let torch choose among its other kernels of attention: cuDNN prepares an execution plan for every new shape.
-
-    Only the command line calls this. A program that translates on a GPU through `dragoman.load` can call
-    `torch.backends.cuda.enable_cudnn_sdp(False)` itself.
-    """
-    torch.backends.cuda.enable_cudnn_sdp(False)
-
-
 def to_device(tensor: Tensor, device: torch.device) -> Tensor:
     """A copy of a CPU tensor on a device; on a GPU, the program continues while pinned memory is copied."""
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
