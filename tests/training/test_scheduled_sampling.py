@@ -104,14 +104,21 @@ def test_the_gradient_of_stepwise_is_that_of_one_pass_on_the_same_inputs(model: 
             close(first[name], parameter.grad, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("teacher_forcing", [1.0, 0.5])
 @pytest.mark.parametrize("kind", SAMPLED)
-def test_r_drop_compares_passes_over_the_same_inputs(kind: str, model: Transformer, batch: Batch) -> None:
-    """Without dropout they agree, although the inputs are drawn at random."""
-    losses = []
+def test_r_drop_compares_passes_over_the_same_inputs(
+    kind: str, teacher_forcing: float, kernels: bool, model: Transformer, batch: Batch
+) -> None:
+    """Without dropout they agree, although the inputs are drawn at random, and in groups of any size."""
+    if kernels:
+        accelerate(model)
+    target, losses = random_ids(2, 4), []
+    other = Batch(padded_source(7, 5), target, target.roll(-1, dims=1), 12, 8)
     for weight in (0.0, 1000.0):
         loss = BatchLoss(model, Training(steps=1, scheduled_sampling=kind, r_drop=weight, precision="float32"), PAD)
         torch.manual_seed(1)
-        losses.append(loss([batch, batch], 0.5)[0])
+        losses.append(loss([batch, other], teacher_forcing)[0])
     close(losses[0], losses[1], rtol=1e-4, atol=1e-4)
 
 

@@ -81,11 +81,18 @@ class BatchLoss(nn.Module):
             return torch.stack([first, *(self._teacher_forced(used) for _ in range(1, passes))])
         if passes == 1:
             return self._teacher_forced(batch)[None]
-        tokens = sum(group.target_input.numel() for group in batch)
-        hidden = self._teacher_forced(batch * passes)[: passes * tokens].view(passes, tokens, -1)
-        return F.pad(hidden, (0, 0, 0, -tokens % TOKENS_MULTIPLE))
+        hidden = self._teacher_forced(batch, passes)
+        sizes = [passes * group.target_input.numel() for group in batch]
+        groups = [each.view(passes, -1, each.shape[-1]) for each in hidden[: sum(sizes)].split(sizes)]
+        hidden = torch.cat(groups, dim=1)  # (passes, tokens, d_model)
+        return F.pad(hidden, (0, 0, 0, -hidden.shape[1] % TOKENS_MULTIPLE))
 
-    def _teacher_forced(self, batch: list[Batch]) -> Tensor:
-        """The decoder's outputs for the inputs in the batch, in the order of `concatenate`, (tokens, d_model)."""
+    def _teacher_forced(self, batch: list[Batch], passes: int = 1) -> Tensor:
+        """The decoder's outputs for the inputs in the batch, in the order of `concatenate`, (tokens, d_model).
+
+        With several passes, each group has its sentences several times: attention of a few large groups is faster.
+        """
+        sources = [group.source.repeat(passes, 1) for group in batch]
+        targets = [group.target_input.repeat(passes, 1) for group in batch]
         hidden = varlen_hidden if supports_varlen(self.model) else plain_hidden
-        return hidden(self.model, [group.source for group in batch], [group.target_input for group in batch])
+        return hidden(self.model, sources, targets)
