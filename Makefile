@@ -7,13 +7,17 @@ ifneq ($(wildcard ../shared/data),)
 export DRAGOMAN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: quickstart test check bench bench-decoding bench-distillation bench-serving bench-training soak overload test-clients crash-test robustness mutation docs browser node clean
+.PHONY: quickstart test slow-test check bench bench-decoding bench-distillation bench-serving bench-training soak overload test-clients crash-test robustness mutation docs browser node clean
 
 quickstart: .venv/installed
 	$(BIN)/dragoman quickstart --output runs/quickstart
 
 test: check $(if $(shell command -v npm),.venv/npm/installed)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+# The tests that make test leaves out: processes that are killed or interrupted, more exports, longer trainings.
+slow-test: .venv/extras $(if $(shell command -v npm),.venv/npm/installed)
+	$(BIN)/python -m pytest -n 2 -m slow
 
 check: .venv/extras
 	$(BIN)/ruff format --check

@@ -9,6 +9,7 @@ letters, and joined to the next sentence. For the changed ones, only the warning
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -44,6 +45,7 @@ def share(checker: TextChecker, texts: Sequence[str], kinds: Sequence[str] = ())
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     """Print a table."""
     columns = ("training text", "as they are", "other side", "third language", "in capitals", "joined to the next")
     print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")

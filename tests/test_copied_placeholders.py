@@ -110,6 +110,7 @@ def translator(path: Path, engine: str = "torch", **settings: Any) -> Translator
     return dragoman.load(path, engine=engine, device="cpu", **settings)
 
 
+@pytest.mark.slow
 def test_a_model_learns_to_copy_what_it_has_not_seen(run: Path, bundle: Bundle) -> None:
     from dragoman.engines.text_search import TextSearch
 

@@ -90,6 +90,7 @@ def test_short_run_trains_and_translates(name: str, data_directory: Path, tmp_pa
     assert (tmp_path / name / "report.html").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_r4_in_six_sessions_equals_r4_in_one(
     data_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,7 +46,14 @@ def interrupt(arguments: list[str], directory: Path, number: signal.Signals) -> 
     return process.returncode, error
 
 
-@pytest.mark.parametrize(("number", "suffix"), [(signal.SIGINT, ""), (signal.SIGTERM, ".gz"), (signal.SIGKILL, "")])
+@pytest.mark.parametrize(
+    ("number", "suffix"),
+    [
+        (signal.SIGINT, ""),
+        pytest.param(signal.SIGTERM, ".gz", marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, "", marks=pytest.mark.slow),
+    ],
+)
 def test_the_same_command_continues(
     number: signal.Signals, suffix: str, finished_run: Path, command: Command, source: Path, tmp_path: Path
 ) -> None:
@@ -72,6 +79,7 @@ def test_the_same_command_continues(
     assert {path.name for path in tmp_path.iterdir()} == {output.name, "whole"}
 
 
+@pytest.mark.slow
 def test_damaged_lines_are_translated_again(finished_run: Path, command: Command, source: Path, tmp_path: Path) -> None:
     output, whole = tmp_path / "out", tmp_path / "whole"
     arguments = [str(finished_run), *FAST, "--input", str(source), "--output", str(output)]
@@ -85,6 +93,7 @@ def test_damaged_lines_are_translated_again(finished_run: Path, command: Command
     assert output.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.slow
 def test_lines_of_another_text_or_other_settings_are_not_used(
     finished_run: Path, command: Command, source: Path, tmp_path: Path
 ) -> None:

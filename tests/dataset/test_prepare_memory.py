@@ -68,6 +68,7 @@ def kill_while_encoding(recipe: Path, directory: Path, home: Path) -> None:
     process.communicate()
 
 
+@pytest.mark.slow
 def test_a_killed_preparation_is_resumed_and_takes_little_memory(
     large_recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

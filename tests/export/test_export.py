@@ -149,7 +149,9 @@ ONE_LAYER: dict[str, Any] = {"model__encoder_layers": 1, "model__decoder_layers"
 """Exporting more layers to ONNX takes seconds; tests/export/test_onnx.py does it."""
 
 
-@pytest.fixture(params=FORMATS)
+@pytest.fixture(
+    params=[pytest.param(each, marks=pytest.mark.slow) if each == "web" else each for each in FORMATS]
+)  # web contains onnx
 def name(request: pytest.FixtureRequest) -> str:
     """The name of each format."""
     format_name: str = request.param

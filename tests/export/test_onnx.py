@@ -30,12 +30,12 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "onnx_greedy.py"
 FILES = ("encoder.onnx", "decoder.onnx")
 
 VARIANTS = (
-    "pre-norm, tied",
     "post-norm, two vocabularies",
-    "post-norm, final norm",
-    "learned positions, gelu",
     "rotary, swiglu",
-    "torch's layers",
+    *(
+        pytest.param(variant, marks=pytest.mark.slow)
+        for variant in ("pre-norm, tied", "post-norm, final norm", "learned positions, gelu", "torch's layers")
+    ),
 )
 """They have every kind of layer; the other variants of `random_bundles` differ in the text, or combine these kinds."""
 

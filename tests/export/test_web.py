@@ -338,6 +338,7 @@ def test_the_page_is_accessible_and_fits_a_phone(browser: Any, site: Path, schem
 # ---- The export
 
 
+@pytest.mark.slow
 def test_exports_are_equal(random_site: Path, tmp_path: Path, digests: Callable[[Path], dict[str, str]]) -> None:
     exporter.write(random_bundle(), tmp_path, "float32")
     expected, found = digests(random_site), digests(tmp_path)
@@ -345,6 +346,7 @@ def test_exports_are_equal(random_site: Path, tmp_path: Path, digests: Callable[
     assert found == expected
 
 
+@pytest.mark.slow
 def test_what_the_page_cannot_do_is_refused_by_name() -> None:
     unsupported = exporter.unsupported
     assert unsupported(make_bundle()) == []

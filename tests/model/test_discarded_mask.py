@@ -49,6 +49,7 @@ def test_the_future_changes_what_comes_before() -> None:
     assert difference > 1e-3, "test_the_future_changes_nothing_before_it would fail"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("discarded_mask")
 def test_training_looks_excellent_and_translations_repeat_one_word(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     import dragoman

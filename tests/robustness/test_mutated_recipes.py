@@ -18,6 +18,7 @@ from dragoman.system.files import write_text
 from dragoman.training.run import train
 
 
+@pytest.mark.slow
 def test_mutated_recipes(recipe_document: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest) -> None:
     count, seed = request.config.getoption("--recipes"), request.config.getoption("--case-seed")
     document = _complete(recipe_document, tmp_path)

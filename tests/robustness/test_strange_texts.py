@@ -63,6 +63,7 @@ FRAGMENTS = (
 )
 
 
+@pytest.mark.slow
 def test_strange_texts(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     count, seed = request.config.getoption("--strings"), request.config.getoption("--case-seed")
     for number, variant in enumerate(TOKENIZERS):

@@ -82,6 +82,7 @@ def with_terms(source: str, *terms: tuple[str, str]) -> Segment:
     return Segment(source, glossary=Glossary(Term(*each) for each in terms))
 
 
+@pytest.mark.slow
 def test_terms_are_used_and_inflected(texts: TextTranslator) -> None:
     assert texts.follows_glossaries
     cases = [(noun, german, plural) for noun in NOUNS for german, plural in product(NOUNS[noun], (False, True))]

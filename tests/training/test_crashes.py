@@ -1,6 +1,6 @@
 """A run that is killed repeatedly, and whose files are damaged, has the same weights as an uninterrupted run.
 
-`make crash-test` kills a run two hundred times, `make test` twenty times.
+`make crash-test` kills a run two hundred times, `make slow-test` twenty times.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ def damage(run: Path, generator: random.Random) -> None:
         path.write_bytes(content)
 
 
+@pytest.mark.slow
 def test_killed_run_has_the_weights_of_an_uninterrupted_one(
     make_recipe: RecipeMaker, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

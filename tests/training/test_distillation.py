@@ -232,6 +232,7 @@ def test_another_vocabulary_is_learned_if_the_recipe_says_so(
     assert tokenizers[0].to_json() != Bundle.load(finished_run).source.to_json()
 
 
+@pytest.mark.slow
 def test_a_student_works_in_every_engine_and_export(student: Path, corpus: Path, tmp_path: Path) -> None:
     sentences = (corpus / "test.de").read_text("utf-8").splitlines()[:10]
     expected = [each.text for each in dragoman.load(student, engine="torch")(sentences)]

@@ -105,7 +105,7 @@ def stop_at_a_checkpoint(recipe: Path, run: Path) -> None:
 
 @pytest.mark.parametrize(
     ("shard", "accumulation", "run_processes"),
-    [("false", 1, run_torchrun), ("true", 2, run_forks)],
+    [pytest.param("false", 1, run_torchrun, marks=pytest.mark.slow), ("true", 2, run_forks)],
 )
 def test_two_processes_train_as_one(
     shard: str, accumulation: int, run_processes: Callable[..., str], make_recipe: RecipeMaker, tmp_path: Path
@@ -147,6 +147,7 @@ def test_processes_stopped_and_resumed_end_with_the_same_bits(
         assert torch.equal(weight, load_file(tmp_path / "whole" / "bundle" / "model.safetensors")[name])
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_ends_the_job(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     save_recipe(make_recipe(*SETTINGS, "training.steps=100000"), tmp_path / "recipe.toml")
     process = torchrun(2, tmp_path / "recipe.toml", tmp_path / "run")
@@ -219,6 +220,7 @@ def test_processes_agree_on_the_batches_that_are_teacher_forced(make_recipe: Rec
     assert 0 < forced[0][-1] < 1
 
 
+@pytest.mark.slow
 def test_processes_stop_between_the_parts_of_a_step(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     recipe = make_recipe(*SETTINGS, "training.steps=3", "training.validations=1", "training.accumulation=50")
     save_recipe(recipe, tmp_path / "recipe.toml")
@@ -237,6 +239,7 @@ def test_processes_stop_between_the_parts_of_a_step(make_recipe: RecipeMaker, tm
         assert torch.equal(weight, load_file(tmp_path / "whole" / "bundle" / "model.safetensors")[name])
 
 
+@pytest.mark.slow
 def test_a_restarted_job_continues(make_recipe: RecipeMaker, tmp_path: Path) -> None:
     """torchrun starts all processes again with the same command when one is killed."""
     save_recipe(make_recipe(*SETTINGS, "training.checkpoint_minutes=0.0001"), tmp_path / "recipe.toml")

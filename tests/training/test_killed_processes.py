@@ -49,6 +49,7 @@ KINDS = {"two ranks": TWO_RANKS, "moving average, corpus on disk": ON_DISK}
 """How each kind is started. `test_crashes.py` has neither."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_commands_have_the_weights_of_an_uninterrupted_one(
     kind: str, make_recipe: RecipeMaker, tmp_path: Path, request: pytest.FixtureRequest

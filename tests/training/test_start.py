@@ -111,9 +111,9 @@ def test_final_weights_are_the_mean_of_trained_and_initial_ones(adapting: Adapti
 @pytest.mark.parametrize(
     "more",
     [
-        (),
-        (PULL,),
-        ("training.start_share=0.5",),
+        pytest.param((), marks=pytest.mark.slow),
+        pytest.param((PULL,), marks=pytest.mark.slow),
+        pytest.param(("training.start_share=0.5",), marks=pytest.mark.slow),
         (PULL, "training.start_share=0.5", "training.new_vocabulary=true", "text.vocabulary_size=350"),
     ],
 )

@@ -43,7 +43,7 @@ def test_a_signal_while_a_line_is_written() -> None:
     assert flag.requested
 
 
-@pytest.mark.parametrize("under_nohup", [False, True])
+@pytest.mark.parametrize("under_nohup", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_closing_the_terminal_loses_nothing(under_nohup: bool, make_recipe: RecipeMaker, tmp_path: Path) -> None:
     """Without nohup, the run stops with a checkpoint, although nothing can be written to the terminal any more."""
     steps = 30 if under_nohup else 100_000
