@@ -86,7 +86,7 @@ def test_only_a_model_for_a_gpu_switches_the_attention_of_cudnn_off() -> None:
     for device_type, used in (("cpu", True), ("cuda", False)):
         torch.backends.cuda.enable_cudnn_sdp(True)
         accelerate(tiny_model(), device_type=device_type)
-        assert torch.backends.cuda.cudnn_sdp_enabled() == used
+        assert torch.backends.cuda.cudnn_sdp_enabled() == used  # type: ignore[no-untyped-call]
 
 
 def test_accelerating_twice_is_accelerating_once() -> None:

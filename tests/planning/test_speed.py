@@ -10,6 +10,8 @@ from contextlib import ExitStack, contextmanager
 import pytest
 import torch
 
+from dragoman.errors import UserError
+from dragoman.planning.budget import measure_chosen_speed
 from dragoman.planning.speed import THREAD_LIMIT, MachineSpeed, measure_speed
 from dragoman.system.cpu import usable_cores
 
@@ -35,6 +37,18 @@ class TestMeasureSpeed:
             busy = measure_speed().operations
         assert busy > idle / threads / 2
         assert torch.get_num_threads() == threads
+
+    def test_is_that_of_the_threads_of_training(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = torch.get_num_threads()
+        monkeypatch.setenv("OMP_NUM_THREADS", "3")
+        assert measure_speed("cpu").threads == 3
+        assert measure_chosen_speed(["training.device='cpu'", "training.threads=2"]).threads == 2
+        assert measure_chosen_speed(["training.device='cpu'", "training.threads='many'"]).threads == 3
+        monkeypatch.delenv("OMP_NUM_THREADS")
+        assert measure_speed("cpu").threads == usable_cores()
+        assert torch.get_num_threads() == before
+        with pytest.raises(UserError, match="device 'abacus' cannot be used"):
+            measure_chosen_speed(["training.device='abacus'"])
 
 
 class TestTokensPerSecond:

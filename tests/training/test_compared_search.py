@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dragoman.corpus.pair import Pair
 from dragoman.engines.choose import ENGINES
 from dragoman.kernels.operators import HAS_ONEDNN_LINEAR
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.training.compared_search import ComparedSearch
+from dragoman.training.student_card import compare_with_teachers
 
 pytest.importorskip("ctranslate2")
 
@@ -28,6 +31,17 @@ def test_an_ensemble_reads_the_files_of_all_its_bundles(finished_run: Path, tmp_
     shutil.copytree(finished_run / "bundle", bundle, ignore=shutil.ignore_patterns("ctranslate2-*"))
     size = sum(file.stat().st_size for file in bundle.iterdir() if file.name != "README.md") / 1e6
     assert row(bundle, 2)[1] == f"{2 * size:.1f}" != "0.0"
+
+
+def test_greedy_search_of_a_teacher_is_greedy_although_its_recipe_samples(finished_run: Path) -> None:
+    student = BundleEnsemble.load([str(finished_run)], ("de", "en"))
+    (bundle,) = student.bundles
+    sampling = bundle.recipe.model_copy(
+        update={"decoding": bundle.recipe.decoding.model_copy(update={"mbr_samples": 2, "max_length": 5})}
+    )
+    teachers = replace(student, bundles=[replace(bundle, recipe=sampling)])
+    card = compare_with_teachers(student, teachers, "a text", [Pair("Ein Hund.", "A dog.")])
+    assert ["greedy" in row[1] for row in card.rows[:2]] == [False, True]
 
 
 @pytest.mark.skipif(not HAS_ONEDNN_LINEAR, reason="the engine cpu needs AVX-512")

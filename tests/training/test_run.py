@@ -33,8 +33,10 @@ from dragoman.system.files import sha256
 from dragoman.text.registry import save_tokenizers
 from dragoman.training.checkpoint import checkpoint_path, checkpoint_steps
 from dragoman.training.directory import _digest_of_text, check_directory, check_place, lock_directory
+from dragoman.training.gradients import GradientComputer
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
+from dragoman.training.stop import StopRequested
 from dragoman.training.validator import Validator
 from dragoman.translator import Translator
 
@@ -108,6 +110,7 @@ def assert_same_run(run: Path, other: Path) -> None:
         assert [line[key] for line in train_lines(run)] == [line[key] for line in train_lines(other)]
 
 
+@pytest.mark.slow
 def test_same_seed_gives_same_weights_in_another_process(
     finished_run: Path, make_recipe: RecipeMaker, process: Command, tmp_path: Path
 ) -> None:
@@ -131,7 +134,9 @@ def test_other_seed_or_precision_gives_other_weights(make_recipe: RecipeMaker, t
     assert len({weights(tmp_path / name) for name in "abc"}) == 3
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])  # SIGTERM is treated as SIGINT
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL]
+)  # SIGTERM is treated as SIGINT
 def test_stopped_and_resumed_run_is_as_if_never_stopped(
     number: signal.Signals, long_recipe: Path, uninterrupted: Path, make_recipe: RecipeMaker, tmp_path: Path
 ) -> None:
@@ -203,6 +208,7 @@ def test_validation_is_interrupted_and_repeated(
     assert [line["step"] for line in lines_of(run, "validation")] == list(range(10, 101, 10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["evaluate", "choose_rows"])
 def test_the_end_is_interrupted_and_repeated(
     part: str, finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -255,6 +261,7 @@ def test_resume_auto_starts_continues_and_leaves_a_finished_run(
     assert digests(run) == before
 
 
+@pytest.mark.slow
 def test_full_disk_stops_a_run_that_goes_on_when_there_is_space(
     long_recipe: Path, uninterrupted: Path, make_recipe: RecipeMaker, process: Command, small_disk: SmallDisk
 ) -> None:
@@ -324,6 +331,34 @@ def test_checkpoints_of_another_version_are_not_overwritten(
     with pytest.raises(UserError, match=r"state\.json: .* another version of dragoman \(format 2\)"):
         train(make_recipe(), run, resume=True)
     assert digests(run) == before
+
+
+def test_a_run_stopped_in_its_first_step_continues_with_its_checkpoint(
+    make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = make_recipe("training.accumulation=2", "training.steps=2", "training.validations=1")
+
+    def stop(computer: GradientComputer) -> None:
+        raise StopRequested
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GradientComputer, "_check_stop", stop)
+        assert not train(recipe, tmp_path / "run")
+    assert train(recipe, tmp_path / "run", resume=True)
+    printed = capsys.readouterr().err
+    assert "continuing from step 0" in printed
+    assert "no intact checkpoint" not in printed
+
+
+def test_an_error_is_reported_even_if_the_directory_cannot_be_removed(
+    make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(directory: Path) -> None:
+        raise OSError("not empty")
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    with pytest.raises(UserError, match="multi40k"):
+        train(make_recipe("data.train=['multi40k:train']"), tmp_path / "run")
 
 
 def test_odd_metrics_do_not_prevent_resuming(finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path) -> None:

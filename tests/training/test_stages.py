@@ -117,6 +117,7 @@ def test_diversification(make_staged: Any, tmp_path: Path) -> None:
     assert [(each.weight, each.tagged) for each in final.data.weighted] == [(1, False), (0.5, False), (0.5, False)]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_has_the_same_weights_also_if_it_was_moved(
     make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +204,17 @@ def test_text_of_another_version_is_refused(make_staged: Any, tmp_path: Path) ->
     (tmp_path / "text" / "text.json").write_text('{"corpora": [], "cleaning": null}')
     with pytest.raises(UserError, match=r"text: of another version of dragoman"):
         collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
+
+
+def test_synthetic_text_of_another_version_is_refused(make_staged: Any, corpus: Path, tmp_path: Path) -> None:
+    recipe = make_staged(diversification={"weight": 1.0})
+    made = synthetic_corpora(RunTeachers(recipe, tmp_path, torch.device("cpu")), recipe.data, tmp_path, [])
+    (tmp_path / "synthetic").mkdir()
+    for each in made:
+        each._facts.write_text('{"pairs": 3}')
+        with pytest.raises(UserError, match=r"\.json: of another version of dragoman"):
+            assert each.result
+    assert made
 
 
 def load_pairs(files: Any) -> list[tuple[str, str]]:

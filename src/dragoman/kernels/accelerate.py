@@ -16,6 +16,7 @@ from dragoman.kernels.varlen_attention import FusedVarlenAttention, VarlenAttent
 from dragoman.model.attention import FusedAttention, ScaledDotProductAttention, StackedLinear
 from dragoman.model.torch_transformer import TorchTransformer
 from dragoman.model.transformer import Transformer
+from dragoman.system.device import avoid_cudnn_attention
 
 Replace = Callable[[nn.Module, str, str], nn.Module | None]
 """Takes a module, the type of device and the setting `model.attention`; returns the faster module or None."""
@@ -51,7 +52,7 @@ def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS), de
     """Replace leaf modules of a model, in place, by faster ones that share their parameters.
 
     A module that occurs several times, as in `TorchTransformer`, is replaced by the same module everywhere. For a GPU,
-    torch no longer uses cuDNN's attention in this process: it prepares an execution plan for every new shape.
+    torch no longer uses cuDNN's attention in this process, see `avoid_cudnn_attention`.
 
     Args:
         model: The model.
@@ -60,8 +61,7 @@ def accelerate(model: Transformer, kernels: Collection[str] = tuple(KERNELS), de
             also run on a CPU, where only their results are of interest.
     """
     device = device_type or model.target_embedding.weight.device.type
-    if device == "cuda":
-        torch.backends.cuda.enable_cudnn_sdp(False)
+    avoid_cudnn_attention(device)
     for name in (name for name in KERNELS if name in kernels):
         made: dict[nn.Module, nn.Module | None] = {}
         for parent in list(model.modules()):

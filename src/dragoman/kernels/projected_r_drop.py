@@ -136,10 +136,12 @@ def _loss_of_logits(logits: Tensor, targets: Tensor, smoothing: float, alpha: fl
     losses = ((1 - smoothing) * nlls - smoothing * log.mean(-1)).mean(0) + alpha / 4 * kl.sum(0)
     factor = alpha / 4
     constant = 0.5 + factor * (1 - kl)[:, :, None]  # (2, rows, 1)
-    gradient = torch.stack(
-        (torch.add(constant[0], ratio, alpha=factor), torch.add(constant[1], ratio, alpha=-factor))
-    )  # (2, rows, vocabulary)
+    gradient = torch.empty_like(log)  # (2, rows, vocabulary)
+    torch.add(constant[0], ratio, alpha=factor, out=gradient[0])
+    torch.add(constant[1], ratio, alpha=-factor, out=gradient[1])
     gradient *= probabilities
-    gradient.sub_(probabilities.flip(0), alpha=factor).sub_(smoothing / 2 / log.shape[-1])
+    gradient[0].sub_(probabilities[1], alpha=factor)
+    gradient[1].sub_(probabilities[0], alpha=factor)
+    gradient -= smoothing / 2 / log.shape[-1]
     gradient[:, row, targets] -= (1 - smoothing) / 2
     return gradient, losses, nlls[0]

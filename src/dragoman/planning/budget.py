@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.planning.speed import R_DROP_COST
+from dragoman.planning.speed import R_DROP_COST, MachineSpeed, measure_speed
 from dragoman.planning.text_facts import TextFacts
 from dragoman.recipe import overridden
 
@@ -89,3 +89,11 @@ def chosen_minutes(minutes: float | None, overrides: Sequence[str]) -> float | N
     """The time for training: that of ``--minutes``, or of ``--set training.minutes=…``; invalid values are ignored."""
     value = minutes if minutes is not None else overridden(overrides, "training.minutes")
     return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def measure_chosen_speed(overrides: Sequence[str]) -> MachineSpeed:
+    """The speed of this machine with ``training.device`` and ``training.threads``; invalid values are ignored."""
+    device, threads = (overridden(overrides, f"training.{key}") for key in ("device", "threads"))
+    return measure_speed(
+        device if isinstance(device, str) else "auto", threads if isinstance(threads, int) and threads > 0 else None
+    )

@@ -11,7 +11,7 @@ from dragoman.dataset.pairs import find_training_corpora
 from dragoman.doctor.data.cleaned_text import CleanedText, clean_data
 from dragoman.errors import UserError, counted
 from dragoman.planning.adaptation import EPOCHS_SHARE, StartingPoint, choose_adaptation, load_start
-from dragoman.planning.budget import PlannedBudget, chosen_minutes, plan_budget
+from dragoman.planning.budget import PlannedBudget, chosen_minutes, measure_chosen_speed, plan_budget
 from dragoman.planning.choose import (
     LARGE_MODEL,
     MANY_PAIRS,
@@ -26,7 +26,7 @@ from dragoman.planning.choose import (
 )
 from dragoman.planning.expect import FEW_EPOCHS, advise, count_parameters, describe_minutes, expect_training
 from dragoman.planning.old_text import choose_old_text
-from dragoman.planning.speed import MachineSpeed, measure_speed
+from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.subwords import facts_with, measure_subwords
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.planning.write import recipe_text
@@ -171,7 +171,7 @@ def plan_recipe(
         new = [each.corpus for each in texts.data().weighted]
         old, share = choose_old_text(start, texts.languages, new, facts.pairs, data_directory, log)
         texts, facts = replace(texts, train=[*texts.train, *old]), replace(facts, old_share=share)
-    machine = measure_speed()
+    machine = measure_chosen_speed(overrides)
     made = plan_with(texts, facts, minutes, machine, cleaned, start)
     if start is None:
         return made

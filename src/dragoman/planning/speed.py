@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
+from dragoman.system.cpu import default_threads
 from dragoman.system.device import choose_device, compute_dtype
 
 SIZE, SECONDS = 512, 0.3  # of the square matrices, and of a measurement
@@ -55,24 +56,32 @@ class MachineSpeed:
         return EFFICIENCY * operations / parameters
 
 
-def measure_speed() -> MachineSpeed:
+def measure_speed(device_name: str = "auto", threads: int | None = None) -> MachineSpeed:
     """The speed of the fastest of many products of two matrices, on the device and in the data type of training.
 
     The mean would be half of it while another program uses the processor, even if that program ends soon, and a recipe
     for half of the speed would stop training too early. A small product fits into one time slice of the
     processor, but does not keep a GPU busy. A product of several threads ends with the slowest of them, which on a
     busy processor may have to wait each time, so some products are computed by one thread.
+
+    Args:
+        device_name: The device of training.
+        threads: Its threads on a CPU; by default those that training uses.
+
+    Raises:
+        UserError: There is no such device.
     """
-    device = choose_device("auto")
+    device = choose_device(device_name)
     if device.type != "cpu":
         return MachineSpeed(_fastest_product(device, 2 * SIZE))
-    threads = torch.get_num_threads()
-    operations = _fastest_product(device, SIZE)
+    before, threads = torch.get_num_threads(), threads or default_threads()
     try:
+        torch.set_num_threads(threads)
+        operations = _fastest_product(device, SIZE)
         torch.set_num_threads(1)
         return MachineSpeed(max(operations, _fastest_product(device, SIZE)), threads)
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
 
 
 def _fastest_product(device: torch.device, size: int) -> float:

@@ -13,10 +13,10 @@ from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
-from dragoman.planning.budget import chosen_minutes, plan_budget
+from dragoman.planning.budget import chosen_minutes, measure_chosen_speed, plan_budget
 from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, choose_training
 from dragoman.planning.expect import count_parameters
-from dragoman.planning.speed import measure_speed
+from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.subwords import facts_with
 from dragoman.planning.text_facts import TextFacts, collect_facts
 from dragoman.recipe import build_recipe, load_recipe
@@ -115,7 +115,8 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         raise UserError(f"{error}{hint}") from error
     facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
     subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
-    document = _choose_sections(plan, teacher, facts, mono, subwords) | {
+    machine = measure_chosen_speed(overrides)
+    document = _choose_sections(plan, teacher, facts, mono, subwords, machine) | {
         "name": f"{teacher.name[:190]}-{plan.size}",
         "distillation": plan.distillation.model_dump(mode="json", exclude_none=True),
         "teachers": {"translation_share": TRANSLATION_SHARE},
@@ -151,10 +152,12 @@ def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:
         )
 
 
-def _choose_sections(plan: StudentPlan, teacher: Recipe, facts: TextFacts, mono: int, subwords: int) -> dict[str, Any]:
+def _choose_sections(
+    plan: StudentPlan, teacher: Recipe, facts: TextFacts, mono: int, subwords: int, machine: MachineSpeed
+) -> dict[str, Any]:
     """The sections that all recipes have, as plain data; `mono` is the number of monolingual texts."""
     shape = Model(**STUDENT_SIZES[plan.size].model, tie="all" if teacher.text.joint else "target")
-    speed = measure_speed().tokens_per_second(count_parameters(shape, subwords))
+    speed = machine.tokens_per_second(count_parameters(shape, subwords))
     with_mono = facts.with_pairs(mono)
     budget = plan_budget(with_mono, plan.minutes, speed)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL

@@ -23,6 +23,12 @@ def usable_cores() -> int:
     return cores if limit is None else max(1, min(cores, math.ceil(limit)))
 
 
+def default_threads() -> int:
+    """Threads that a process trains with if nothing else is said: OMP_NUM_THREADS, or one for each usable core."""
+    requested = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, int(requested)) if requested.isdecimal() else usable_cores()
+
+
 class ProcessorWaits:
     """Measures how much the main thread waits for a processor that other programs or its other threads use."""
 

@@ -30,6 +30,15 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
+def avoid_cudnn_attention(device_type: str) -> None:
+    """On a GPU, let torch choose another kernel than cuDNN's, which prepares an execution plan for every new shape.
+
+    This changes the whole process.
+    """
+    if device_type == "cuda":
+        torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def to_device(tensor: Tensor, device: torch.device) -> Tensor:
     """A copy of a CPU tensor on a device; on a GPU, the program continues while pinned memory is copied."""
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)

@@ -83,7 +83,7 @@ class BatchLoss(nn.Module):
             return self._teacher_forced(batch)[None]
         hidden = self._teacher_forced(batch, passes)
         sizes = [passes * group.target_input.numel() for group in batch]
-        groups = [each.view(passes, -1, each.shape[-1]) for each in hidden[: sum(sizes)].split(sizes)]
+        groups = [each.view(passes, -1, each.shape[-1]) for each in torch.split(hidden[: sum(sizes)], sizes)]
         hidden = torch.cat(groups, dim=1)  # (passes, tokens, d_model)
         return F.pad(hidden, (0, 0, 0, -hidden.shape[1] % TOKENS_MULTIPLE))
 

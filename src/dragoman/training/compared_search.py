@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -36,7 +37,7 @@ class ComparedSearch:
     seconds: list[float] = field(default_factory=list)
 
     @classmethod
-    def open(cls, bundles: BundleEnsemble, **search: int) -> ComparedSearch:
+    def open(cls, bundles: BundleEnsemble, **search: Any) -> ComparedSearch:
         """Open bundles on the CPU, with int8 if possible; `search` changes settings of the search."""
         cpu = torch.device("cpu")
         try:

@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +219,8 @@ def removed_after_error(directory: Path | None) -> Iterator[None]:
         yield
     except BaseException:
         if directory is not None and not [*directory.glob("**/checkpoints"), *directory.glob("synthetic/**/*.json")]:
-            shutil.rmtree(follow_links(directory))
+            with suppress(OSError):  # on network disks, the open lock cannot be removed; the error matters more
+                shutil.rmtree(follow_links(directory))
         raise
 
 

@@ -24,7 +24,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from dragoman.errors import UserError
-from dragoman.system.cpu import usable_cores
+from dragoman.system.cpu import default_threads, usable_cores
 from dragoman.system.device import choose_device
 
 Items = TypeVar("Items", list[Any], NDArray[np.int64])
@@ -65,9 +65,8 @@ class Ranks:
     def use_threads(self, threads: int | None) -> None:
         """Make torch use this many CPU threads; by default OMP_NUM_THREADS, or this process's share of the cores."""
         # torchrun sets the variable to 1 by itself.
-        requested = os.environ.get("OMP_NUM_THREADS", "") if self.size == 1 else ""
-        default = int(requested) if requested.isdecimal() else usable_cores() // self.local_size
-        torch.set_num_threads(threads or max(1, default))
+        default = default_threads() if self.size == 1 else max(1, usable_cores() // self.local_size)
+        torch.set_num_threads(threads or default)
 
     def share(self, items: Items) -> Items:
         """This process's share of the items of a step, which are a list or an array."""

@@ -159,9 +159,7 @@ class _Run:
         with self.ranks.first_before_others():
             data = self._prepare(made)
         torch.manual_seed(self.recipe.training.seed + self.ranks.rank)
-        trainer = self._build_trainer(data)
-        if started and not trainer.state.progress.step:
-            self.line.log(f"{self.output}: no intact checkpoint; starting again from step 0")
+        trainer = self._build_trainer(data, started)
         with closing(trainer.log.metrics), closing(trainer.batches):
             if self.ranks == SINGLE_PROCESS and not started:
                 self._check_start(trainer)
@@ -198,8 +196,8 @@ class _Run:
         (stopped,) = self.ranks.largest((facts is None,))  # the others would go on to the next stage
         return None if stopped else facts
 
-    def _build_trainer(self, data: RunData) -> Trainer:
-        """The trainer, at the newest intact checkpoint if there is one."""
+    def _build_trainer(self, data: RunData, started: bool) -> Trainer:
+        """The trainer, at the newest intact checkpoint if there is one; `started` says whether there may be one."""
         recipe, ranks, run, start = self.recipe, self.ranks, self.output, data.start
         device = ranks.device(recipe.training.device)
         newest = newest_intact(run, recipe.training.average, self.line.log) if ranks.first else None
@@ -213,6 +211,8 @@ class _Run:
             raise UserError(
                 f"{run}: no intact checkpoint, and {recipe.training.start_from}, which it started from, is gone"
             )
+        elif started:
+            self.line.log(f"{run}: no intact checkpoint; starting again from step 0")
         metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), state.progress.step)
         trainer = Trainer(recipe, run, data.dataset, state, RunLog(self.line, metrics), ranks)
         precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -13,6 +13,7 @@ from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import without
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE
+from dragoman.errors import UserError
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.block import BlockMaker
 from dragoman.synthesis.write import Synthesized, write_synthetic
@@ -54,8 +55,13 @@ class SyntheticCorpus:
 
     @property
     def result(self) -> Synthesized | None:
-        """The numbers of the corpus, or None if it is not complete."""
-        return Synthesized(**read_json(self._facts)) if self._facts.is_file() else None
+        """The numbers of the corpus, or None if it is not complete; UserError if another version has written them."""
+        if not self._facts.is_file():
+            return None
+        stored = read_json(self._facts)
+        if stored.keys() != {each.name for each in fields(Synthesized)}:
+            raise UserError(f"{self._facts}: of another version of dragoman; choose another --output to start again")
+        return Synthesized(**stored)
 
     @property
     def reference(self) -> WeightedCorpus:

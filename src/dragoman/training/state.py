@@ -18,7 +18,7 @@ from dragoman.model.positions import LearnedPositions
 from dragoman.model.torch_transformer import TorchTransformer
 from dragoman.model.transformer import Transformer
 from dragoman.settings import Recipe, Training
-from dragoman.system.device import compute_dtype
+from dragoman.system.device import avoid_cudnn_attention, compute_dtype
 from dragoman.text.registry import tokenizers_digest
 from dragoman.training.batch_loss import BatchLoss
 from dragoman.training.distributed import (
@@ -82,6 +82,7 @@ def build_state(
         copy_start_weights(start, model, data.source, data.target)
     elif recipe.model.embedding_init == "cooccurrence" and not resumed:
         copy_cooccurrence(model, data, settings.seed, ranks)
+    avoid_cudnn_attention(device.type)  # with or without kernels, as in validation
     if settings.kernels:
         accelerate(model, device_type=device.type)
     loss = BatchLoss(model, settings, data.target.vocabulary.pad)

@@ -14,6 +14,7 @@ from dragoman.evaluation.comparison_verdict import describe_significance
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.evaluation.significance import paired_tests
 from dragoman.settings import Recipe
+from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.cpu import usable_cores
 from dragoman.system.files import write_text
@@ -89,11 +90,12 @@ def compare_with_teachers(
         update: Receives progress.
     """
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    teacher, greedy = ComparedSearch.open(teachers), ComparedSearch.open(teachers, beam_size=1, n_best=1)
-    new = ComparedSearch.open(student)
+    teacher, new = ComparedSearch.open(teachers), ComparedSearch.open(student)
+    greedy = ComparedSearch.open(teachers, **PLAIN_SEARCH, beam_size=1, n_best=1)
     compared = (teacher, greedy, new)
     meter = Meter(update, "comparing", (REPEATS + 1) * len(compared) * len(pairs), unit="translations")
     gc.collect()
+    frozen = gc.get_freeze_count()  # by the program that calls this
     gc.freeze()  # as `dragoman translate` does; otherwise some of the repeats would include a visit of all objects
     try:
         for _ in range(REPEATS + 1):
@@ -101,7 +103,8 @@ def compare_with_teachers(
                 each.translate(sources)
                 meter.advance(len(pairs))
     finally:
-        gc.unfreeze()
+        if not frozen:
+            gc.unfreeze()
     for each in compared:
         del each.seconds[0]  # the first call is slower
     ratio = statistics.median(greedy.seconds) / statistics.median(new.seconds)
