@@ -269,7 +269,6 @@ def run(directory: Path, *command: str) -> str:
     return completed.stdout
 
 
-@pytest.mark.slow
 @needs_bash
 def test_walkthrough_writes_the_files_that_the_page_describes(walkthrough: Path) -> None:
     lines = [(walkthrough / "my" / name).read_text("utf-8").splitlines() for name in ("test.de", "translated.en")]

@@ -346,7 +346,6 @@ def test_exports_are_equal(random_site: Path, tmp_path: Path, digests: Callable[
     assert found == expected
 
 
-@pytest.mark.slow
 def test_what_the_page_cannot_do_is_refused_by_name() -> None:
     unsupported = exporter.unsupported
     assert unsupported(make_bundle()) == []
