@@ -134,6 +134,7 @@ def start(finished_run: Path, mono: Path, output: Path) -> subprocess.Popen[str]
     return subprocess.Popen([sys.executable, "-c", RUNNER, *arguments], stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill", "Ctrl-C"])
 def test_a_killed_command_is_continued_with_the_same_lines(
     number: signal.Signals, finished_run: Path, mono: Path, uninterrupted: Path, tmp_path: Path

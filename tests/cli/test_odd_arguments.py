@@ -89,6 +89,7 @@ def cases() -> list[tuple[str, str]]:
     return [(name, odd) for name in PLACES for odd in ODD if (name, odd) not in trained]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "odd"), cases())
 def test_odd_arguments_are_no_tracebacks(name: str, odd: str, words: dict[str, list[str]], command: Command) -> None:
     for place in PLACES[name]:

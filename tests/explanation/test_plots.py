@@ -89,6 +89,7 @@ def test_tokens_are_not_formulas(token: str, tmp_path: Path) -> None:
         assert f">{token}<" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tokens", "heads"), [(60, 8), (250, 1)])
 def test_pictures_of_long_sentences_have_a_limited_size(
     tokens: int, heads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -150,8 +150,8 @@ ONE_LAYER: dict[str, Any] = {"model__encoder_layers": 1, "model__decoder_layers"
 
 
 @pytest.fixture(
-    params=[pytest.param(each, marks=pytest.mark.slow) if each == "web" else each for each in FORMATS]
-)  # web contains onnx
+    params=[pytest.param(each, marks=pytest.mark.slow) if each in ("onnx", "web") else each for each in FORMATS]
+)
 def name(request: pytest.FixtureRequest) -> str:
     """The name of each format."""
     format_name: str = request.param

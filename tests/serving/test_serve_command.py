@@ -274,6 +274,7 @@ def test_a_port_in_use_is_an_error(bundle: Path, tmp_path: Path) -> None:
     assert f"port {port}" in other.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "status"),
     [("None", 0), ("SystemExit(3)", 3), ("SystemExit('no')", 1), ("KeyboardInterrupt()", 130), ("OSError('disk')", 1)],

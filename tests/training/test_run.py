@@ -243,6 +243,7 @@ def test_training_works_in_another_thread(finished_run: Path, make_recipe: Recip
     assert_same_run(tmp_path / "run", finished_run)
 
 
+@pytest.mark.slow
 def test_resume_auto_starts_continues_and_leaves_a_finished_run(
     uninterrupted: Path, long_recipe: Path, process: Command, tmp_path: Path, digests: Callable[[Path], dict[str, str]]
 ) -> None:

@@ -97,17 +97,20 @@ ODD = [
 """Tags and names: a start, a part that is repeated, and an end."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("name", RUNS)
 def test_time_for_repeated_parts(name: str, part: str) -> None:
     assert_linear(lambda size: RUNS[name](part * (size // len(part))), 5000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NESTED)
 def test_time_for_nested_and_repeated_elements(name: str) -> None:
     assert_linear(NESTED[name], 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("name", ["html", "markdown", "subtitles", "json", "po", "csv"])
 def test_time_for_odd_tags_and_names(name: str, odd: tuple[str, str, str]) -> None:

@@ -51,6 +51,7 @@ def explanation_of(words: list[str]) -> Explanation:
     return Explanation(translation, AttentionMap(after, before, after, weights), alternatives, steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("name", SENTENCES)
 def test_nothing_is_cut_and_no_labels_overlap(
