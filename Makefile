@@ -15,7 +15,7 @@ quickstart: .venv/installed
 test: check $(if $(shell command -v npm),.venv/npm/installed)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-# The tests that make test leaves out: processes that are killed or interrupted, more exports, longer trainings.
+# The tests that make test leaves out: killed and interrupted processes, more exports, longer trainings, many odd inputs.
 slow-test: .venv/extras $(if $(shell command -v npm),.venv/npm/installed)
 	$(BIN)/python -m pytest -n 2 -m slow
 

@@ -45,8 +45,8 @@ def share(checker: TextChecker, texts: Sequence[str], kinds: Sequence[str] = ())
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     """Print a table."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     columns = ("training text", "as they are", "other side", "third language", "in capitals", "joined to the next")
     print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
     french, _ = read_sides("multi30k:test_2016_flickr", "fr", "en")

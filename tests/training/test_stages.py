@@ -202,7 +202,7 @@ def test_text_of_another_version_is_refused(make_staged: Any, tmp_path: Path) ->
     recipe = make_staged(diversification={"weight": 1.0})
     collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
     (tmp_path / "text" / "text.json").write_text('{"corpora": [], "cleaning": null}')
-    with pytest.raises(UserError, match=r"text: of another version of dragoman"):
+    with pytest.raises(UserError, match=r"text\.json: of another version of dragoman"):
         collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
 
 

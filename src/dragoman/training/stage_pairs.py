@@ -13,15 +13,14 @@ from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import without
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE
-from dragoman.errors import UserError
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.block import BlockMaker
 from dragoman.synthesis.write import Synthesized, write_synthetic
-from dragoman.system.files import read_json, write_json
+from dragoman.system.files import write_json
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.unfinished import delete_unfinished
 from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.stage_text import SIDES, file_pair
+from dragoman.training.stage_text import SIDES, file_pair, read_facts
 
 PASSES = 16
 """How often training text is read if the time is limited: each time, the teacher translates every 16th pair, beginning
@@ -58,10 +57,7 @@ class SyntheticCorpus:
         """The numbers of the corpus, or None if it is not complete; UserError if another version has written them."""
         if not self._facts.is_file():
             return None
-        stored = read_json(self._facts)
-        if stored.keys() != {each.name for each in fields(Synthesized)}:
-            raise UserError(f"{self._facts}: of another version of dragoman; choose another --output to start again")
-        return Synthesized(**stored)
+        return Synthesized(**read_facts(self._facts, {each.name for each in fields(Synthesized)}))
 
     @property
     def reference(self) -> WeightedCorpus:

@@ -53,10 +53,7 @@ class StageText:
     @classmethod
     def read(cls, directory: Path) -> StageText:
         """The text in a directory; UserError if another version of dragoman has written it."""
-        facts = read_json(directory / FACTS)
-        if facts.keys() != {"kinds", "pairs", "cleaning", "left_out_share"}:
-            raise UserError(f"{directory}: of another version of dragoman; choose another --output to start again")
-        return cls(directory, **facts)
+        return cls(directory, **read_facts(directory / FACTS, {"kinds", "pairs", "cleaning", "left_out_share"}))
 
     def data(self, recipe: Recipe) -> Data:
         """The section `data` of a recipe, with the corpora in the directory."""
@@ -66,6 +63,14 @@ class StageText:
         )
         validation = (file_pair(self.directory / VALIDATION_TEXT),)
         return recipe.data.model_copy(update={"train": train, "validation": validation, "clean": False})
+
+
+def read_facts(path: Path, keys: set[str]) -> dict[str, Any]:
+    """The content of a file that must have these keys; UserError if another version of dragoman has written it."""
+    facts: dict[str, Any] = read_json(path)
+    if facts.keys() != keys:
+        raise UserError(f"{path}: of another version of dragoman; choose another --output to start again")
+    return facts
 
 
 def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, line: ProgressLine) -> StageText:
