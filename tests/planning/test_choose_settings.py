@@ -15,6 +15,7 @@ from dragoman.planning.choose import (
     TINY_MODEL,
     ChosenSetting,
     choose_settings,
+    weight_decay,
 )
 from dragoman.planning.expect import ExpectedTraining, expect_training
 from dragoman.planning.plan import Texts, choose_size, plan_with
@@ -63,6 +64,13 @@ def test_more_text_gets_more_subwords_less_dropout_and_fewer_epochs() -> None:
         assert less.training.epochs is not None
         assert more.training.epochs is not None
         assert less.training.epochs >= more.training.epochs
+
+
+def test_weights_shrink_by_as_much_in_long_trainings_as_in_shorter_ones() -> None:
+    short, longer = (chosen(facts_of(29_000), minutes).training.weight_decay for minutes in (2.0, 80.0))
+    assert short > longer > 0
+    assert weight_decay(10_000) == 2 * weight_decay(20_000)
+    assert weight_decay(1) < 1
 
 
 def test_different_scripts_have_separate_vocabularies() -> None:

@@ -11,6 +11,7 @@ from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.model.build import build_model
 from dragoman.model.transformer import parameter_counts
+from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.student import STUDENT_SIZES, SizeName, StudentPlan, plan_student
 from dragoman.recipe import save_recipe
 from dragoman.settings import Distillation, Model
@@ -63,8 +64,9 @@ def test_monolingual_text_counts_as_text(finished_run: Path, tmp_path: Path) -> 
     assert together.epochs < alone.epochs / 2
 
 
-def test_the_time_may_be_set(finished_run: Path) -> None:
+def test_the_time_may_be_set(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It decides the other settings, too."""
+    monkeypatch.setattr("dragoman.planning.student.measure_chosen_speed", lambda overrides: MachineSpeed(1e12))
     given = plan_student(plan(finished_run, minutes=3.0), [], None)
     assert plan_student(plan(finished_run, minutes=None), ["training.minutes=3"], None) == given
 

@@ -17,6 +17,7 @@ SHORT_TRAINING = 5.0  # epochs; embeddings from counts gained 1.1 BLEU in 2.8 ep
 LITTLE_TEXT = 10_000  # pairs
 R_DROP_WEIGHT, R_DROP_WEIGHT_OF_LITTLE_TEXT = 2.0, 5.0  # 2 was better for 29,000 pairs; for 5,000, only 5 was tried
 EPOCHS_OF_AUGMENTATION = 20.0  # shorter trainings change fewer pairs
+MAX_WEIGHT_DECAY, DECAY_STEPS = 0.1, 500  # twice as much is worse in 5,000 steps (docs/results.md, Weight decay)
 
 
 @dataclass(frozen=True)
@@ -144,12 +145,14 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     )
     reason = "Adam with decoupled weight decay." if large else "A small model learns the same in half as many steps."
     yield ChosenSetting("training", "optimizer", "adamw" if large else "muon", reason)
-    yield ChosenSetting("training", "weight_decay", 0.01 if large else 0.03, "Weight decay of the matrices.")
+    steps = budget.steps
+    decay = 0.01 if large else weight_decay(steps)
+    reason = "Weight decay of the matrices." if large else f"Weight decay of the matrices, for about {steps:,} steps."
+    yield ChosenSetting("training", "weight_decay", decay, reason)
     rate = "Peak learning rate: high for a narrow model with normalized inputs."
     yield ChosenSetting("training", "learning_rate", 1e-3 if large else 1.2e-2, rate)
     schedule = "cosine" if large else "linear"
     yield ChosenSetting("training", "schedule", schedule, "The learning rate falls to zero at the end.")
-    steps = budget.steps
     warmup = min(steps // 10, 4000 if large else 250)
     reason = f"Steps in which the learning rate rises: at most a tenth of about {steps:,}."
     yield ChosenSetting("training", "warmup_steps", warmup, reason)
@@ -173,6 +176,14 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     else:
         best_by = "loss", "The loss on all validation pairs is more reliable than BLEU of a few translations."
     yield ChosenSetting("training", "best_by", *best_by)
+
+
+def weight_decay(steps: int) -> float:
+    """Weight decay with Muon: the longer a training, the lower, so that all lose the same share of early updates.
+
+    Rounded to one digit, because the number of steps is an estimate.
+    """
+    return float(f"{min(MAX_WEIGHT_DECAY, DECAY_STEPS / steps):.1g}")
 
 
 def choose_augmentation(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSetting]:
