@@ -59,6 +59,7 @@ def _significance(metric: str, method: str, results: Any, signature: str, differ
 
     sacreBLEU counts only differences larger than the observed one, so equal scores and the difference of one sentence
     would seem significant. Of all ways to exchange translations, one and its opposite reach the observed difference.
+    That bounds the p-value of approximate randomization; the bootstrap gets the same bound, to be on the safe side.
     """
     first, second = (float(result.score) for result in results)
     least = 2.0 ** (1 - different)

@@ -104,7 +104,7 @@ def _choose_training(facts: TextFacts, start: StartingPoint, budget: PlannedBudg
             reason = "Adam with decoupled weight decay, for which the learning rate and start_share were measured."
             yield replace(choice, value="adamw", reason=reason)
         elif choice.key == "weight_decay" and not large:
-            yield replace(choice, value=0.1)
+            yield replace(choice, value=0.1, reason="Weight decay of the matrices.")
         elif choice.key == "schedule" and not large:
             yield replace(choice, value="cosine")
         elif choice.key == "learning_rate":

@@ -161,7 +161,8 @@ def _choose_sections(
     with_mono = facts.with_pairs(mono)
     budget = plan_budget(with_mono, plan.minutes, speed)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
-    (dropout,) = choose_dropout(facts, budget)  # as without monolingual text, with which less was not measured
+    without_mono = plan_budget(facts, plan.minutes, speed)
+    (dropout,) = choose_dropout(facts, without_mono)  # less was not measured with monolingual text
     model = {
         **shape.model_dump(mode="json"),
         "positions": teacher.model.positions,  # so that the same exports are possible
