@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dragoman.cli.distill import default_run
 from dragoman.recipe import load_recipe
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def test_a_student_is_trained_translates_and_is_resumed(
         (["{run}", "--mono", "{run}/bundle/model.safetensors"], "not valid UTF-8"),
         (["{run}", "--mono", "/dev/null"], "must be a file"),
         (["{run}", "--mono", "-"], "must be a file"),
+        (["{run}", "--mono", "{corpus}/test.en"], "lines do not look like de"),
         (["{run}", "--mono", "{tmp}/mono.tsv"], "expected a text file with one sentence per line"),
     ],
 )
@@ -69,3 +71,8 @@ def test_errors_leave_no_directory(
     outcome = command("distill", *(each.format(**places) for each in arguments), "--output", run, *SETTINGS)
     assert (outcome.code, message in outcome.error) == (2, True), outcome.error
     assert not run.exists()
+
+
+def test_a_student_is_named_after_the_directory_of_its_teacher() -> None:
+    """Two teachers of one language pair often have recipes of the same name."""
+    assert default_run("runs/ui", "tiny") == default_run("elsewhere/ui/bundle/", "tiny") == Path("runs/ui-tiny")

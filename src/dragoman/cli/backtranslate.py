@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -30,21 +29,11 @@ from dragoman.cli.translate_input import TranslateInput
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from dragoman.bundle import Bundle
     from dragoman.corpus.pair import Pair
     from dragoman.synthesis.back_translator import BackTranslator
 
 MINIMUM_CHRF = 40.0
 """Of a translation back, unless --minimum-chrf changes it."""
-
-FIRST_LINES = 200
-"""How many lines are read before the first one is translated, to check their language."""
-
-MAX_OTHER = 0.3
-"""Share of these lines that may be in another language; many are too short to be recognized."""
-
-MIN_LINES = 10
-"""With fewer lines, more of them must be in another language."""
 
 
 def backtranslate(
@@ -98,6 +87,7 @@ def backtranslate(
     """
     from dragoman.corpus.corpus import refuse_other_formats
     from dragoman.corpus.writers import check_output
+    from dragoman.synthesis.pair_checks import check_language
 
     if minimum_chrf is not None and round_trip is None:
         raise UserError("--minimum-chrf compares texts with those that --round-trip translates back; give both")
@@ -114,15 +104,16 @@ def backtranslate(
     languages = source_language, target_language
     options = EngineOptions(engine, device, compute_type, verbose, token_scores=False, languages=languages)
     maker = _open_maker(bundle, method, overrides or [], options, round_trip, minimum_chrf)
+    opened = maker.translator.bundle
     if output and mono != DASH:
-        _refuse_overwriting(mono, output, maker.translator.bundle.recipe.data.languages)
+        _refuse_overwriting(mono, output, opened.recipe.data.languages)
     text = TranslateInput(bundle, [], mono, part)
     total = text.count_lines()
     if total == 0 and not part:  # a part of a short text may be empty
         raise UserError(f"{mono}: empty file")
     _write(
         maker,
-        _check_language(text.read(maker.translator.bundle, divided=False), maker.translator.bundle, mono),
+        check_language(text.read(opened, divided=False), opened, "standard input" if mono == DASH else str(mono)),
         total,
         None if output == DASH else output,
         is_part=part is not None,
@@ -135,23 +126,6 @@ def _refuse_overwriting(mono: Path, output: Path, languages: Iterable[str]) -> N
         path = Path(str(output).replace("{lang}", language))
         if os.path.realpath(path) == os.path.realpath(mono):
             raise UserError(f"--output {output} would overwrite --mono {mono}; choose another name")
-
-
-def _check_language(lines: Iterator[str], bundle: Bundle, mono: Path) -> Iterator[str]:
-    """The lines, if the first ones are in the language that a bundle translates from."""
-    from dragoman.synthesis.pair_checks import PairChecks
-
-    first = list(islice(lines, FIRST_LINES))
-    texts = list(filter(str.strip, first))
-    other = sum(map(PairChecks.of_bundle(bundle).is_other_language, texts))
-    if other > MAX_OTHER * max(len(texts), MIN_LINES):
-        source, target = bundle.recipe.data.source_language, bundle.recipe.data.target_language
-        name = "standard input" if mono == DASH else mono
-        raise UserError(
-            f"{name}: {other:,} of the first {len(texts):,} lines do not look like {source}, but {bundle.origin} "
-            f"translates from {source} into {target}; remove these lines, or use a bundle of another direction"
-        )
-    return chain(first, lines)
 
 
 def _open_maker(

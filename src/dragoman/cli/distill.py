@@ -49,7 +49,7 @@ def distill(
 
     Example: dragoman distill runs/de-en --size tiny --minutes 30 --output runs/de-en-tiny
     """
-    from dragoman.planning.student import StudentPlan, recipe_of_run
+    from dragoman.planning.student import StudentPlan
     from dragoman.settings import Distillation
     from dragoman.system.memory import keep_freed_memory
     from dragoman.training.run import train
@@ -58,7 +58,7 @@ def distill(
         raise UserError("--round-trip only chooses translations of --mono; add --mono, or remove --round-trip")
     refuse_two_budgets(minutes, overrides or [])
     keep_freed_memory()
-    run = output or RUNS / f"{recipe_of_run(teachers[0]).name}-{size}"
+    run = output or default_run(teachers[0], size)
     paths = tuple(str(Path(teacher)) for teacher in teachers)  # the same with and without a slash at the end
     if repeated := next((path for index, path in enumerate(paths) if path in paths[:index]), None):
         raise UserError(f"{repeated}: named twice; each teacher counts once")
@@ -68,6 +68,12 @@ def distill(
         raise UserError("--set distillation.teachers: name the teachers as arguments")
     if not train(recipe, run, resume=resume, data_directory=data_dir):
         raise typer.Exit(130)
+
+
+def default_run(teacher: str, size: str) -> Path:
+    """The run directory of a student, named after that of its teacher."""
+    path = Path(teacher).resolve()
+    return RUNS / f"{path.parent.name if path.name == 'bundle' else path.name}-{size}"
 
 
 def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: bool, data_dir: Path | None) -> Recipe:

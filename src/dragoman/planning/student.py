@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.bundle import Bundle
+from dragoman.corpus.lines import read_lines
 from dragoman.corpus.monolingual import count_texts
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
@@ -23,6 +25,7 @@ from dragoman.recipe import build_recipe, load_recipe
 from dragoman.settings import Distillation, Model, Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
+from dragoman.synthesis.pair_checks import check_language
 from dragoman.system.progress import Log, no_log
 
 SizeName = Literal["base", "small", "tiny"]
@@ -95,7 +98,8 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         log: Receives a message if the student is as large as the teacher, or a teacher is useless.
 
     Raises:
-        UserError: A bundle is missing or does not fit, or the training text is gone, or a setting is invalid.
+        UserError: A bundle is missing or does not fit, or the training text is gone, or monolingual text is in another
+            language, or a setting is invalid.
     """
     plan = replace(plan, minutes=chosen_minutes(plan.minutes, overrides))
     path = plan.distillation.teachers[0]
@@ -104,6 +108,9 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     data = teacher.data
     bundles = _open_teachers(plan.distillation, data.languages)  # before the text is read, which takes long
     mono = sum(map(count_texts, plan.distillation.mono))
+    for file in plan.distillation.mono:
+        with closing(read_lines(Path(file))) as lines:
+            check_language(lines, bundles[0], file)
     for name, each in zip(plan.distillation.teachers, bundles, strict=True):
         _warn_of_useless(name, each, log)
     bundle = bundles[0]

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from dragoman.bundle import Bundle
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE, SourceLanguage
 from dragoman.doctor.input.training_text import TrainingText
 from dragoman.doctor.output.sentence_checks import check_sentence
+from dragoman.errors import UserError
 from dragoman.text.translation import Translation
+
+FIRST_LINES = 200
+"""How many lines are read before the first one is translated, to check their language."""
+
+MAX_OTHER = 0.3
+"""Share of these lines that may be in another language; many are too short to be recognized."""
+
+MIN_LINES = 10
+"""With fewer lines, more of them must be in another language."""
 
 
 @dataclass(frozen=True)
@@ -47,3 +58,26 @@ class PairChecks:
         yield from check_sentence(text, translation.text, self.trained)
         if self.is_other_language(text):
             yield OTHER_LANGUAGE
+
+
+def check_language(lines: Iterator[str], bundle: Bundle, name: str) -> Iterator[str]:
+    """The lines of a text, if the first ones are in the language that a bundle translates from.
+
+    Args:
+        lines: The lines; no more than the first ones are read at once.
+        bundle: The bundle that will translate them.
+        name: The name of the text, for the error.
+
+    Raises:
+        UserError: Too many of the first lines look like another language.
+    """
+    first = list(islice(lines, FIRST_LINES))
+    texts = list(filter(str.strip, first))
+    other = sum(map(PairChecks.of_bundle(bundle).is_other_language, texts))
+    if other > MAX_OTHER * max(len(texts), MIN_LINES):
+        source, target = bundle.recipe.data.source_language, bundle.recipe.data.target_language
+        raise UserError(
+            f"{name}: {other:,} of the first {len(texts):,} lines do not look like {source}, but {bundle.origin} "
+            f"translates from {source} into {target}; remove these lines, or use a bundle of another direction"
+        )
+    return chain(first, lines)
