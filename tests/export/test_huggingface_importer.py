@@ -12,6 +12,7 @@ import pytest
 import sentencepiece
 import torch
 from random_bundles import sentences
+from safetensors.torch import load_file, save_file
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.synthetic.captions import captions
@@ -184,6 +185,19 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "bart"}')
     with pytest.raises(UserError, match="model_type = 'bart': must be 'marian' or 'm2m_100'"):
         import_huggingface(tmp_path, tmp_path / "bundle")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e38])
+def test_weights_that_are_no_numbers_are_refused(value: float, spm: tuple[Path, Path], tmp_path: Path) -> None:
+    save_marian(tmp_path / "marian", spm)
+    file = tmp_path / "marian" / "model.safetensors"
+    weights = load_file(file)
+    weights["model.encoder.layers.0.fc1.weight"].fill_(value)
+    save_file(weights, file, {"format": "pt"})
+    message = "parity check" if value == 1e38 else "contains NaN or infinite values; download the model again"
+    with pytest.raises(UserError, match=message):
+        import_huggingface(tmp_path / "marian", tmp_path / "bundle")
+    assert not (tmp_path / "bundle").exists()
 
 
 def test_incomplete_settings_are_refused(spm: tuple[Path, Path], tmp_path: Path) -> None:

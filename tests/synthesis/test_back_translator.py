@@ -27,6 +27,7 @@ WRONG = {
     "Kurz.": Translation("This is a translation with very many words which nobody would expect for one word."),
     "Ein Mann in einem Boot, mit einem Hund, sieht einen Vogel auf einem Baum neben dem Haus.": Translation("A."),
     "Der Platzhalter {0} fehlt.": Translation("The placeholder is gone.", problems=["missing: {0}"]),
+    "Ein Zeichen ist kaputt.": Translation("a char\N{REPLACEMENT CHARACTER}cter is broken"),
     LONG: Translation("many words", truncated=True),
 }
 REASONS = {
@@ -37,6 +38,7 @@ REASONS = {
     "too short": 1,
     "placeholders, URLs or numbers": 1,
     "longer than the model reads": 1,
+    "broken characters": 1,
 }
 
 

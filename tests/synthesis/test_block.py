@@ -101,6 +101,20 @@ def test_blocks_of_other_text_or_settings_are_not_used(tmp_path: Path) -> None:
     assert all(line.split("\t")[0].endswith("!") for line in output.read_text().splitlines())
 
 
+def test_a_damaged_block_is_made_again(tmp_path: Path) -> None:
+    write(FakeMaker(), tmp_path / "whole.tsv", mono(50))
+    output = tmp_path / "out.tsv"
+    with pytest.raises(Killed):
+        write(FakeMaker(kill_after=3), output, mono(50))
+    first, second, _ = sorted(unfinished_directory(output).glob("*.json"))
+    first.write_bytes(first.read_bytes()[:-20])
+    second.write_text("{}")
+    maker = FakeMaker()
+    write(maker, output, mono(50))
+    assert maker.made == 4
+    assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
+
+
 def test_a_limit_counts_the_time_before_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10**6))  # each block takes a second
     monkeypatch.setattr(

@@ -390,6 +390,15 @@ def test_weight_decay_with_adam_is_announced_as_l2_regularization(
         assert ("L2 regularization" in capsys.readouterr().err) == (optimizer == "adam")
 
 
+def test_r_drop_without_dropout_is_announced_as_useless(
+    make_recipe: RecipeMaker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for dropout in (0.0, 0.1):
+        short = ("training.steps=1", "training.validations=1", "training.r_drop=1", f"model.dropout={dropout}")
+        assert train(make_recipe(*short), tmp_path / str(dropout))
+        assert ("no effect without dropout" in capsys.readouterr().err) == (dropout == 0)
+
+
 def test_finished_run_is_left_alone_when_resumed(
     finished_run: Path,
     make_recipe: RecipeMaker,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dragoman.corpus.pair import Pair
+from dragoman.errors import UserError
 from dragoman.system.build_cache import digest
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter
@@ -69,7 +70,7 @@ def stored_blocks(
     """Make the blocks that a directory does not contain yet; returns the file of each block, in order.
 
     The name of a file depends on the number and the content of the pairs, and on the identity of the maker. So a block
-    that was made of other text, or with other settings, is never used.
+    that was made of other text, or with other settings, is never used. A damaged one is made again.
 
     Args:
         pairs: What the blocks are made of.
@@ -85,13 +86,22 @@ def stored_blocks(
             return
         texts = [[pair.source, pair.target] for pair in group]
         path = directory / f"{number:06}-{digest([identity, texts])}.json"
-        stored = path.is_file()
+        stored = path.is_file() and _is_intact(path)
         if not stored:
             _make_timed(maker, group).save(path)
         if limit is not None:
             seconds += PairBlock.load(path).seconds
         meter.advance(len(group), skipped=stored)
         yield path
+
+
+def _is_intact(path: Path) -> bool:
+    """Whether a block can be read; a disk may have lost a part of it."""
+    try:
+        PairBlock.load(path)
+    except (UserError, KeyError, TypeError, ValueError):
+        return False
+    return True
 
 
 def _groups(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:

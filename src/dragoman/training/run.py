@@ -225,6 +225,9 @@ class _Run:
             self.line.log(
                 "training.weight_decay is L2 regularization with optimizer = 'adam'; use 'adamw' to decouple it"
             )
+        model = recipe.model
+        if recipe.training.r_drop and not (model.dropout or model.attention_dropout or model.activation_dropout):
+            self.line.log("training.r_drop has no effect without dropout, and makes each step slower")
         if step is not None:
             self.line.log(f"continuing from step {state.progress.step:,}")
             trainer.log.event(trainer.position, "resumed")

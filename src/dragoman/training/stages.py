@@ -127,6 +127,7 @@ class Stages:
         with stop_on_signals(stop, self.line.log, "and keeping what is translated"):  # in all processes
             with self.ranks.first_before_others():
                 if self.ranks.first:
+                    check_sources(self.recipe, self.run)  # the teachers may have been trained for hours
                     self._synthetic.mkdir(exist_ok=True)
                     try:
                         with stop.interruptible():

@@ -178,8 +178,8 @@ class Trainer:
         self.log.event(self.position, message)
         kept = "earlier checkpoints are kept; " if checkpoint_steps(self.run) else ""
         return UserError(
-            f"{message}; {kept}start a new run in another --output, with a lower training.learning_rate or clip_norm, "
-            "which cannot change when a run is resumed"
+            f"{message}; {kept}start a new run in another --output, with a lower training.learning_rate, clip_norm or "
+            "weight_decay, which cannot change when a run is resumed"
         )
 
     @property

@@ -120,6 +120,10 @@ def _copy_weights(weights: dict[str, Tensor], model: Transformer, directory: Pat
         for name, parameter in model.named_parameters():
             if weights[name].shape != parameter.shape:
                 raise UserError(f"{directory}: config.json and the vocabularies do not fit the weights ({name})")
+            if not weights[name].isfinite().all():
+                raise UserError(
+                    f"{directory}: damaged: {name} contains NaN or infinite values; download the model again"
+                )
             parameter.copy_(weights[name])
 
 
@@ -140,12 +144,12 @@ def _largest_difference(original: OriginalModel, bundle: Bundle) -> float:
     source_rows, target_rows = original.source_rows, original.target_rows
     eos, bos = bundle.source.vocabulary.eos, bundle.target.vocabulary.bos
     sources, targets = random_pairs(bundle)
-    largest = 0.0
+    differences = []
     for source, target, expected in zip(
         sources, targets, model_outputs(bundle, sources, targets, "logits"), strict=True
     ):
         ids = source_rows[pad([source], first=None, last=eos, pad=0)]
         inputs = target_rows[pad([target], first=bos, last=None, pad=0)]
         logits = theirs(input_ids=ids, decoder_input_ids=inputs).logits[0][:, target_rows]  # (target, vocabulary)
-        largest = max(largest, float((logits - torch.from_numpy(expected)).abs().max()))
-    return largest
+        differences.append((logits - torch.from_numpy(expected)).abs().max())
+    return float(torch.stack(differences).max())  # NaN if one is NaN
