@@ -17,7 +17,7 @@ SHORT_TRAINING = 5.0  # epochs; embeddings from counts gained 1.1 BLEU in 2.8 ep
 LITTLE_TEXT = 10_000  # pairs
 R_DROP_WEIGHT, R_DROP_WEIGHT_OF_LITTLE_TEXT = 2.0, 5.0  # 2 was better for 29,000 pairs; for 5,000, only 5 was tried
 EPOCHS_OF_AUGMENTATION = 20.0  # shorter trainings change fewer pairs
-MIN_WEIGHT_DECAY, MAX_WEIGHT_DECAY = 0.03, 0.1  # of 15,000 and 5,000 steps; others were not measured (docs/results.md)
+MIN_WEIGHT_DECAY, MAX_WEIGHT_DECAY = 0.03, 0.1  # in 15,000 and 5,000 steps (docs/results.md, Weight decay)
 DECAY_TIMES_STEPS = 500
 
 
