@@ -53,7 +53,6 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "smoothing-0.05": ("training.label_smoothing=0.05",),
     "smoothing-0.2": ("training.label_smoothing=0.2",),
     "weight-decay-0.03": ("training.weight_decay=0.03",),
-    "weight-decay-0.1": ("training.weight_decay=0.1",),
     "weight-decay-0.2": ("training.weight_decay=0.2",),
     "weight-decay-0.3": ("training.weight_decay=0.3",),
     "bpe-dropout-0.05": ("text.bpe_dropout=0.05",),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dragoman.cli.distill import default_run
 from dragoman.recipe import load_recipe
+from dragoman.system.run_paths import run_name
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -75,4 +75,4 @@ def test_errors_leave_no_directory(
 
 def test_a_student_is_named_after_the_directory_of_its_teacher() -> None:
     """Two teachers of one language pair often have recipes of the same name."""
-    assert default_run("runs/ui", "tiny") == default_run("elsewhere/ui/bundle/", "tiny") == Path("runs/ui-tiny")
+    assert run_name(Path("runs/ui")) == run_name(Path("elsewhere/ui/bundle/")) == "ui"

@@ -158,6 +158,26 @@ def test_stop_while_translating(
     assert texts(run, "synthetic/backtranslation")[1] == mono.read_text("utf-8").splitlines()
 
 
+def test_text_that_changes_while_teachers_are_trained_is_refused(
+    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise, the run would translate another text than the one that it has recorded."""
+    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
+    original = mono.read_bytes()
+
+    def change(*arguments: Any) -> str:
+        mono.write_text("Another sentence.\n", "utf-8")
+        return "the scores"
+
+    monkeypatch.setattr("dragoman.training.stages._describe_teacher", change)  # called after a teacher is trained
+    with pytest.raises(UserError, match=r"mono\.en: changed since the run was started"):
+        train(recipe, run)
+    assert not (run / "synthetic").exists()
+    mono.write_bytes(original)
+    monkeypatch.setattr("dragoman.training.stages._describe_teacher", lambda *arguments: "the scores")
+    assert train(recipe, run, resume=True)
+
+
 def test_other_settings_are_refused_when_resuming(make_staged: Any, mono: Path, tmp_path: Path) -> None:
     recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
     assert train(recipe, run)

@@ -11,7 +11,7 @@ from dragoman.cli.options import DataDirectory, Overrides
 from dragoman.cli.output import print_to_stderr
 from dragoman.cli.training_texts import MinutesOption, refuse_two_budgets
 from dragoman.errors import UserError
-from dragoman.system.run_paths import RUNS
+from dragoman.system.run_paths import RUNS, run_name
 
 if TYPE_CHECKING:
     from dragoman.planning.student import StudentPlan
@@ -58,7 +58,7 @@ def distill(
         raise UserError("--round-trip only chooses translations of --mono; add --mono, or remove --round-trip")
     refuse_two_budgets(minutes, overrides or [])
     keep_freed_memory()
-    run = output or default_run(teachers[0], size)
+    run = output or RUNS / f"{run_name(Path(teachers[0]))}-{size}"
     paths = tuple(str(Path(teacher)) for teacher in teachers)  # the same with and without a slash at the end
     if repeated := next((path for index, path in enumerate(paths) if path in paths[:index]), None):
         raise UserError(f"{repeated}: named twice; each teacher counts once")
@@ -68,12 +68,6 @@ def distill(
         raise UserError("--set distillation.teachers: name the teachers as arguments")
     if not train(recipe, run, resume=resume, data_directory=data_dir):
         raise typer.Exit(130)
-
-
-def default_run(teacher: str, size: str) -> Path:
-    """The run directory of a student, named after that of its teacher."""
-    path = Path(teacher).resolve()
-    return RUNS / f"{path.parent.name if path.name == 'bundle' else path.name}-{size}"
 
 
 def _find_recipe(run: Path, plan: StudentPlan, overrides: list[str], resume: bool, data_dir: Path | None) -> Recipe:

@@ -13,9 +13,6 @@ from dragoman.doctor.output.sentence_checks import check_sentence
 from dragoman.errors import UserError
 from dragoman.text.translation import Translation
 
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-"""Stands for bytes that are no character; a model with tokens for bytes can write them, mostly if it samples."""
-
 FIRST_LINES = 200
 """How many lines are read before the first one is translated, to check their language."""
 
@@ -59,8 +56,6 @@ class PairChecks:
         if translation.problems:
             yield "placeholders, URLs or numbers"
         yield from check_sentence(text, translation.text, self.trained)
-        if REPLACEMENT in translation.text and REPLACEMENT not in text:
-            yield "broken characters"
         if self.is_other_language(text):
             yield OTHER_LANGUAGE
 

@@ -33,6 +33,12 @@ class NoBundleError(UserError):
         self.path, self.meant, self.similar = path, meant, similar
 
 
+def run_name(path: Path) -> str:
+    """The name of the directory of a run, given its path or that of its bundle."""
+    whole = Path(os.path.abspath(path))
+    return whole.parent.name if whole.name == _BUNDLE else whole.name
+
+
 def is_finished(path: Path) -> bool:
     """Whether a path is a bundle or a run that has one."""
     # The method of Path raises OSError for names that are too long.

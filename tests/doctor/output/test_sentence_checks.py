@@ -17,6 +17,8 @@ TRAINED = describe_text(SOURCES, TARGETS, ("de", "en"))
     [
         ("Der Hund läuft.", "The dog runs.", []),
         ("Der Hund läuft.", " ", ["empty"]),
+        ("Der Hund läuft.", "The d\ufffdg runs.", ["broken characters"]),
+        ("Der H\ufffdnd läuft.", "The d\ufffdg runs.", []),
         ("Der Hund läuft.", "A dog a dog a dog a dog a dog", ["loop", "too long"]),
         ("Sehr, sehr, sehr, sehr gut!", "Very, very, very, very good!", []),
         ("Der Hund läuft.", "The waaaaaaaaaaaaa", ["loop"]),

@@ -13,6 +13,9 @@ from dragoman.text.language_profile import words_of
 from dragoman.text.normalization import WITHOUT_SPACES
 
 EMPTY = "empty"
+REPLACEMENT = (
+    "\N{REPLACEMENT CHARACTER}"  # of bytes that are no character, which a model with tokens for bytes can write
+)
 MAX_DEVIATIONS = 4.0  # of the length ratio; 0.1 to 0.8 % of the pairs of seven corpora are beyond
 MIN_COPIED_WORDS = 5  # shorter copies may be names …
 MIN_COPIED_EVIDENCE = 3.0  # … unless their words show the source language, in nats
@@ -21,7 +24,7 @@ _LOOP_IN_WORD = regex.compile(r"(\w{1,10}?)\1{7,}")
 
 
 def check_sentence(source: str, translation: str, trained: TrainingText | None = None) -> Iterator[str]:
-    """What is probably wrong with a translation: "empty", "loop", "copied", "too short", "too long".
+    """What is probably wrong: "empty", "broken characters", "loop", "copied", "too short", "too long".
 
     Args:
         source: The source, with at least one word.
@@ -31,6 +34,8 @@ def check_sentence(source: str, translation: str, trained: TrainingText | None =
     if not translation.strip():
         yield EMPTY
         return
+    if REPLACEMENT in translation and REPLACEMENT not in source:
+        yield "broken characters"
     if _repeats(translation) > _repeats(source):
         yield "loop"
     if equal_words(source, translation) and _is_translatable(source, trained):

@@ -13,6 +13,7 @@ const PAUSE = 250; // milliseconds without a key before a request
 const LOW_CONFIDENCE = 0.3;
 const PROBLEMS = {
   empty: "the translation is empty",
+  "broken characters": "the translation contains characters that could not be shown",
   loop: "the translation repeats the same words",
   copied: "the translation is a copy of the text",
   "too short": "the translation is unusually short",
