@@ -151,8 +151,9 @@ def test_a_killed_command_is_continued_with_the_same_lines(
     assert not output.exists()
     assert number == signal.SIGKILL or "to continue, run the same command" in printed
     process = start(finished_run, mono, output)
-    process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=60)
     assert process.returncode == 0
+    assert "contains translations of an earlier call" in printed
     assert output.read_bytes() == uninterrupted.read_bytes()
     assert not partial.exists()
 

@@ -187,12 +187,14 @@ def _write(
             if not written.pairs and not is_part:
                 raise UserError(f"no pair is left; --mono must be text in {data.source_language}")
             return
+        directory = unfinished_directory(output)
+        if any(directory.glob("*.json")):
+            line.log(f"{directory} contains translations of an earlier call; they are used if nothing has changed")
+        languages = data.target_language, data.source_language
         try:
-            languages = data.target_language, data.source_language
             written = write_synthetic(pairs, maker, str(output), languages, meter)
             delete_unfinished(output)
         except KeyboardInterrupt:
-            directory = unfinished_directory(output)
             if any(directory.glob("*.json")):
                 line.log(f"{directory} contains what is translated; to continue, run the same command")
             raise

@@ -62,11 +62,12 @@ def evaluate(
     translator, texts = open_translator(bundle, overrides, options), read_texts(source, reference)
     report, translations = evaluate(translator, *texts)
     changed = evaluate_perturbed(translator, *texts, translations) if perturbed else {}
+    engine_used = {"engine": translator.engine.name, "compute_type": translator.engine.weight_type}
     if as_json:
         more = {"perturbed": {name: scores.to_dict() for name, scores in changed.items()}} if perturbed else {}
-        print_json(report.to_dict() | more)
+        print_json(report.to_dict() | engine_used | more)
         return
-    print(f"{counted(report.sentences, 'sentence')}, {report.decoding}")
+    print(f"{counted(report.sentences, 'sentence')}, {report.decoding}; {' in '.join(engine_used.values())}")
     print(f"BLEU {report.bleu:.2f}  {report.bleu_signature}")
     print(f"chrF {report.chrf:.2f}  {report.chrf_signature}")
     print(f"perplexity {report.perplexity:.3f}  loss {report.loss:.4f} nats per token")

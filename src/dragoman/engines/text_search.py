@@ -173,7 +173,7 @@ class TextSearch:
         if not hypotheses:
             return Translation("")
         first, *others = (self._translation(source, hypothesis) for hypothesis in hypotheses)
-        return replace(first, alternatives=others)
+        return replace(first, alternatives=others) if others else first  # `replace` takes as long as all before it
 
     def _translation(self, source: SourceText, hypothesis: Hypothesis) -> Translation:
         tokens = [self.bundle.target.vocabulary.tokens[token] for token in hypothesis.tokens]

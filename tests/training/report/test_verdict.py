@@ -87,6 +87,7 @@ def test_a_loss_that_rises_again_means_overfitting() -> None:
 def test_a_high_perplexity_means_that_nothing_was_learned() -> None:
     (reason,) = losses(7.1, 6.9, 6.8)
     assert f"perplexity is {math.exp(6.8):,.0f}, at step 300" in reason
+    assert "training.learning_rate" in reason
     assert len(losses(9.0, 8.0, 6.0)) == 2, "and it was still falling"
     assert losses(1e9)
     (reason,) = losses(5.2, 4.9, 5.3)

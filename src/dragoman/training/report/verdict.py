@@ -175,7 +175,8 @@ def judge_training(validations: Metrics, training: Training) -> list[str]:
         reasons.append(
             f"The lowest validation perplexity is {perplexity:,.0f}, at step {best_step:,}: the model is as uncertain "
             f"as if it had to choose among {perplexity:,.0f} equally likely tokens. It has hardly started to learn, or "
-            "there is too little text, or it is too difficult: first of all, train longer."
+            "there is too little text, or it is too difficult: first of all, train longer. If the loss does not fall, "
+            "lower training.learning_rate."
         )
     earlier_step, earlier = min(losses[:-1] or losses, key=lambda each: abs(each[0] - 0.75 * last_step))
     if len(losses) >= MIN_VALIDATIONS and last < earlier * (1 - FALLING):
