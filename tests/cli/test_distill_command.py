@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from dragoman.recipe import load_recipe
-from dragoman.system.run_paths import run_name
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -29,6 +29,15 @@ def test_a_student_is_trained_translates_and_is_resumed(
 ) -> None:
     run = tmp_path / "student"
     arguments: list[str | Path] = ["distill", finished_run, "--output", run, "--mono", corpus / "test.de", *SETTINGS]
+    same: list[str | Path] = [
+        "distill",
+        f"{finished_run}/",
+        "--output",
+        run,
+        "--mono",
+        f"{corpus}/./test.de",
+        *SETTINGS,
+    ]
     outcome = command(*arguments)
     assert outcome.code == 0, outcome.error
     for text in ("stage 1 of 2: translating", "stage 2 of 2: the translator", "This translator, greedy", "BLEU"):
@@ -38,7 +47,7 @@ def test_a_student_is_trained_translates_and_is_resumed(
     again = command(*arguments, "--resume")
     assert (again.code, "this run is finished" in again.error) == (0, True)
     assert "already contains a run" in command(*arguments).error
-    assert command("distill", f"{finished_run}/", *arguments[2:], "--resume").code == 0
+    assert command(*same, "--resume").code == 0
     other = command("distill", finished_run, "--output", run, "--minutes", "3", "--resume", *SETTINGS[2:])
     assert "was started with another --mono and --minutes; to continue it: dragoman train" in other.error
     resumed = command("train", run / "recipe.toml", "--output", run, "--resume")
@@ -73,6 +82,13 @@ def test_errors_leave_no_directory(
     assert not run.exists()
 
 
-def test_a_student_is_named_after_the_directory_of_its_teacher() -> None:
+def test_the_run_of_a_student_is_named_after_the_directory_of_its_teacher(
+    command: Command, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two teachers of one language pair often have recipes of the same name."""
-    assert run_name(Path("runs/ui")) == run_name(Path("elsewhere/ui/bundle/")) == "ui"
+    monkeypatch.chdir(tmp_path)
+    teacher = tmp_path / "elsewhere" / "ui"
+    shutil.copytree(finished_run, teacher)
+    outcome = command("distill", f"{teacher}/bundle/", *SETTINGS)
+    assert outcome.code == 0, outcome.error
+    assert (tmp_path / "runs" / "ui-tiny" / "bundle").is_dir()

@@ -113,4 +113,5 @@ def test_without_instructions_for_int8_a_warning_says_that_it_computes_in_float3
     monkeypatch.setattr("dragoman.engines.cpu.engine.HAS_INT8_MATMUL", False)
     with pytest.warns(UserWarning, match=r"the engine cpu computes in float32, because this processor .* int8"):
         engine = open_cpu("int8")
+    assert engine.weight_type == "float32"
     assert translate(engine, [sources()]) == expected

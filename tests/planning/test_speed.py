@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from dragoman.errors import UserError
-from dragoman.planning.budget import measure_chosen_speed
+from dragoman.planning.budget import chosen_minutes, measure_chosen_speed
 from dragoman.planning.speed import THREAD_LIMIT, MachineSpeed, measure_speed
 from dragoman.system.cpu import usable_cores
 
@@ -43,12 +43,19 @@ class TestMeasureSpeed:
         monkeypatch.setenv("OMP_NUM_THREADS", "3")
         assert measure_speed("cpu").threads == 3
         assert measure_chosen_speed(["training.device='cpu'", "training.threads=2"]).threads == 2
-        assert measure_chosen_speed(["training.device='cpu'", "training.threads='many'"]).threads == 3
+        for invalid in ("'many'", "true", "0", "100000"):
+            assert measure_chosen_speed(["training.device='cpu'", f"training.threads={invalid}"]).threads == 3
         monkeypatch.delenv("OMP_NUM_THREADS")
         assert measure_speed("cpu").threads == usable_cores()
         assert torch.get_num_threads() == before
         with pytest.raises(UserError, match="device 'abacus' cannot be used"):
             measure_chosen_speed(["training.device='abacus'"])
+
+
+def test_only_a_valid_time_is_planned_for() -> None:
+    assert chosen_minutes(None, ["training.minutes=1.5"]) == 1.5
+    assert chosen_minutes(3.0, ["training.minutes=1.5"]) == 3.0
+    assert not any(chosen_minutes(None, [f"training.minutes={each}"]) for each in ("inf", "nan", "1e308", "-1", "true"))
 
 
 class TestTokensPerSecond:

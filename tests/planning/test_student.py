@@ -41,7 +41,9 @@ def test_the_recipe_of_the_run_is_used_rather_than_that_of_the_bundle(finished_r
     bundle.save(run / "bundle")
     save_recipe(bundle.recipe.model_copy(update={"name": "other"}), run / "recipe.toml")
     assert plan_student(plan(run), [], None).name == "other-tiny"
-    assert plan_student(plan(run / "bundle"), [], None).name == "tiny-tiny"
+    assert plan_student(plan(run / "bundle"), [], None).name == "other-tiny"
+    bundle.save(tmp_path / "alone")
+    assert plan_student(plan(tmp_path / "alone"), [], None).name == "tiny-tiny"
 
 
 def test_sizes_are_ordered_and_overrides_apply(finished_run: Path) -> None:
@@ -81,6 +83,18 @@ def test_the_time_may_be_set(finished_run: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("dragoman.planning.student.measure_chosen_speed", lambda overrides: MachineSpeed(1e12))
     given = plan_student(plan(finished_run, minutes=3.0), [], None)
     assert plan_student(plan(finished_run, minutes=None), ["training.minutes=3"], None) == given
+
+
+def test_other_held_out_pairs_than_those_of_the_teacher_are_reported(finished_run: Path) -> None:
+    """The teacher has learned most of them."""
+    said: list[str] = []
+    held_out = ["data.validation=[]", "data.validation_pairs=5"]
+    plan_student(plan(finished_run), [*held_out, "training.seed=7"], None, said.append)
+    assert "training.seed is not that of" in " ".join(said)
+    said.clear()
+    plan_student(plan(finished_run), held_out, None, said.append)
+    plan_student(plan(finished_run), ["training.seed=7"], None, said.append)
+    assert "training.seed" not in " ".join(said)
 
 
 def test_a_large_vocabulary_is_not_kept(finished_run: Path, tmp_path: Path) -> None:

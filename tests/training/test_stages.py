@@ -6,9 +6,10 @@ import json
 import os
 import random
 import signal
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 import torch
@@ -20,11 +21,12 @@ from dragoman.corpus.pair import Pair
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe, load_recipe, save_recipe
 from dragoman.synthesis import block
+from dragoman.synthesis.block import PairBlock
 from dragoman.system.files import sha256
 from dragoman.system.progress import ProgressLine
 from dragoman.training import stages
 from dragoman.training.run import train
-from dragoman.training.stage_pairs import make_corpora, synthetic_corpora
+from dragoman.training.stage_pairs import HeldOutText, OtherThanHeldOut, make_corpora, synthetic_corpora
 from dragoman.training.stage_recipes import check_stage_corpora, final_recipe, needed_teachers, teacher_recipe
 from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.stage_text import collect_text
@@ -264,6 +266,37 @@ def test_held_out_text_is_not_translated(make_staged: Any, mono: Path, tmp_path:
     recipe = make_staged(backtranslation={"mono": [str(mono)]})
     (corpus,) = synthetic_corpora(RunTeachers(recipe, tmp_path, torch.device("cpu")), recipe.data, tmp_path, held_out)
     assert [pair.target for pair in corpus.read()] == [line for line in lines if line != lines[3]]
+
+
+class Copier:
+    """Makes pairs whose source is their target, in capital letters."""
+
+    identity: ClassVar[dict[str, Any]] = {"maker": "copier"}
+
+    def make(self, pairs: Sequence[Pair]) -> PairBlock:
+        return PairBlock([Pair(pair.target.upper(), pair.target) for pair in pairs], Counter({"blank": 1}))
+
+
+def test_translations_that_are_held_out_text_are_left_out() -> None:
+    pairs = [Pair("", line) for line in ("A dog.", "A cat.", "A bird.")]
+    held_out = [Pair("A DOG.", "elsewhere"), Pair("a cat", "elsewhere"), Pair("elsewhere", "a bird")]
+    for ignore_punctuation, expected in ((False, ["A cat.", "A bird."]), (True, [])):
+        maker = OtherThanHeldOut(Copier(), HeldOutText(held_out, ignore_punctuation))
+        made = maker.make(pairs)
+        assert [pair.target for pair in made.pairs] == expected
+        assert made.left_out == {"blank": 1, "held-out text": 3 - len(expected)}
+        assert maker.identity["maker"] == "copier"
+        assert maker.identity != OtherThanHeldOut(Copier(), HeldOutText([], ignore_punctuation)).identity
+
+
+def test_held_out_text_is_compared_as_in_the_training_text(make_staged: Any, mono: Path, tmp_path: Path) -> None:
+    lines = mono.read_text("utf-8").splitlines()
+    held_out = [Pair("Ein Hund.", lines[3].upper().rstrip("."))]
+    for block_size, expected in ((1, lines), (5, [line for line in lines if line != lines[3]])):
+        recipe = make_staged(data={"validation_block": block_size}, backtranslation={"mono": [str(mono)]})
+        teachers = RunTeachers(recipe, tmp_path, torch.device("cpu"))
+        (corpus,) = synthetic_corpora(teachers, recipe.data, tmp_path, held_out)
+        assert [pair.target for pair in corpus.read()] == expected
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dragoman.synthesis.back_translator import BackTranslator
 
 MINIMUM_CHRF = 40.0
-"""Of a translation back, unless --minimum-chrf changes it."""
+"""The lowest chrF of a translation back, unless --minimum-chrf changes it."""
 
 
 def backtranslate(

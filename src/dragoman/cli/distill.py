@@ -9,9 +9,9 @@ import typer
 
 from dragoman.cli.options import DataDirectory, Overrides
 from dragoman.cli.output import print_to_stderr
-from dragoman.cli.training_texts import MinutesOption, refuse_two_budgets
+from dragoman.cli.training_texts import minutes_option, refuse_two_budgets
 from dragoman.errors import UserError
-from dragoman.system.run_paths import RUNS, run_name
+from dragoman.system.run_paths import RUNS, run_directory
 
 if TYPE_CHECKING:
     from dragoman.planning.student import StudentPlan
@@ -25,7 +25,10 @@ def distill(
     size: Annotated[
         Literal["base", "small", "tiny"], typer.Option(help="Size of the student; smaller is faster.")
     ] = "tiny",
-    minutes: MinutesOption = None,
+    minutes: Annotated[
+        float | None,
+        minutes_option("Minutes for translating and training (default: as many epochs as the text needs)."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(help="Run directory of the student (default: runs/NAME-SIZE, after the first teacher)."),
@@ -58,11 +61,12 @@ def distill(
         raise UserError("--round-trip only chooses translations of --mono; add --mono, or remove --round-trip")
     refuse_two_budgets(minutes, overrides or [])
     keep_freed_memory()
-    run = output or RUNS / f"{run_name(Path(teachers[0]))}-{size}"
+    run = output or RUNS / f"{run_directory(Path(teachers[0])).name}-{size}"
     paths = tuple(str(Path(teacher)) for teacher in teachers)  # the same with and without a slash at the end
     if repeated := next((path for index, path in enumerate(paths) if path in paths[:index]), None):
         raise UserError(f"{repeated}: named twice; each teacher counts once")
-    distillation = Distillation(teachers=paths, mono=tuple(mono or ()), round_trip=round_trip)
+    texts = tuple(str(Path(file)) for file in mono or ())
+    distillation = Distillation(teachers=paths, mono=texts, round_trip=round_trip)
     recipe = _find_recipe(run, StudentPlan(size, minutes, distillation), overrides or [], resume, data_dir)
     if recipe.distillation.teachers != distillation.teachers:
         raise UserError("--set distillation.teachers: name the teachers as arguments")

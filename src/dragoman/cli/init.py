@@ -21,7 +21,7 @@ from dragoman.cli.text_files import (
     TestOption,
     ValidationOption,
 )
-from dragoman.cli.training_texts import KeepAllOption, MinutesOption, StartFromOption, TrainingTexts
+from dragoman.cli.training_texts import KeepAllOption, StartFromOption, TrainingTexts, minutes_option
 from dragoman.errors import UserError, escape_controls
 
 FILES_HELP = "Two line-aligned files, source first, or files in other formats, such as memory.tmx."
@@ -30,7 +30,10 @@ FILES_HELP = "Two line-aligned files, source first, or files in other formats, s
 def init(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help=FILES_HELP)],
     output: Annotated[Path, typer.Option(help="The recipe to write.")],
-    minutes: MinutesOption = None,
+    minutes: Annotated[
+        float | None,
+        minutes_option("Minutes of training to plan for (default: as many epochs as the text needs)."),
+    ] = None,
     validation: ValidationOption = None,
     test: TestOption = None,
     keep_all: KeepAllOption = False,

@@ -22,7 +22,13 @@ from dragoman.cli.text_files import (
     TextFilesCommand,
     ValidationOption,
 )
-from dragoman.cli.training_texts import KeepAllOption, MinutesOption, StartFromOption, TrainingTexts, refuse_two_budgets
+from dragoman.cli.training_texts import (
+    KeepAllOption,
+    StartFromOption,
+    TrainingTexts,
+    minutes_option,
+    refuse_two_budgets,
+)
 from dragoman.errors import UserError
 from dragoman.system.run_paths import RUNS
 
@@ -81,7 +87,10 @@ def train(
         ),
     ] = None,
     overrides: Overrides = None,
-    minutes: MinutesOption = None,
+    minutes: Annotated[
+        float | None,
+        minutes_option("Minutes to train (default: those of the recipe; for text, as many epochs as it needs)."),
+    ] = None,
     validation: ValidationOption = None,
     test: TestOption = None,
     keep_all: KeepAllOption = False,

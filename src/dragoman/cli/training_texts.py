@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from dragoman.planning.plan import PlannedRecipe, Texts
     from dragoman.settings import CorpusReference
 
-MinutesOption = Annotated[
-    float | None,
-    typer.Option(
-        "--minutes",
-        min=0.1,
-        max=1_000_000,
-        help="Minutes to train (default: those of a recipe; for text, as many epochs as it needs).",
-    ),
-]
 KeepAllOption = Annotated[
     bool,
     typer.Option(
@@ -43,6 +34,11 @@ StartFromOption = Annotated[
         help="Start with the weights and the vocabulary of a bundle or run, instead of random weights.",
     ),
 ]
+
+
+def minutes_option(description: str) -> Any:
+    """The option for the time that a training may take."""
+    return typer.Option("--minutes", min=0.1, max=1_000_000, help=description)
 
 
 @dataclass(frozen=True)

@@ -178,14 +178,12 @@ def translate(
 
 def _identify(texts: TextTranslator, ensemble: Sequence[Path], files: Sequence[Path]) -> list[Any]:
     """What decides the translations of files, as plain data: the program, bundles, search, glossary, memory, files."""
-    from dragoman import __version__
     from dragoman.bundle import bundle_digest
     from dragoman.synthesis.identity import identify_translator
     from dragoman.system.files import sha256
 
     terms, memory = texts.glossary, texts.memory
     return [
-        __version__,
         identify_translator(texts.translator),
         list(map(bundle_digest, ensemble)),
         [[term.source, term.target] for term in terms.terms] if terms else [],

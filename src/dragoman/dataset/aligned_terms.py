@@ -15,10 +15,10 @@ from dragoman.text.lemmas import Lemmatize, lemmatizer
 from dragoman.text.term_marks import MarkedTerm
 
 MAX_WORDS = 3
-"""Of a term and of its translation."""
+"""The most words that a term has, and its translation."""
 
 MAX_TERMS = 3
-"""That are chosen in a sentence."""
+"""The most terms that are chosen in a sentence."""
 
 _SEPARATORS = (" ", "-")  # between the words of a term
 

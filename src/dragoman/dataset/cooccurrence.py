@@ -60,7 +60,9 @@ def _read_side(sentences: IdStore, counted: Sequence[int], first: int) -> Side:
 
 
 def weigh_pairs(sides: Sequence[Side], pairs: int, size: int) -> Tensor:
-    """In which pairs a token occurs, (size, pairs), sparse; rare tokens count more (tf-idf), each pair has length 1.
+    """In which pairs a token occurs, (size, pairs), sparse; each pair has the length 1.
+
+    Rare tokens count more, by their inverse document frequency.
 
     Args:
         sides: The tokens of source and target.

@@ -16,13 +16,13 @@ from dragoman.system.progress import Meter, Update
 from dragoman.text.tokenizer import Tokenizer
 
 SEARCHED = 1_000_000
-"""Of more pairs, so many are searched, evenly spaced."""
+"""The most pairs that are searched. If there are more, evenly spaced ones are searched."""
 
 WITH_MATCH = 200_000
-"""Of more pairs, so many get a match, evenly spaced: enough to learn how to use one."""
+"""The most pairs that get a match. If there are more, evenly spaced ones do: enough to learn how to use a match."""
 
 COPIES = 50
-"""Of pairs whose sources differ only in masked spans, so many can be a match."""
+"""The most pairs of one group that can be a match; the sources of a group differ only in masked spans."""
 
 
 def find_matches(pairs: PairStore, tokenizer: Tokenizer, update: Update) -> NDArray[np.int64]:
@@ -123,7 +123,7 @@ def _checksum(source: NDArray[Any], target: NDArray[Any]) -> int:
 
 
 def _spaced(count: int, most: int) -> NDArray[np.int64]:
-    """At most so many of a number of indices, evenly spaced."""
+    """At most `most` of the indices below `count`, evenly spaced."""
     return np.linspace(0, count - 1, min(count, most)).astype(np.int64)
 
 

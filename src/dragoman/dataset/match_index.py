@@ -18,8 +18,8 @@ from dragoman.dataset.token_store import IdStore
 MIN_SCORE = 0.5
 """The translation of a less similar sentence is not used.
 
-In LibreOffice's validation text, 0.5 to 0.6 give the same scores, and larger numbers give lower ones. Every sentence
-that is at least so similar shares a pair of neighboring tokens with the text.
+In LibreOffice's validation text, 0.5 to 0.6 give the same scores, and larger numbers give lower ones. A sentence with
+this similarity always shares a pair of neighboring tokens with the text.
 """
 
 READ_PLACES = 5000

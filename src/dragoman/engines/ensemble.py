@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,7 @@ def open_ensemble(request: EngineRequest, members: Sequence[StepEngine]) -> Step
         return [_mean_probability(sentence) for sentence in scores]
 
     decoder = EnsembleDecoder([member.decoder for member in members])
+    request = replace(request, compute_type=members[0].weight_type)  # they may not compute in the one of the request
     return StepEngine("ensemble", decoder, request, min(member.max_length for member in members), score)
 
 

@@ -79,7 +79,7 @@ def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBud
 
 
 def _choose_augmentation(facts: TextFacts, recipe: Recipe, budget: PlannedBudget) -> Iterator[ChosenSetting]:
-    """That of other recipes, and what keeps the bundle able to use a glossary or a translation memory."""
+    """The augmentation of other recipes, and what keeps the bundle able to use terms and matches."""
     chosen = list(choose_augmentation(facts, budget)) if recipe.text.tokenizer in ("bpe", "unigram") else []
     yield from chosen
     augmentation = recipe.training.augmentation

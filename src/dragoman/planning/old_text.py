@@ -18,7 +18,7 @@ OLD_SHARE = 1.0
 old text, and its chrF on new text was 1.2 lower, in the same time."""
 
 MOST_WEIGHT = 0.99
-"""Of an old corpus. Validation pairs are held out of corpora with the weight 1, which are new ones."""
+"""The largest weight of an old corpus. Validation pairs are held out of corpora with the weight 1, the new ones."""
 
 MOST_PAIRS = 1_000_000
 """More old text than this takes long to prepare."""

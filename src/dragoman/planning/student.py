@@ -27,6 +27,7 @@ from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble, largest_vocabulary
 from dragoman.synthesis.pair_checks import check_language
 from dragoman.system.progress import Log, no_log
+from dragoman.system.run_paths import run_directory
 
 SizeName = Literal["base", "small", "tiny"]
 
@@ -83,7 +84,7 @@ def recipe_of_run(path: str) -> Recipe:
     Raises:
         UserError: There is no run and no bundle, or the recipe is damaged.
     """
-    recipe = Path(path) / "recipe.toml"
+    recipe = run_directory(Path(path)) / "recipe.toml"
     return load_recipe(recipe) if recipe.is_file() else Bundle.load(path).recipe
 
 
@@ -129,6 +130,11 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         "teachers": {"translation_share": TRANSLATION_SHARE},
     }
     recipe = build_recipe(document, overrides, origin=f"{plan.size} student of {path}")
+    if not recipe.data.validation and recipe.training.seed != teacher.training.seed:
+        log(
+            f"warning: training.seed is not that of {path}, so other pairs are held out for validation, and the "
+            "teacher has learned most of them; name validation text with --set data.validation=…"
+        )
     weights, of_teacher = (
         count_parameters(recipe.model, recipe.text.vocabulary_size),
         parameter_counts(bundle.model)["total"],

@@ -70,7 +70,7 @@ def stored_blocks(
     """Make the blocks that a directory does not contain yet; returns the file of each block, in order.
 
     The name of a file depends on the number and the content of the pairs, and on the identity of the maker. So a block
-    that was made of other text, or with other settings, is never used. A damaged one is made again.
+    that was made of other text, or with other settings, is never used. One that cannot be read is made again.
 
     Args:
         pairs: What the blocks are made of.

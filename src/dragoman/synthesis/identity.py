@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dragoman import __version__
 from dragoman.bundle import Bundle, bundle_digest
 from dragoman.settings import Decoding
+from dragoman.system.build_cache import digest
 from dragoman.translator import Translator
 
 
 def identify_translator(translator: Translator) -> dict[str, Any]:
-    """The bundle on disk, the settings of the search, and the engine with its data type."""
+    """The program, the bundle on disk, the settings of the search, and the engine with its data type."""
     return {
+        "dragoman": __version__,
         "bundle": identify_bundle(translator.bundle),
         "decoding": identify_search(translator.decoding),
         "engine": [translator.engine.name, translator.engine.weight_type],
@@ -20,9 +23,10 @@ def identify_translator(translator: Translator) -> dict[str, Any]:
 
 
 def identify_bundle(bundle: Bundle) -> str:
-    """The weights, the tokenizers and the direction of a bundle on disk."""
+    """The weights, the tokenizers, the direction and the training text of a bundle on disk."""
     data = bundle.recipe.data
-    return f"{bundle_digest(Path(bundle.origin).parent)} {data.source_language}-{data.target_language}"
+    parts = bundle_digest(Path(bundle.origin).parent), *data.languages, bundle.training_text
+    return digest(parts)
 
 
 def identify_search(decoding: Decoding) -> dict[str, Any]:

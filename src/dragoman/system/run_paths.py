@@ -33,10 +33,10 @@ class NoBundleError(UserError):
         self.path, self.meant, self.similar = path, meant, similar
 
 
-def run_name(path: Path) -> str:
-    """The name of the directory of a run, given its path or that of its bundle."""
+def run_directory(path: Path) -> Path:
+    """The absolute path of a run, given its path or that of its bundle."""
     whole = Path(os.path.abspath(path))
-    return whole.parent.name if whole.name == _BUNDLE else whole.name
+    return whole.parent if whole.name == _BUNDLE else whole
 
 
 def is_finished(path: Path) -> bool:

@@ -186,10 +186,16 @@ def _may_be(text: str, places: Sequence[tuple[int, int]], term: Term) -> bool:
 
 
 def _closest(text: str, places: Sequence[tuple[int, int]], terms: Sequence[Term], lemmatize: Lemmatize) -> Term | None:
-    """Of terms that have the lemmas of words of a text, and their capitals, the one whose lemmas have them, too.
+    """The term that fits some words of a text best: its lemmas are theirs, and have the same capitals.
 
     At the beginning of a sentence, the word is usually one without a capital: "Isst" is a form of "essen", not "Essen".
-    If several terms are left, it is the first one.
+    If several terms fit equally well, it is the first one.
+
+    Args:
+        text: The text.
+        places: The start and the end of each word.
+        terms: Terms with the lemmas of these words, apart from capitals.
+        lemmatize: Finds lemmas.
     """
     possible = [term for term in terms if _may_be(text, places, term)]
     words = [text[start:end] for start, end in places]

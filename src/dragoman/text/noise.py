@@ -12,7 +12,7 @@ from dragoman.text.placeholders import find_spans, text_between
 FILLER = "□"
 """Replaces a word."""
 
-DELETED, REPLACED = 0.1, 0.1  # shares of the words
+DELETED, REPLACED = 0.1, 0.1  # the share of all words that are deleted, and of the others that are replaced
 MAX_SHIFT = 3
 """How many places a word moves at most."""
 

@@ -16,7 +16,6 @@ from dragoman.engines.ctranslate2.convert import conversion_directory
 from dragoman.engines.protocol import ComputeType
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import corpus_scores
-from dragoman.kernels.operators import HAS_INT8_MATMUL
 from dragoman.search.description import describe_decoding
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
@@ -44,8 +43,7 @@ class ComparedSearch:
             translator = bundles.open(cpu, "int8", **search)
         except UserError:  # no engine can translate in int8 here
             return cls(bundles, bundles.open(cpu, "float32", **search), "float32")
-        is_int8 = HAS_INT8_MATMUL or _is_converted(translator)  # the engine cpu may compute in float32 instead
-        return cls(bundles, translator, "int8" if is_int8 else "float32")
+        return cls(bundles, translator, translator.engine.weight_type)
 
     def translate(self, sources: Sequence[str]) -> None:
         """Translate texts, and measure the time."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import read_lines
@@ -14,8 +16,9 @@ from dragoman.corpus.pair import Pair
 from dragoman.dataset.split import without
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
-from dragoman.synthesis.block import BlockMaker
+from dragoman.synthesis.block import BlockMaker, PairBlock
 from dragoman.synthesis.write import Synthesized, write_synthetic
+from dragoman.system.build_cache import digest
 from dragoman.system.files import write_json
 from dragoman.system.progress import Meter, ProgressLine
 from dragoman.system.unfinished import delete_unfinished
@@ -28,6 +31,44 @@ with another one. So if it cannot translate all, it translates pairs of all part
 
 
 OpenMaker = Callable[[], BlockMaker]
+
+
+@dataclass(frozen=True)
+class HeldOutText:
+    """The pairs to validate and test on; no pair to learn from may have the same text on a side.
+
+    Attributes:
+        pairs: The pairs.
+        ignore_punctuation: Whether text that differs only in case and punctuation is the same.
+    """
+
+    pairs: Sequence[Pair]
+    ignore_punctuation: bool = False
+
+    def leave_out(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """The pairs that have no side in common with them."""
+        return without(self.pairs, pairs, ignore_punctuation=self.ignore_punctuation)
+
+
+@dataclass(frozen=True)
+class OtherThanHeldOut:
+    """Makes the pairs that another maker makes, except those with held-out text: a translation can be equal to it."""
+
+    maker: BlockMaker
+    held_out: HeldOutText
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """That of the maker, and the text to leave out."""
+        texts = [[pair.source, pair.target] for pair in self.held_out.pairs]
+        return {**self.maker.identity, "held_out": digest([texts, self.held_out.ignore_punctuation])}
+
+    def make(self, pairs: Sequence[Pair]) -> PairBlock:
+        """The pairs, and how many were left out for each reason."""
+        block = self.maker.make(pairs)
+        kept = list(self.held_out.leave_out(block.pairs))
+        same = Counter({"held-out text": len(block.pairs) - len(kept)})
+        return replace(block, pairs=kept, left_out=block.left_out + same)
 
 
 @dataclass(frozen=True)
@@ -106,16 +147,22 @@ def synthetic_corpora(
         teachers: The teachers, and the recipe of the run.
         data: Its text as files; pairs with the mark of machines are not translated once more.
         directory: Where the corpora are written.
-        held_out: The pairs to validate and test on; lines that are equal to one of their sentences are not used.
+        held_out: The pairs to validate and test on; neither they nor translations of them are made.
     """
-    return [
-        *_back_translated(teachers, directory, held_out),
+    text = HeldOutText(held_out, ignore_punctuation=data.validation_block > 1)
+    corpora = [
+        *_back_translated(teachers, directory, text),
         *_diversified(teachers, data, directory),
-        *_distilled(teachers, data, directory, held_out),
+        *_distilled(teachers, data, directory, text),
     ]
+    return [replace(each, open_maker=partial(_open_other_than_held_out, each.open_maker, text)) for each in corpora]
 
 
-def _back_translated(teachers: RunTeachers, directory: Path, held_out: Sequence[Pair]) -> Iterator[SyntheticCorpus]:
+def _open_other_than_held_out(open_maker: OpenMaker, held_out: HeldOutText) -> BlockMaker:
+    return OtherThanHeldOut(open_maker(), held_out)
+
+
+def _back_translated(teachers: RunTeachers, directory: Path, held_out: HeldOutText) -> Iterator[SyntheticCorpus]:
     """Of text in the target language."""
     if (back := teachers.recipe.backtranslation).mono:
         read = partial(_read_mono, back.mono, held_out, SIDES[1])
@@ -137,9 +184,7 @@ def _diversified(teachers: RunTeachers, data: Data, directory: Path) -> Iterator
             yield SyntheticCorpus(name, path, read, opener, weight * corpus.weight, passes=passes)
 
 
-def _distilled(
-    teachers: RunTeachers, data: Data, directory: Path, held_out: Sequence[Pair]
-) -> Iterator[SyntheticCorpus]:
+def _distilled(teachers: RunTeachers, data: Data, directory: Path, held_out: HeldOutText) -> Iterator[SyntheticCorpus]:
     """Of the training text, and of text in the source language, by finished teachers."""
     if not teachers.recipe.distillation.teachers:
         return
@@ -185,10 +230,10 @@ def make_corpora(corpora: Sequence[SyntheticCorpus], line: ProgressLine, limit: 
             limit = max(0.0, limit - made.seconds)
 
 
-def _read_mono(files: Sequence[str], held_out: Sequence[Pair], side: str) -> Iterator[Pair]:
+def _read_mono(files: Sequence[str], held_out: HeldOutText, side: str) -> Iterator[Pair]:
     """Lines as pairs that have only this side."""
     lines = chain.from_iterable(read_lines(Path(file)) for file in files)
-    return without(held_out, (Pair(line, "") if side == "source" else Pair("", line) for line in lines))
+    return held_out.leave_out(Pair(line, "") if side == "source" else Pair("", line) for line in lines)
 
 
 def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
 from dragoman.engines.cpu.decoder import PrepackedDecoder
 from dragoman.engines.cpu.int8 import Int8Linear
-from dragoman.engines.cpu.linear import Linear, PrepackedLinear
-from dragoman.engines.protocol import ComputeType, EngineRequest, Ids
+from dragoman.engines.cpu.linear import PrepackedLinear
+from dragoman.engines.protocol import EngineRequest, Ids
 from dragoman.engines.scoring import score_targets
 from dragoman.engines.step_engine import StepEngine
 from dragoman.kernels import accelerated
@@ -43,16 +44,15 @@ def open_engine(request: EngineRequest) -> StepEngine:
     def score(sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         return [each.log_probabilities for each in score_targets(model, bundle, sources, targets)]
 
-    decoder = PrepackedDecoder(model, _linear(request.weight_type))
+    request = _without_slow_int8(request)
+    decoder = PrepackedDecoder(model, Int8Linear if request.weight_type == "int8" else PrepackedLinear)
     return StepEngine("cpu", decoder, request, request.max_length, score)
 
 
-def _linear(weight_type: ComputeType) -> type[Linear]:
-    """The class of linear maps for a compute type; float32 in place of int8 that would be slow on this machine."""
-    if weight_type != "int8":
-        return PrepackedLinear
-    if not HAS_INT8_MATMUL:
-        reason = "this processor has no instructions for int8 (AVX-512 VNNI), or this build of torch does not use them"
-        warnings.warn(f"the engine cpu computes in float32, because {reason}", stacklevel=2)
-        return PrepackedLinear
-    return Int8Linear
+def _without_slow_int8(request: EngineRequest) -> EngineRequest:
+    """The request, with float32 in place of int8 that would be slow on this machine."""
+    if request.weight_type != "int8" or HAS_INT8_MATMUL:
+        return request
+    reason = "this processor has no instructions for int8 (AVX-512 VNNI), or this build of torch does not use them"
+    warnings.warn(f"the engine cpu computes in float32, because {reason}", stacklevel=2)
+    return replace(request, compute_type="float32")

@@ -77,7 +77,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
 
 
 def load(bundle: Bundle, directory: Path, compute_type: str) -> ExportedModel:
-    """Load the graphs that `write` wrote with onnxruntime; the search is that of the page."""
+    """Load the graphs that `write` wrote with onnxruntime; the search in Python has the rules of the page's."""
     graphs = {name: gzip.decompress((directory / f"{name}.onnx.gz").read_bytes()) for name in onnx.GRAPHS}
     return OnnxModel(bundle, graphs, select_settings(bundle.recipe.decoding, DECODING_SETTINGS))
 
