@@ -32,7 +32,10 @@ def test_evaluate_prints_the_scores_of_the_translations(
     assert f"perplexity {scores['perplexity']:.3f}" in outcome.out
     greedy = command("evaluate", finished_run, *files, "--set", "decoding.beam_size=1")
     assert "30 sentences, greedy" in greedy.out
-    assert "; ctranslate2 in int8\n" in command("evaluate", finished_run, *files, "--compute-type", "int8").out
+    assert (
+        "; translated by ctranslate2 in int8\n"
+        in command("evaluate", finished_run, *files, "--compute-type", "int8").out
+    )
     assert (scores["engine"], scores["compute_type"]) == ("ctranslate2", "float32")
 
 

@@ -193,6 +193,21 @@ def test_a_search_must_keep_the_term_without_the_words_that_it_replaces(found: s
 
 
 @pytest.mark.parametrize(
+    ("replaced", "found", "accepted"),
+    [
+        ("dog", "A beagle.", True),
+        ("dog", "A beagle house.", False),
+        ("big dog here", "A beagle runs.", True),  # more words than the term may translate others, too
+        ("", "A beagle runs.", True),
+    ],
+)
+def test_a_search_adds_no_word_after_a_term_that_replaces_the_last_ones(
+    replaced: str, found: str, accepted: bool
+) -> None:
+    assert place_of("A ", "beagle", replaced, ".").accepts(found) == accepted
+
+
+@pytest.mark.parametrize(
     ("found", "accepted"),
     [("The ACME Park™ is open.", True), ("The ACME Park™s are open.", False), ("The park.", False)],
 )

@@ -311,6 +311,22 @@ def test_a_term_in_a_translation_in_capitals_has_capitals() -> None:
     assert not draft.missing
 
 
+@pytest.mark.parametrize(
+    ("before", "target", "rest", "expected"),
+    [
+        ("An adult (old)", "hound", " runs.", "An adult (old) hound runs."),
+        ("Wait,", "hound", "runs.", "Wait, hound runs."),
+        ("Warten (", "hound", ")", "Warten (hound)"),
+        ("他（老）", "狗", "跑。", "他（老）狗跑。"),
+    ],
+)
+def test_a_term_between_words_has_spaces_around_it(before: str, target: str, rest: str, expected: str) -> None:
+    segment = Segment("Hund", glossary=Glossary([Term("Hund", target)]))
+    draft = draft_of(segment, Translation(before + rest), TermMatcher())
+    draft.use(draft.place_at(Spot(draft.missing[0], len(before), len(before), is_own=True)), None)
+    assert draft.translation.text == expected
+
+
 @pytest.mark.parametrize("target", ["{dog} hound", "www.a.de/hound"])
 def test_placeholders_and_links_in_a_term_keep_their_case(target: str) -> None:
     segment = Segment("MEIN HUND LÄUFT.", glossary=Glossary([Term("Hund", target)]))

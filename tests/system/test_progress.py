@@ -60,7 +60,10 @@ def test_the_time_left_is_at_most_that_of_the_limit(monkeypatch: pytest.MonkeyPa
     meter.advance(1_000)
     now += 10
     meter.advance(6_000)
-    assert [(share, text.rpartition(", ")[2]) for share, text in reports] == [(0.25, "0:30 left"), (0.875, "0:02 left")]
+    assert [(share, text.rpartition(", ")[2]) for share, text in reports] == [
+        (0.25, "0:30 left for as many as fit"),
+        (0.875, "0:02 left"),
+    ]
 
 
 def test_tracked_pairs_are_unchanged() -> None:

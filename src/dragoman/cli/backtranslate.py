@@ -31,6 +31,7 @@ from dragoman.errors import UserError
 if TYPE_CHECKING:
     from dragoman.corpus.pair import Pair
     from dragoman.synthesis.back_translator import BackTranslator
+    from dragoman.synthesis.write import Synthesized
 
 MINIMUM_CHRF = 40.0
 """The lowest chrF of a translation back, unless --minimum-chrf changes it."""
@@ -167,7 +168,7 @@ def _write(
     from dragoman.corpus.pair import Pair
     from dragoman.corpus.references import to_toml
     from dragoman.corpus.writers import tsv_line, write_corpus
-    from dragoman.synthesis.block import made_blocks
+    from dragoman.synthesis.block import BLOCK, made_blocks
     from dragoman.synthesis.write import NOTHING, write_synthetic
     from dragoman.system.progress import Meter, ProgressLine
     from dragoman.system.unfinished import delete_unfinished, unfinished_directory
@@ -185,11 +186,12 @@ def _write(
                 written = written.plus(block)
             line.log(str(written))
             if not written.pairs and not is_part:
-                raise UserError(f"no pair is left; --mono must be text in {data.source_language}")
+                raise UserError(_explain_no_pair(written, data.source_language))
             return
         directory = unfinished_directory(output)
-        if any(directory.glob("*.json")):
-            line.log(f"{directory} contains translations of an earlier call; they are used if nothing has changed")
+        if stored := len(list(directory.glob("*.json"))):
+            lines_stored = f"up to {stored * BLOCK:,} lines are translated already"
+            line.log(f"{directory}: {lines_stored}, and are not translated again if nothing has changed")
         languages = data.target_language, data.source_language
         try:
             written = write_synthetic(pairs, maker, str(output), languages, meter)
@@ -205,6 +207,12 @@ def _write(
         elif is_part:  # all parts are joined, also empty ones
             write_corpus((), str(output), languages)
         else:
-            raise UserError(
-                f"{output}: not written, because no pair is left; --mono must be text in {data.source_language}"
-            )
+            raise UserError(f"{output}: not written, because {_explain_no_pair(written, data.source_language)}")
+
+
+def _explain_no_pair(written: Synthesized, language: str) -> str:
+    from dragoman.doctor.input.source_language import OTHER_LANGUAGE
+
+    reason = max(written.left_out, key=written.left_out.__getitem__, default="")
+    hint = f"; --mono must be text in {language}" if reason == OTHER_LANGUAGE else ""
+    return f"no pair is left, for the reasons above{hint}"

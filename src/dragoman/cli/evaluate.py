@@ -67,7 +67,9 @@ def evaluate(
         more = {"perturbed": {name: scores.to_dict() for name, scores in changed.items()}} if perturbed else {}
         print_json(report.to_dict() | engine_used | more)
         return
-    print(f"{counted(report.sentences, 'sentence')}, {report.decoding}; {' in '.join(engine_used.values())}")
+    print(
+        f"{counted(report.sentences, 'sentence')}, {report.decoding}; translated by {' in '.join(engine_used.values())}"
+    )
     print(f"BLEU {report.bleu:.2f}  {report.bleu_signature}")
     print(f"chrF {report.chrf:.2f}  {report.chrf_signature}")
     print(f"perplexity {report.perplexity:.3f}  loss {report.loss:.4f} nats per token")

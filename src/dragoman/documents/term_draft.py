@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import NamedTuple
 
+import regex
+
 from dragoman.documents.marks import Mark, place_marks
 from dragoman.documents.segment import Segment, TranslatedSegment
 from dragoman.documents.term_place import SPACED, TermPlace
@@ -19,6 +21,9 @@ from dragoman.text.term_matcher import TermMatcher, is_copied
 from dragoman.text.translation import Translation
 from dragoman.text.usual_case import starts_sentence
 from dragoman.text.word_forms import FindForms, is_compound
+
+_AFTER_WORD = regex.compile(r"[\p{Pe}\p{Pf}.,;:!?%]")
+"""Punctuation after a word, which is followed by a space in scripts that have spaces between words."""
 
 LONG_WORD = 5
 """Letters of a word that is probably no article or preposition."""
@@ -172,7 +177,10 @@ class TermDraft:
         begins = text[start : start + 1].isupper() and starts_sentence(text, start)
         before, rest = text[:start], text[end:]
         if start == end:  # the term is between words
-            before += " " * bool(SPACED.match(before[-1:]))
+            after_word = SPACED.match(before[-1:]) or (
+                _AFTER_WORD.match(before[-1:]) and SPACED.match(found.term.target)
+            )
+            before += " " * bool(after_word)
             rest = " " * bool(SPACED.match(rest)) + rest
         source = self.segment.text[found.start : found.end]
         words = "".join(text_between(text, find_spans(text)))  # a placeholder keeps its case

@@ -141,7 +141,8 @@ class TermPlace:
     def accepts(self, translation: str) -> bool:
         """Whether a search has kept the term without an ending, and brought back neither it nor what it replaces.
 
-        After a beginning that the model has never seen, a search may end at once, which would lose what follows.
+        After a beginning that the model has never seen, a search may end at once, which would lose what follows, or add
+        words at the end of a sentence.
         """
         rest = translation[len(self.prefix) :]
         longest = max(_words(self.replaced), key=len, default="").lower()
@@ -150,7 +151,11 @@ class TermPlace:
         ending = not self.prefix[-1].isalnum() and bool(SPACED.match(rest))  # as in ™s
         here = self.written + "".join(_WORD_CHARACTERS.findall(rest))
         lost = len(_words(rest)) < MOST_LOST * len(_words(self.rest))
-        return not (returns or ending or lost or self._repeats(rest, longest)) and contains_term(here, self.written)
+        replaces_end = not SPACED.search(self.rest) and 0 < len(_words(self.replaced)) <= len(_words(self.form))
+        added = replaces_end and bool(SPACED.search(rest))
+        return not (returns or ending or lost or added or self._repeats(rest, longest)) and contains_term(
+            here, self.written
+        )
 
     def _repeats(self, rest: str, longest: str) -> bool:
         """Whether what follows the term begins with its last word, all of it, or the longest word that it replaces."""

@@ -70,8 +70,9 @@ class Meter:
         text = f"{self._work}: {self._done:,}{f' of {self._total:,}' if self._total else ''} {self._unit}"
         text += f", {rate:,.0f} {self._unit}/s" if rate else ""
         if rate and self._total:
-            left = min((self._total - self._done) / rate, self._limit - elapsed)
-            text += f", {format_seconds(max(0, left))} left"
+            left, allowed = (self._total - self._done) / rate, self._limit - elapsed
+            text += f", {format_seconds(max(0, min(left, allowed)))} left"
+            text += " for as many as fit" if left > allowed else ""
         share = max(self._done / self._total, elapsed / self._limit) if self._total else 0.0
         self._update(min(1.0, share), text)
 

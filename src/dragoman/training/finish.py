@@ -145,7 +145,8 @@ def _score_test(trainer: Trainer, translator: Translator, name: str, pairs: list
         for source, reference, translation in zip(sources, references, translations[:SAMPLES], strict=False)
     ]
     analysis = analyze_errors(translator, trainer.data.train.source, sources, references, translations)
-    problems = [finding.message for finding in check_translations(sources, references, translations, report)]
+    findings = check_translations(sources, references, translations, report, translator.decoding)
+    problems = [finding.message for finding in findings]
     nearest = asdict(nearest_match_baseline(trainer.data, sources, references))
     values = {
         "name": name,

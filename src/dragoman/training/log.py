@@ -15,6 +15,9 @@ from dragoman.training.metrics_file import MetricsFile
 LogPosition = dict[str, float]
 """Step, epoch (with a fraction) and seconds, as in every line of metrics.jsonl."""
 
+NAMES = {"bleu": "BLEU", "chrf": "chrF", "loss": "loss"}
+"""How scores are called in messages, by the value of `training.best_by`."""
+
 MOST_WAITING = 0.3
 """The share of the time that training may wait for a processor without a warning."""
 
@@ -95,13 +98,14 @@ class RunLog:
         """Show that a validation has started."""
         self.line.update(spent, f"step {position['step']:,}  validating …")
 
-    def validation(self, position: LogPosition, report: Report, best: bool, **more: Any) -> None:
+    def validation(self, position: LogPosition, report: Report, best: bool, best_by: str, **more: Any) -> None:
         """Log a validation.
 
         Args:
             position: Position of the step.
             report: The scores.
             best: Whether it is the best so far.
+            best_by: The score that decides this.
             more: Further values for metrics.jsonl.
         """
         self.metrics.write("validation", position | report.to_dict() | {"best": best} | more)
@@ -109,7 +113,7 @@ class RunLog:
         self.message(
             f"step {position['step']:,}  epoch {position['epoch']:.2f}  {format_seconds(position['seconds'])}  "
             f"validation: loss {report.loss:.3f}, perplexity {report.perplexity:.2f}, BLEU {report.bleu:.2f}, "
-            f"chrF {report.chrf:.2f} ({report.decoding}){', the best so far' if best else ''}"
+            f"chrF {report.chrf:.2f} ({report.decoding}){f', the best {NAMES[best_by]} so far' if best else ''}"
             f"{'' if forced is None else f', {forced:.0%} of the batches teacher-forced'}"
         )
 

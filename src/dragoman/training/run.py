@@ -250,7 +250,7 @@ class _Run:
         about_text = self._judge_text(data)
         write_text(path, render_report(self.written, facts, metrics, finished_run, about_text))
         if finished_run:
-            for verdict in judge_run(complete_lines(metrics), self.written.training, about_text).lines():
+            for verdict in judge_run(complete_lines(metrics), self.written, about_text).lines():
                 self.line.log(verdict)
         self.line.log(f"report: {path}")
 

@@ -82,7 +82,9 @@ def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, l
         UserError: A corpus is missing or broken, or no pair is left to train on.
     """
     directory = directory.resolve()  # the same in a resumed run that is named in another way
-    if not (directory / FACTS).is_file():
+    if (directory / FACTS).is_file():
+        line.log(f"text: the copy in {directory}; changes to the files since the start of the run do not count")
+    else:
         with atomic_directory(directory) as new:
             _copy(recipe, data_directory, new, line)
     return StageText.read(directory)

@@ -137,7 +137,7 @@ class Trainer:
             samples = self.validator.samples(translations)[:SAMPLES]
             findings = self.validator.check(report, translations, spent)
             more |= {"baseline": asdict(self.validator.baseline), "problems": [each.message for each in findings]}
-            self.log.validation(self.position, report, best, **more, samples=samples)
+            self.log.validation(self.position, report, best, self.settings.best_by, **more, samples=samples)
             self.log.warn(self.position, findings)
         progress.batches = progress.forced = 0
         self._statistics = StepStatistics()

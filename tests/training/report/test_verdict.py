@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from metric_lines import RECIPE, comparison_line, scores_line, validation_line
 
+from dragoman.settings import Distillation
 from dragoman.training.report.verdict import BANDS, judge_run, judge_scores, judge_text, judge_training
 
 TRIVIAL = {"name": "the same sentence for every source", "bleu": 3.0, "chrf": 22.0}
@@ -122,16 +123,23 @@ def test_little_or_bad_text_is_named() -> None:
 
 
 def test_the_verdict_of_a_run_is_about_its_tests_if_there_are_any() -> None:
-    training = RECIPE.training
     validation = validation_line(100, loss=2.0)
-    unfinished = judge_run([validation], training, ["The text is short."])
+    unfinished = judge_run([validation], RECIPE, ["The text is short."])
     assert [verdict.scope for verdict in unfinished.scores] == [f"the validation scores of step {validation['step']:,}"]
     assert list(unfinished.lines())[-1] == "The text is short."
     tests = [scores_line("test") | {"name": name} for name in ("one", "two")]
-    finished = judge_run([validation, *tests], training)
+    finished = judge_run([validation, *tests], RECIPE)
     assert [verdict.scope for verdict in finished.scores] == ["one", "two"]
     assert next(finished.lines()).startswith("verdict on one: good. BLEU ")
-    assert judge_run([], training).scores == []
+    assert judge_run([], RECIPE).scores == []
+
+
+def test_the_loss_of_a_student_is_not_judged() -> None:
+    """It is that of references, and the student imitates other translations."""
+    validations = [validation_line(100 * step, loss=loss) for step, loss in enumerate((7.1, 6.9, 6.8), start=1)]
+    student = RECIPE.model_copy(update={"distillation": Distillation(teachers=("runs/teacher",))})
+    assert judge_run(validations, RECIPE).training
+    assert not judge_run(validations, student).training
 
 
 @pytest.mark.parametrize(
@@ -139,5 +147,5 @@ def test_the_verdict_of_a_run_is_about_its_tests_if_there_are_any() -> None:
 )
 def test_forgetting_is_mentioned(after: float, old_text: bool, mentioned: bool) -> None:
     older, latest = (comparison_line("news", 60.0, chrf, old_text=old_text) for chrf in (1.0, after))
-    verdict = judge_run([scores_line("test"), older, latest], RECIPE.training)
+    verdict = judge_run([scores_line("test"), older, latest], RECIPE)
     assert any("The chrF of news" in reason and "fell by 5.0" in reason for reason in verdict.training) == mentioned

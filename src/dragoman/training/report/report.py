@@ -65,7 +65,7 @@ def render_report(
         validations=validations,
         best=best,
         shown=shown,
-        verdict=judge_run(metrics, recipe.training, about_text),
+        verdict=judge_run(metrics, recipe, about_text),
         usages=usages(finished_run, recipe, texts) if finished_run else [],
         charts=draw_charts(train, _shown(validations, recipe)),
         histories=_histories(validations),

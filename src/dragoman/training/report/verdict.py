@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dragoman.errors import counted
 from dragoman.evaluation.metrics import MAX_LOSS, USELESS, overall_score
-from dragoman.settings import Training
+from dragoman.settings import Recipe, Training
 from dragoman.training.directory import LEFT_OUT_FILE
 from dragoman.training.metrics_file import Metrics, current_lines
 
@@ -58,12 +58,12 @@ class RunVerdict(NamedTuple):
         yield from self.training
 
 
-def judge_run(metrics: Metrics, training: Training, about_text: Sequence[str] = ()) -> RunVerdict:
+def judge_run(metrics: Metrics, recipe: Recipe, about_text: Sequence[str] = ()) -> RunVerdict:
     """The verdict on a run.
 
     Args:
         metrics: The lines of metrics.jsonl without incomplete ones.
-        training: The settings of the run.
+        recipe: The recipe of the run.
         about_text: The result of `judge_text`.
     """
     validations = current_lines(metrics, "validation")
@@ -72,8 +72,9 @@ def judge_run(metrics: Metrics, training: Training, about_text: Sequence[str] = 
     scores = [judge_scores(test, name) for name, test in tests.items()]
     if best and not scores:
         scores = [judge_scores(best, f"the validation scores of step {best['step']:,}")]
-    training_reasons = [*judge_training(validations, training), *_judge_forgetting(compared_texts(metrics))]
-    return RunVerdict(scores, [*training_reasons, *about_text])
+    # The loss of a student is that of references, which it does not imitate.
+    about_losses = [] if recipe.distillation.teachers else judge_training(validations, recipe.training)
+    return RunVerdict(scores, [*about_losses, *_judge_forgetting(compared_texts(metrics)), *about_text])
 
 
 def compared_texts(metrics: Metrics) -> list[dict[str, Any]]:
