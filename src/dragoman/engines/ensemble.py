@@ -74,7 +74,7 @@ def open_ensemble(request: EngineRequest, members: Sequence[StepEngine]) -> Step
         return [_mean_probability(sentence) for sentence in scores]
 
     decoder = EnsembleDecoder([member.decoder for member in members])
-    request = replace(request, compute_type=members[0].weight_type)  # they may not compute in the one of the request
+    request = replace(request, compute_type=members[0].weight_type)  # not always that of the request
     return StepEngine("ensemble", decoder, request, min(member.max_length for member in members), score)
 
 

@@ -147,7 +147,7 @@ def synthetic_corpora(
         teachers: The teachers, and the recipe of the run.
         data: Its text as files; pairs with the mark of machines are not translated once more.
         directory: Where the corpora are written.
-        held_out: The pairs to validate and test on; neither they nor translations of them are made.
+        held_out: The pairs to validate and test on; no pair with a sentence of them is made.
     """
     text = HeldOutText(held_out, ignore_punctuation=data.validation_block > 1)
     corpora = [
