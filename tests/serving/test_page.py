@@ -235,7 +235,8 @@ def test_terms_are_used_and_reported(real_server: Running, start_server: StartSe
     pivot = ask(start_server(), "page/translate", q="Hallo Frau", target="es", glossary="Frau = mujer")
     assert pivot["problems"] == ["missing term: mujer"]
     damaged = {"q": "Hallo", "source": "de", "target": "en", "glossary": "Frau"}
-    assert "glossary line 1: expected" in httpx.post(f"{real_server.url}/page/translate", json=damaged).json()["error"]
+    error = httpx.post(f"{real_server.url}/page/translate", json=damaged).json()["error"]
+    assert "glossary line 1: expected 'term = translation'" in error
 
 
 def test_the_policy_allows_only_own_files(real_server: Running) -> None:
