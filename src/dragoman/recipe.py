@@ -11,10 +11,10 @@ from copy import deepcopy
 from importlib.resources import files
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import tomli_w
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from dragoman.errors import UserError, nearest, shortened
@@ -159,11 +159,17 @@ def _apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> list[str
 
 
 def overridden(overrides: Sequence[str], key: str) -> Any:
-    """The value of a key with one section, such as ``training.minutes``: not validated; None if it is not set."""
+    """The value of a key with one section, such as ``training.minutes``; None if it is not set, or not valid."""
     data: dict[str, Any] = {}
     _apply_overrides(data, [each for each in overrides if each.partition("=")[0].strip() == key])
     section, _, last = key.partition(".")
-    return data.get(section, {}).get(last)
+    field = field_at((section, last))
+    assert field is not None, key
+    try:
+        declared: Any = Annotated[field.annotation, field]
+        return TypeAdapter(declared).validate_python(data.get(section, {}).get(last), strict=True)
+    except ValidationError:  # as building the recipe will report
+        return None
 
 
 def _apply_override(data: dict[str, Any], key: str, equals: str, text: str) -> str | None:

@@ -206,15 +206,18 @@ def test_errors_leave_no_directory(
     assert not (tmp_path / "run").exists()
 
 
-def test_held_out_pairs_are_chosen_once(make_staged: Any, corpus: Path, tmp_path: Path) -> None:
+def test_held_out_pairs_are_chosen_once(
+    make_staged: Any, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = {"train": [f"{corpus}/train.{{lang}}"], "validation": [], "validation_pairs": 20}
     recipe = make_staged(data=data, diversification={"weight": 1.0})
     found = collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
     held_out = list(zip(*texts(tmp_path, "text/validation"), strict=True))
     assert len(held_out) == 20
     assert not set(held_out) & set(zip(*texts(tmp_path, "text/train-0"), strict=True))
-    again = collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True))
+    again = collect_text(recipe, None, tmp_path / "text", ProgressLine(""))
     assert again == found
+    assert "changes to the files since the start of the run do not count" in capsys.readouterr().err
     for direction in ("backward", "forward"):
         (validation,) = teacher_recipe(recipe, found.data(recipe), direction).data.validation
         assert load_pairs(validation) == [pair[::-1] if direction == "backward" else pair for pair in held_out]
@@ -287,6 +290,26 @@ def test_translations_that_are_held_out_text_are_left_out() -> None:
         assert made.left_out == {"blank": 1, "held-out text": 3 - len(expected)}
         assert maker.identity["maker"] == "copier"
         assert maker.identity != OtherThanHeldOut(Copier(), HeldOutText([], ignore_punctuation)).identity
+
+
+def test_all_kinds_of_synthetic_pairs_lack_held_out_text(
+    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for opener in ("open_backward", "open_forward", "open_given"):
+        monkeypatch.setattr(RunTeachers, opener, lambda *arguments: Copier())
+    sections: list[dict[str, Any]] = [
+        {"backtranslation": {"mono": [str(mono)]}, "diversification": {"weight": 1.0}},
+        {"distillation": {"teachers": [str(tmp_path)], "mono": [str(mono)]}},
+    ]
+    for each in sections:
+        recipe = make_staged(**each)
+        data = collect_text(recipe, None, tmp_path / "text", ProgressLine("", quiet=True)).data(recipe)
+        teachers = RunTeachers(recipe, tmp_path, torch.device("cpu"))
+        corpora = synthetic_corpora(teachers, data, tmp_path, [Pair("A DOG.", "elsewhere")])
+        assert len(corpora) >= 2
+        for corpus in corpora:
+            made = corpus.open_maker().make([Pair("", "A dog."), Pair("", "A cat.")])
+            assert [pair.target for pair in made.pairs] == ["A cat."]
 
 
 def test_held_out_text_is_compared_as_in_the_training_text(make_staged: Any, mono: Path, tmp_path: Path) -> None:

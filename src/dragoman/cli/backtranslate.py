@@ -184,9 +184,9 @@ def _write(
                 sys.stdout.writelines(f"{tsv_line(pair)}\n" for pair in block.pairs)
                 sys.stdout.flush()
                 written = written.plus(block)
-            line.log(str(written))
             if not written.pairs and not is_part:
                 raise UserError(_explain_no_pair(written, data.source_language))
+            line.log(str(written))
             return
         directory = unfinished_directory(output)
         if stored := len(list(directory.glob("*.json"))):
@@ -200,19 +200,18 @@ def _write(
             if any(directory.glob("*.json")):
                 line.log(f"{directory} contains what is translated; to continue, run the same command")
             raise
+        if not written.pairs and not is_part:
+            raise UserError(f"{output}: not written, because {_explain_no_pair(written, data.source_language)}")
         line.log(f"{output}: {written}")
         if written.pairs:
             corpus = to_toml({"corpus": str(output), "tagged": True})
             line.log(f"to train on it, add to data.train of a recipe (dragoman init writes one): {corpus}")
-        elif is_part:  # all parts are joined, also empty ones
+        else:  # all parts are joined, also empty ones
             write_corpus((), str(output), languages)
-        else:
-            raise UserError(f"{output}: not written, because {_explain_no_pair(written, data.source_language)}")
 
 
 def _explain_no_pair(written: Synthesized, language: str) -> str:
     from dragoman.doctor.input.source_language import OTHER_LANGUAGE
 
-    reason = max(written.left_out, key=written.left_out.__getitem__, default="")
-    hint = f"; --mono must be text in {language}" if reason == OTHER_LANGUAGE else ""
-    return f"no pair is left, for the reasons above{hint}"
+    hint = f"; --mono must be text in {language}" if OTHER_LANGUAGE in written.left_out else ""
+    return f"no pair is left: {written}{hint}"

@@ -101,8 +101,7 @@ def open_translator(
     paths = iter([bundle, *ensemble])  # each is announced once, in this order
 
     def print_choice(choice: Choice) -> None:
-        computed = f"{choice}, device: {request.device}, {request.weight_type}"
-        print(f"dragoman: engine: {computed}, bundle: {next(paths)}", file=sys.stderr)
+        print(f"dragoman: engine: {choice}, device: {request.device}, bundle: {next(paths)}", file=sys.stderr)
 
     announce = print_choice if options.verbose else None
     if ensemble:

@@ -30,7 +30,7 @@ class TrainingPairs:
 
     def __iter__(self) -> Iterator[Pair]:
         short = (pair for pair in self.pairs if is_short(pair, self.data.max_characters))
-        return without(self.held_out, short, ignore_punctuation=self.data.validation_block > 1)
+        return without(self.held_out, short, ignore_punctuation=self.data.held_out_ignores_punctuation)
 
 
 @dataclass(frozen=True)

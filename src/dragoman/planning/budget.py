@@ -16,9 +16,6 @@ OFTEN = 40.0  # epochs; with 20 epochs of 9,000 pairs, a dropout of 0.3 costs se
 R_DROP_PAIRS = 30_000  # with 29,000 pairs, an hour of it is better than data diversification; 20 minutes are no worse
 R_DROP_EPOCHS, R_DROP_STEPS = 30.0, 8000  # without R-Drop; in the same time, half of them fit with it
 
-MOST_MINUTES, MOST_THREADS = 1_000_000, 4096
-"""The largest valid values of these settings."""
-
 
 @dataclass(frozen=True)
 class PlannedBudget:
@@ -90,18 +87,10 @@ def plan_budget(
 
 def chosen_minutes(minutes: float | None, overrides: Sequence[str]) -> float | None:
     """The time for training: that of ``--minutes``, or of ``--set training.minutes=…``; invalid values are ignored."""
-    return minutes if minutes is not None else _chosen_number(overrides, "training.minutes", MOST_MINUTES)
+    return minutes if minutes is not None else overridden(overrides, "training.minutes")
 
 
 def measure_chosen_speed(overrides: Sequence[str]) -> MachineSpeed:
     """The speed of this machine with ``training.device`` and ``training.threads``; invalid values are ignored."""
-    device = overridden(overrides, "training.device")
-    threads = _chosen_number(overrides, "training.threads", MOST_THREADS)
-    return measure_speed(device if isinstance(device, str) else "auto", int(threads) if threads else None)
-
-
-def _chosen_number(overrides: Sequence[str], key: str, most: float) -> float | None:
-    """The positive number that ``--set`` gives to a setting; None if it gives none, or an invalid one."""
-    value = overridden(overrides, key)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 < value <= most else None
+    device, threads = (overridden(overrides, f"training.{key}") for key in ("device", "threads"))
+    return measure_speed(device or "auto", threads)

@@ -142,6 +142,11 @@ class Data(Settings):
         return float(any(each.weight >= 1 for each in self.weighted if not each.tagged))
 
     @property
+    def held_out_ignores_punctuation(self) -> bool:
+        """Whether text that differs from held-out text only in case and punctuation is not trained on either."""
+        return self.validation_block > 1
+
+    @property
     def weighted(self) -> list[WeightedCorpus]:
         """The training corpora, all with weights."""
         return [each if isinstance(each, WeightedCorpus) else WeightedCorpus(corpus=each) for each in self.train]

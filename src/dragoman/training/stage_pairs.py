@@ -149,7 +149,7 @@ def synthetic_corpora(
         directory: Where the corpora are written.
         held_out: The pairs to validate and test on; no pair with a sentence of them is made.
     """
-    text = HeldOutText(held_out, ignore_punctuation=data.validation_block > 1)
+    text = HeldOutText(held_out, data.held_out_ignores_punctuation)
     corpora = [
         *_back_translated(teachers, directory, text),
         *_diversified(teachers, data, directory),

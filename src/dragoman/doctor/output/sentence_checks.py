@@ -13,9 +13,9 @@ from dragoman.text.language_profile import words_of
 from dragoman.text.normalization import WITHOUT_SPACES
 
 EMPTY = "empty"
-REPLACEMENT = (
-    "\N{REPLACEMENT CHARACTER}"  # of bytes that are no character, which a model with tokens for bytes can write
-)
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""Stands for bytes that are no character, which a model with tokens for bytes can write."""
+
 MAX_DEVIATIONS = 4.0  # of the length ratio; 0.1 to 0.8 % of the pairs of seven corpora are beyond
 MIN_COPIED_WORDS = 5  # shorter copies may be names …
 MIN_COPIED_EVIDENCE = 3.0  # … unless their words show the source language, in nats
