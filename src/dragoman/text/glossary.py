@@ -91,11 +91,16 @@ class Glossary:
         self._by_lemma = lru_cache(maxsize=4)(self._index_lemmas)
 
     @staticmethod
-    def separator_of(lines: Iterable[str]) -> str:
-        """What separates terms from their translations in some lines, for `parse`: a tab, or else an equals sign."""
+    def separator_of(lines: Iterable[str], default: str = "\t") -> str:
+        """What separates terms from their translations in some lines, for `parse`: a tab, or else an equals sign.
+
+        The default is for lines that have neither.
+        """
         filled = [line for line in lines if line.strip()]
-        if any("\t" in line for line in filled) or not any("=" in line for line in filled):
+        if any("\t" in line for line in filled):
             return "\t"
+        if not any("=" in line for line in filled):
+            return default
         return " = " if all(" = " in line for line in filled) else "="  # as a URL may contain =
 
     @classmethod

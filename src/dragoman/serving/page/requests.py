@@ -134,9 +134,8 @@ async def inspect_sentence(request: Request) -> HTMLResponse:
 
 def _read_glossary(text: str) -> Glossary:
     lines = split_lines(text)
-    separator = Glossary.separator_of(lines) if "\t" in text or "=" in text else "="  # as the page describes it
     try:
-        return Glossary.parse(lines, separator=separator)
+        return Glossary.parse(lines, separator=Glossary.separator_of(lines, default="="))  # as the page describes it
     except UserError as error:
         raise RequestError(400, str(error)) from None
 
