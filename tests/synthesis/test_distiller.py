@@ -12,6 +12,7 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
+from dragoman.engines.choose import ENGINES
 from dragoman.errors import UserError
 from dragoman.settings import Distillation
 from dragoman.synthesis.back_translator import METHODS
@@ -113,6 +114,15 @@ def test_teachers_that_sample_by_default_search(changed: dict[str, Any], finishe
         opened = BundleEnsemble.load([str(teacher)], ("de", "en")).open(device, **METHODS["beam"])
         found.append((open_distiller(settings, ("de", "en"), device).translator.decoding, opened.decoding))
     assert found[0] == found[1]
+
+
+def test_teachers_compute_in_int8_if_an_engine_can(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ctranslate2")
+    settings, device = Distillation(teachers=(str(finished_run),)), torch.device("cpu")
+    assert open_distiller(settings, ("de", "en"), device).translator.engine.weight_type == "int8"
+    for engine in ("ctranslate2", "cpu"):
+        monkeypatch.delitem(ENGINES, engine)
+    assert open_distiller(settings, ("de", "en"), device).translator.engine.weight_type == "float32"
 
 
 def test_the_round_trip_needs_the_other_direction(finished_run: Path) -> None:

@@ -14,7 +14,6 @@ import torch
 from dragoman.bundle import WEIGHTS
 from dragoman.engines.ctranslate2.convert import conversion_directory
 from dragoman.engines.protocol import ComputeType
-from dragoman.errors import UserError
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.search.description import describe_decoding
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
@@ -38,11 +37,7 @@ class ComparedSearch:
     @classmethod
     def open(cls, bundles: BundleEnsemble, **search: Any) -> ComparedSearch:
         """Open bundles on the CPU, with int8 if possible; `search` changes settings of the search."""
-        cpu = torch.device("cpu")
-        try:
-            translator = bundles.open(cpu, "int8", **search)
-        except UserError:  # no engine can translate in int8 here
-            return cls(bundles, bundles.open(cpu, "float32", **search), "float32")
+        translator = bundles.open_fast(torch.device("cpu"), **search)
         return cls(bundles, translator, translator.engine.weight_type)
 
     def translate(self, sources: Sequence[str]) -> None:
