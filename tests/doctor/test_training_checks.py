@@ -14,7 +14,7 @@ from dragoman.doctor.findings.finding import Finding
 from dragoman.doctor.training_checks import check_start, check_validation
 from dragoman.evaluation.evaluate import Report
 from dragoman.model.build import build_model
-from dragoman.settings import Recipe, Specials
+from dragoman.settings import Decoding, Recipe, Specials
 from dragoman.text.vocabulary import Vocabulary, special_tokens
 from dragoman.training.metrics_file import read_metrics
 
@@ -46,12 +46,22 @@ def test_faults_of_data_and_model_are_found_before_the_first_step(make_recipe: R
 
 def test_only_the_exposure_gap_is_reported_in_the_first_half_of_a_run() -> None:
     def codes(report: Report, spent: float) -> set[str]:
-        return {finding.code for finding in check_validation(PAIRS, REPETITIONS, report, spent)}
+        return {finding.code for finding in check_validation(PAIRS, REPETITIONS, report, spent, Decoding())}
 
     early = replace(REPORT, token_accuracy=0.25)
     assert not codes(early, 0.2)
     assert codes(early, 0.6) == {"collapsed", "repetition"}
     assert codes(REPORT, 0.2) == {"exposure-gap"}
+
+
+def test_advice_about_length_fits_the_search_of_the_finished_translator() -> None:
+    def advice(beam_size: int) -> str:
+        decoding = Decoding(beam_size=beam_size)
+        found = check_validation(PAIRS, ["Short."] * 20, REPORT, 1.0, decoding)
+        return next(finding.fix for finding in found if finding.code == "output-length")
+
+    assert advice(1).startswith("use beam search")
+    assert advice(5).startswith("raise decoding.length_penalty")
 
 
 def test_each_code_is_reported_once_and_notes_are_not_reported(

@@ -18,7 +18,7 @@ from dragoman.doctor.model.source_use import check_source_ignored
 from dragoman.doctor.output.check import check_translations
 from dragoman.evaluation.evaluate import Report
 from dragoman.model.transformer import Transformer
-from dragoman.settings import Data, Recipe
+from dragoman.settings import Data, Decoding, Recipe
 from dragoman.text.vocabulary import Vocabulary
 
 MIN_VOCABULARY = 8  # ids; smaller vocabularies have too few words for random sentences
@@ -84,7 +84,9 @@ def _check_model(model: Transformer, recipe: Recipe, source: Vocabulary, target:
     ]
 
 
-def check_validation(pairs: Sequence[Pair], translations: Sequence[str], report: Report, spent: float) -> list[Finding]:
+def check_validation(
+    pairs: Sequence[Pair], translations: Sequence[str], report: Report, spent: float, decoding: Decoding
+) -> list[Finding]:
     """Find what is wrong with the translations of a validation.
 
     Args:
@@ -92,8 +94,9 @@ def check_validation(pairs: Sequence[Pair], translations: Sequence[str], report:
         translations: The translations.
         report: The scores of the validation.
         spent: Fraction of the training budget used so far. In the first half only ``exposure-gap`` is reported.
+        decoding: The search of the finished translator, for advice about it.
     """
     translated = pairs[: len(translations)]
     sources, references = [pair.source for pair in translated], [pair.target for pair in translated]
-    findings = check_translations(sources, references, translations, report)
+    findings = check_translations(sources, references, translations, report, decoding)
     return [finding for finding in findings if spent >= SETTLED or finding.code == "exposure-gap"]

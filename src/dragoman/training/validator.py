@@ -68,4 +68,4 @@ class Validator:
 
     def check(self, report: Report, translations: list[str], spent: float) -> list[Finding]:
         """Problems of the translations, given the fraction of the budget spent."""
-        return check_validation(self.data.validation, translations, report, spent)
+        return check_validation(self.data.validation, translations, report, spent, self.recipe.decoding)
