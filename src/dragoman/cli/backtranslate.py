@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dragoman.corpus.pair import Pair
     from dragoman.synthesis.back_translator import BackTranslator
     from dragoman.synthesis.write import Synthesized
+    from dragoman.system.progress import Meter
 
 MINIMUM_CHRF = 40.0
 """The lowest chrF of a translation back, unless --minimum-chrf changes it."""
@@ -167,47 +168,64 @@ def _write(
     """
     from dragoman.corpus.pair import Pair
     from dragoman.corpus.references import to_toml
-    from dragoman.corpus.writers import tsv_line, write_corpus
-    from dragoman.synthesis.block import BLOCK, made_blocks
-    from dragoman.synthesis.write import NOTHING, write_synthetic
+    from dragoman.corpus.writers import write_corpus
     from dragoman.system.progress import Meter, ProgressLine
-    from dragoman.system.unfinished import delete_unfinished, unfinished_directory
 
     data = maker.translator.bundle.recipe.data
     pairs: Iterator[Pair] = (Pair("", line) for line in lines)
     with ProgressLine("backtranslate", quiet=output is None and sys.stdout.isatty()) as line:
         meter = Meter(line.update, "translating", total)
         meter.advance(0)  # the first block may take a minute
+        written = _print(maker, pairs, meter) if output is None else _write_file(maker, pairs, meter, output, line.log)
+        if not written.pairs and not is_part:
+            place = "" if output is None else f"{output}: not written, because "
+            raise UserError(f"{place}{_explain_no_pair(written, data.source_language)}")
         if output is None:
-            written = NOTHING
-            for block in made_blocks(pairs, maker, meter):
-                sys.stdout.writelines(f"{tsv_line(pair)}\n" for pair in block.pairs)
-                sys.stdout.flush()
-                written = written.plus(block)
-            if not written.pairs and not is_part:
-                raise UserError(_explain_no_pair(written, data.source_language))
             line.log(str(written))
             return
-        directory = unfinished_directory(output)
-        if stored := len(list(directory.glob("*.json"))):
-            lines_stored = f"up to {stored * BLOCK:,} lines are translated already"
-            line.log(f"{directory}: {lines_stored}, and are not translated again if nothing has changed")
-        languages = data.target_language, data.source_language
-        try:
-            written = write_synthetic(pairs, maker, str(output), languages, meter)
-            delete_unfinished(output)
-        except KeyboardInterrupt:
-            if any(directory.glob("*.json")):
-                line.log(f"{directory} contains what is translated; to continue, run the same command")
-            raise
-        if not written.pairs and not is_part:
-            raise UserError(f"{output}: not written, because {_explain_no_pair(written, data.source_language)}")
         line.log(f"{output}: {written}")
         if written.pairs:
             corpus = to_toml({"corpus": str(output), "tagged": True})
             line.log(f"to train on it, add to data.train of a recipe (dragoman init writes one): {corpus}")
         else:  # all parts are joined, also empty ones
-            write_corpus((), str(output), languages)
+            write_corpus((), str(output), (data.target_language, data.source_language))
+
+
+def _print(maker: BackTranslator, pairs: Iterator[Pair], meter: Meter) -> Synthesized:
+    """Print the pairs as tab-separated lines."""
+    from dragoman.corpus.writers import tsv_line
+    from dragoman.synthesis.block import made_blocks
+    from dragoman.synthesis.write import NOTHING
+
+    written = NOTHING
+    for block in made_blocks(pairs, maker, meter):
+        sys.stdout.writelines(f"{tsv_line(pair)}\n" for pair in block.pairs)
+        sys.stdout.flush()
+        written = written.plus(block)
+    return written
+
+
+def _write_file(
+    maker: BackTranslator, pairs: Iterator[Pair], meter: Meter, output: Path, log: Callable[[str], None]
+) -> Synthesized:
+    """Write the pairs to a file, which appears if there are any; after an interruption, continue."""
+    from dragoman.synthesis.block import BLOCK
+    from dragoman.synthesis.write import write_synthetic
+    from dragoman.system.unfinished import delete_unfinished, unfinished_directory
+
+    directory = unfinished_directory(output)
+    if stored := len(list(directory.glob("*.json"))):
+        lines_stored = f"up to {stored * BLOCK:,} lines are translated already"
+        log(f"{directory}: {lines_stored}, and are not translated again if nothing has changed")
+    data = maker.translator.bundle.recipe.data
+    try:
+        written = write_synthetic(pairs, maker, str(output), (data.target_language, data.source_language), meter)
+        delete_unfinished(output)
+    except KeyboardInterrupt:
+        if any(directory.glob("*.json")):
+            log(f"{directory} contains what is translated; to continue, run the same command")
+        raise
+    return written
 
 
 def _explain_no_pair(written: Synthesized, language: str) -> str:
