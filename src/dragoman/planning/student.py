@@ -15,8 +15,14 @@ from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
-from dragoman.planning.budget import chosen_minutes, measure_chosen_speed, plan_budget
-from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, choose_training
+from dragoman.planning.budget import PlannedBudget, chosen_minutes, measure_chosen_speed, plan_budget
+from dragoman.planning.choose import (
+    LARGE_MODEL,
+    LITTLE_DROPOUT_EPOCHS,
+    SMALL_MODEL,
+    choose_dropout,
+    choose_training,
+)
 from dragoman.planning.expect import count_parameters
 from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.subwords import facts_with
@@ -172,15 +178,15 @@ def _choose_sections(
     shape = Model(**STUDENT_SIZES[plan.size].model, tie="all" if teacher.text.joint else "target")
     speed = machine.tokens_per_second(count_parameters(shape, subwords))
     with_mono = facts.with_pairs(mono)
-    budget = plan_budget(with_mono, plan.minutes, speed)
+    budget = _plan_training(plan, with_mono, speed)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
-    without_mono = plan_budget(facts, plan.minutes, speed)
-    (dropout,) = choose_dropout(facts, without_mono)  # less was not measured with monolingual text
+    (dropout,) = choose_dropout(facts, _plan_training(plan, facts, speed))
+    often = budget.epochs >= LITTLE_DROPOUT_EPOCHS  # with captions as mono, none was better for 7 epochs, 0.1 for 13
     model = {
         **shape.model_dump(mode="json"),
         "positions": teacher.model.positions,  # so that the same exports are possible
         "max_length": teacher.model.max_length,
-        "dropout": round(max(0.0, dropout.value - LESS_DROPOUT), 3),
+        "dropout": round(max(0.0, dropout.value - LESS_DROPOUT), 3) if often else 0.0,
     }
     training = {
         **{each.key: each.value for each in choose_training(with_mono, width, budget)},
@@ -196,3 +202,9 @@ def _choose_sections(
         "training": {key: value for key, value in training.items() if value is not None},
         "decoding": {**sections["decoding"], **GREEDY},
     }
+
+
+def _plan_training(plan: StudentPlan, facts: TextFacts, speed: float) -> PlannedBudget:
+    """The budget of the student, whose training has the time that translating leaves."""
+    training = plan.minutes and plan.minutes * (1 - TRANSLATION_SHARE)
+    return replace(plan_budget(facts, training, speed), minutes=plan.minutes)
