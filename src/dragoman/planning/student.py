@@ -18,7 +18,7 @@ from dragoman.model.transformer import parameter_counts
 from dragoman.planning.budget import PlannedBudget, chosen_minutes, measure_chosen_speed, plan_budget
 from dragoman.planning.choose import (
     LARGE_MODEL,
-    LITTLE_DROPOUT_EPOCHS,
+    NO_DROPOUT_EPOCHS,
     SMALL_MODEL,
     choose_dropout,
     choose_training,
@@ -64,7 +64,7 @@ TRAINING: dict[str, Any] = {
 }
 """Settings of the training that differ from those that `choose_training` chooses."""
 
-LESS_DROPOUT = 0.1  # than a model that learns from text of people: a student is small, and its text is simpler
+DROPOUT_SHARE = 0.5  # of that of a model that learns from text of people: a student is small, and its text is simpler
 GREEDY = {**PLAIN_SEARCH, "beam_size": 1, "n_best": 1}
 TRANSLATION_SHARE = 0.25  # at most; the student also gets the time that translating does not need
 
@@ -180,13 +180,12 @@ def _choose_sections(
     with_mono = facts.with_pairs(mono)
     budget = _plan_training(plan, with_mono, speed)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
-    (dropout,) = choose_dropout(facts, _plan_training(plan, facts, speed))
-    often = budget.epochs >= LITTLE_DROPOUT_EPOCHS  # with captions as mono, none was better for 7 epochs, 0.1 for 13
+    (dropout,) = choose_dropout(with_mono, budget)
     model = {
         **shape.model_dump(mode="json"),
         "positions": teacher.model.positions,  # so that the same exports are possible
         "max_length": teacher.model.max_length,
-        "dropout": round(max(0.0, dropout.value - LESS_DROPOUT), 3) if often else 0.0,
+        "dropout": round(DROPOUT_SHARE * dropout.value, 3) if budget.epochs >= NO_DROPOUT_EPOCHS else 0.0,
     }
     training = {
         **{each.key: each.value for each in choose_training(with_mono, width, budget)},
