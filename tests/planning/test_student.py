@@ -66,19 +66,16 @@ def test_monolingual_text_counts_as_text(finished_run: Path, tmp_path: Path) -> 
     assert together.epochs < alone.epochs / 2
 
 
-def test_the_more_often_students_read_their_text_the_more_dropout_they_have(
+def test_students_with_monolingual_text_get_the_dropout_of_those_without(
     finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Otherwise they would get none, because there is time to read so much text only a few times."""
     monkeypatch.setattr("dragoman.planning.student.measure_chosen_speed", lambda overrides: MachineSpeed(1e12))
-    mono, found = tmp_path / "mono.de", []
-    for lines in (1000, 90_000):
-        mono.write_text("Ein Hund läuft im Schnee.\n" * lines, "utf-8")
-        teachers = Distillation(teachers=(str(finished_run),), mono=(str(mono),))
-        found += [
-            plan_student(StudentPlan("tiny", minutes, teachers), [], None).model.dropout for minutes in (3.0, 0.1)
-        ]
-    assert found[0] > found[2] >= found[3] == 0
-    assert found[0] > found[1]
+    mono = tmp_path / "mono.de"
+    mono.write_text("Ein Hund läuft im Schnee.\n" * 90_000, "utf-8")
+    teachers = Distillation(teachers=(str(finished_run),), mono=(str(mono),))
+    alone = plan_student(plan(finished_run, minutes=3.0), [], None).model.dropout
+    assert plan_student(StudentPlan("tiny", 3.0, teachers), [], None).model.dropout == alone > 0
 
 
 def test_the_time_may_be_set(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

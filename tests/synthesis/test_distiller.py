@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,8 +81,9 @@ def test_pairs_without_a_good_candidate_are_left_out(make_maker: Any) -> None:
 
 
 def test_blocks_do_not_change_the_pairs(finished_run: Path, corpus: Path) -> None:
-    """The candidates of a real teacher, for all pairs at once and one by one."""
-    maker = open_distiller(Distillation(teachers=(str(finished_run),)), ("de", "en"), torch.device("cpu"))
+    """The candidates of a real teacher in float32, for all pairs at once and one by one."""
+    teachers = BundleEnsemble.load([str(finished_run)], ("de", "en"))
+    maker = Distiller(teachers, teachers.open(torch.device("cpu"), "float32", n_best=5, beam_size=5))
     lines = [(corpus / f"test.{language}").read_text("utf-8").splitlines()[:8] for language in ("de", "en")]
     pairs = [Pair(*texts) for texts in zip(*lines, strict=True)]
     assert maker.make(pairs).pairs == [made for pair in pairs for made in maker.make([pair]).pairs]
@@ -116,13 +118,30 @@ def test_teachers_that_sample_by_default_search(changed: dict[str, Any], finishe
     assert found[0] == found[1]
 
 
-def test_teachers_compute_in_int8_if_an_engine_can(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_teachers_compute_in_int8_if_an_engine_does(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ctranslate2")
-    settings, device = Distillation(teachers=(str(finished_run),)), torch.device("cpu")
-    assert open_distiller(settings, ("de", "en"), device).translator.engine.weight_type == "int8"
-    for engine in ("ctranslate2", "cpu"):
-        monkeypatch.delitem(ENGINES, engine)
-    assert open_distiller(settings, ("de", "en"), device).translator.engine.weight_type == "float32"
+    run, device = str(finished_run), torch.device("cpu")
+
+    def engine(*teachers: str) -> list[str]:
+        opened = open_distiller(Distillation(teachers=teachers), ("de", "en"), device).translator.engine
+        return [opened.name, opened.weight_type]
+
+    monkeypatch.setattr("dragoman.synthesis.bundle_ensemble.HAS_INT8_MATMUL", False)
+    assert engine(run) == ["ctranslate2", "int8"]
+    assert engine(run, run)[1] == "float32", "an ensemble needs the engine cpu"
+    monkeypatch.setattr(import_module("dragoman.engines.choose"), "ENGINES", {"torch": ENGINES["torch"]})
+    assert engine(run) == ["torch", "float32"]
+
+
+def test_a_conversion_that_fails_is_not_hidden(finished_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ctranslate2")
+
+    def fail(*arguments: object) -> Path:
+        raise UserError("the disk is full")
+
+    monkeypatch.setattr("dragoman.engines.ctranslate2.engine.convert", fail)
+    with pytest.raises(UserError, match="the disk is full"):
+        open_distiller(Distillation(teachers=(str(finished_run),)), ("de", "en"), torch.device("cpu"))
 
 
 def test_the_round_trip_needs_the_other_direction(finished_run: Path) -> None:

@@ -94,7 +94,7 @@ def check_validation(
         translations: The translations.
         report: The scores of the validation.
         spent: Fraction of the training budget used so far. In the first half only ``exposure-gap`` is reported.
-        decoding: The search of the finished translator, for advice about it.
+        decoding: The search of the finished translator, which advice is about; that of validations may be another.
     """
     translated = pairs[: len(translations)]
     sources, references = [pair.source for pair in translated], [pair.target for pair in translated]

@@ -15,14 +15,8 @@ from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
-from dragoman.planning.budget import PlannedBudget, chosen_minutes, measure_chosen_speed, plan_budget
-from dragoman.planning.choose import (
-    LARGE_MODEL,
-    NO_DROPOUT_EPOCHS,
-    SMALL_MODEL,
-    choose_dropout,
-    choose_training,
-)
+from dragoman.planning.budget import chosen_minutes, measure_chosen_speed, plan_budget
+from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, choose_training
 from dragoman.planning.expect import count_parameters
 from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.subwords import facts_with
@@ -64,7 +58,7 @@ TRAINING: dict[str, Any] = {
 }
 """Settings of the training that differ from those that `choose_training` chooses."""
 
-DROPOUT_SHARE = 0.5  # of that of a model that learns from text of people: a student is small, and its text is simpler
+LESS_DROPOUT = 0.1  # than a model that learns from text of people: a student is small, and its text is simpler
 GREEDY = {**PLAIN_SEARCH, "beam_size": 1, "n_best": 1}
 TRANSLATION_SHARE = 0.25  # at most; the student also gets the time that translating does not need
 
@@ -178,14 +172,15 @@ def _choose_sections(
     shape = Model(**STUDENT_SIZES[plan.size].model, tie="all" if teacher.text.joint else "target")
     speed = machine.tokens_per_second(count_parameters(shape, subwords))
     with_mono = facts.with_pairs(mono)
-    budget = _plan_training(plan, with_mono, speed)
+    budget = plan_budget(with_mono, plan.minutes, speed)
     width = LARGE_MODEL if shape.d_model >= LARGE_MODEL.d_model else SMALL_MODEL
-    (dropout,) = choose_dropout(with_mono, budget)
+    without_mono = plan_budget(facts, plan.minutes, speed)
+    (dropout,) = choose_dropout(facts, without_mono)  # less was not measured with monolingual text
     model = {
         **shape.model_dump(mode="json"),
         "positions": teacher.model.positions,  # so that the same exports are possible
         "max_length": teacher.model.max_length,
-        "dropout": round(DROPOUT_SHARE * dropout.value, 3) if budget.epochs >= NO_DROPOUT_EPOCHS else 0.0,
+        "dropout": round(max(0.0, dropout.value - LESS_DROPOUT), 3),
     }
     training = {
         **{each.key: each.value for each in choose_training(with_mono, width, budget)},
@@ -201,9 +196,3 @@ def _choose_sections(
         "training": {key: value for key, value in training.items() if value is not None},
         "decoding": {**sections["decoding"], **GREEDY},
     }
-
-
-def _plan_training(plan: StudentPlan, facts: TextFacts, speed: float) -> PlannedBudget:
-    """The budget of the student, whose training has the time that translating leaves."""
-    training = plan.minutes and plan.minutes * (1 - TRANSLATION_SHARE)
-    return replace(plan_budget(facts, training, speed), minutes=plan.minutes)

@@ -12,11 +12,12 @@ import torch
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.pair import Languages
 from dragoman.engines import EngineRequest, open_engine
-from dragoman.engines.choose import open_with_ensemble
+from dragoman.engines.choose import choose, open_with_ensemble
 from dragoman.engines.direction import choose_direction, languages_of, same_languages
 from dragoman.engines.ensemble import check_tokenizers
 from dragoman.engines.protocol import ComputeType
 from dragoman.errors import UserError
+from dragoman.kernels.operators import HAS_INT8_MATMUL
 from dragoman.settings import Text
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.translator import Translator, choose_decoding
@@ -53,27 +54,43 @@ class BundleEnsemble:
             compute_type: Data type of the engine.
             search: Changes to the settings of the search of the first bundle, by name.
         """
-        first, *others = self.bundles
-        request = EngineRequest(
+        request, others = self._request(device, compute_type, search), self.bundles[1:]
+        engine = open_with_ensemble(request, others) if others else open_engine(request)
+        return Translator(request.bundle, request.decoding, str(device), engine=engine)
+
+    def open_in_int8_if_possible(self, device: torch.device, **search: Any) -> Translator:
+        """The translator; on a CPU in int8, if an engine computes with it there, and otherwise in float32.
+
+        In int8, a few translations depend on the texts that are translated together with a text.
+
+        Args:
+            device: Where to compute.
+            search: As for `open`.
+        """
+        possible = device.type == "cpu" and self._computes_in_int8(device, search)
+        return self.open(device, "int8" if possible else "auto", **search)
+
+    def _computes_in_int8(self, device: torch.device, search: dict[str, Any]) -> bool:
+        request = self._request(device, "int8", search)
+        members = map(request.for_member, self.bundles) if request.in_ensemble else (request,)
+        try:
+            names = {choose(each).name for each in members}
+        except UserError:  # no engine supports it
+            return False
+        return "cpu" not in names or HAS_INT8_MATMUL
+
+    def _request(self, device: torch.device, compute_type: ComputeType, search: dict[str, Any]) -> EngineRequest:
+        """The request for an engine of the first bundle."""
+        first = self.bundles[0]
+        return EngineRequest(
             bundle=first,
             decoding=choose_decoding(first, search),
             device=device,
             path=self.paths[0],
             compute_type=compute_type,
             token_scores=False,
-            in_ensemble=bool(others),
+            in_ensemble=len(self.bundles) > 1,
         )
-        engine = open_with_ensemble(request, others) if others else open_engine(request)
-        return Translator(first, request.decoding, str(device), engine=engine)
-
-    def open_fast(self, device: torch.device, **search: Any) -> Translator:
-        """The same; on a CPU in int8, if an engine can translate with it."""
-        if device.type == "cpu":
-            try:
-                return self.open(device, "int8", **search)
-            except UserError:  # no engine can
-                pass
-        return self.open(device, **search)
 
     def tokenizers_for(self, text: Text) -> tuple[Tokenizer, Tokenizer] | None:
         """Those of source and target, if a translator with this section `text` can have them."""

@@ -89,8 +89,8 @@ def open_distiller(settings: Distillation, languages: Languages, device: torch.d
     """
     teachers, number = BundleEnsemble.load(settings.teachers, languages), settings.candidates
     beam_size = max(number, teachers.bundles[0].recipe.decoding.beam_size)
-    translator = teachers.open_fast(device, n_best=number, beam_size=beam_size, **PLAIN_SEARCH)
+    translator = teachers.open_in_int8_if_possible(device, n_best=number, beam_size=beam_size, **PLAIN_SEARCH)
     if settings.round_trip is None:
         return Distiller(teachers, translator)
     back = BundleEnsemble.load([settings.round_trip], languages[::-1])
-    return Distiller(teachers, translator, back.open_fast(device, n_best=1))
+    return Distiller(teachers, translator, back.open_in_int8_if_possible(device, n_best=1))

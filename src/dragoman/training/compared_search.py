@@ -13,7 +13,6 @@ import torch
 
 from dragoman.bundle import WEIGHTS
 from dragoman.engines.ctranslate2.convert import conversion_directory
-from dragoman.engines.protocol import ComputeType
 from dragoman.evaluation.metrics import corpus_scores
 from dragoman.search.description import describe_decoding
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
@@ -30,15 +29,13 @@ class ComparedSearch:
 
     bundles: BundleEnsemble
     translator: Translator
-    compute_type: ComputeType
     texts: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
     @classmethod
     def open(cls, bundles: BundleEnsemble, **search: Any) -> ComparedSearch:
         """Open bundles on the CPU, with int8 if possible; `search` changes settings of the search."""
-        translator = bundles.open_fast(torch.device("cpu"), **search)
-        return cls(bundles, translator, translator.engine.weight_type)
+        return cls(bundles, bundles.open_in_int8_if_possible(torch.device("cpu"), **search))
 
     def translate(self, sources: Sequence[str]) -> None:
         """Translate texts, and measure the time."""
@@ -49,10 +46,11 @@ class ComparedSearch:
     def columns(self, references: Sequence[str]) -> list[str]:
         """The values of `COLUMNS`."""
         scores = corpus_scores(self.texts, references)
-        stored = self.compute_type if _is_converted(self.translator) else "float32"
+        engine = self.translator.engine
+        stored = engine.weight_type if _is_converted(self.translator) else "float32"
         return [
             describe_decoding(self.translator.decoding),
-            f"{self.translator.engine.name} {self.compute_type}",
+            f"{engine.name} {engine.weight_type}",
             f"{scores['bleu']:.2f}",
             f"{scores['chrf']:.2f}",
             f"{len(references) / statistics.median(self.seconds):,.0f}",

@@ -58,4 +58,4 @@ class RunTeachers:
 
     def _open(self, direction: Direction, languages: Languages, method: str = "beam") -> Translator:
         teacher = BundleEnsemble.load([str(self.path(direction))], languages)
-        return teacher.open_fast(self.device, **METHODS[method])
+        return teacher.open_in_int8_if_possible(self.device, **METHODS[method])
