@@ -49,7 +49,7 @@ def test_greedy_search_of_a_teacher_is_greedy_although_its_recipe_samples(finish
 def test_the_data_type_is_the_one_that_the_engine_computes_with(
     finished_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.synthesis.bundle_ensemble.HAS_INT8_MATMUL", False)
+    monkeypatch.setattr(import_module("dragoman.engines.choose"), "HAS_INT8_MATMUL", False)
     assert row(finished_run)[0] == "ctranslate2 int8"
     monkeypatch.setattr(import_module("dragoman.engines.choose"), "ENGINES", {"cpu": ENGINES["cpu"]})
     assert row(finished_run)[0] == "cpu float32"

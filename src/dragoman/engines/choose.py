@@ -13,6 +13,7 @@ from dragoman.engines.ensemble import check_tokenizers, open_ensemble
 from dragoman.engines.protocol import ComputeType, Engine, EngineRequest
 from dragoman.engines.step_engine import StepEngine
 from dragoman.errors import UserError, nearest
+from dragoman.kernels.operators import HAS_INT8_MATMUL
 
 ENGINES = {
     "ctranslate2": "dragoman.engines.ctranslate2.engine",
@@ -56,6 +57,18 @@ def choose(request: EngineRequest, name: str | None = None) -> Choice:
             return Choice(candidate, rejected)
         rejected[candidate] = reasons
     raise UserError("\n  ".join(_refusal(rejected)))
+
+
+def computes_in_int8(request: EngineRequest, others: Sequence[Bundle] = ()) -> bool:
+    """Whether an engine computes in int8 on the CPU for a request that asks for it, alone or in an ensemble."""
+    if request.device.type != "cpu":
+        return False
+    requests = [request.for_member(bundle) for bundle in (request.bundle, *others)] if others else [request]
+    try:
+        names = {choose(each).name for each in requests}
+    except UserError:  # no engine supports it
+        return False
+    return "cpu" not in names or HAS_INT8_MATMUL  # without, the engine cpu computes in float32
 
 
 def open_engine(request: EngineRequest, name: str | None = None, announce: Announce | None = None) -> Engine:

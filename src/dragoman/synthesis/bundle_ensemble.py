@@ -12,12 +12,11 @@ import torch
 from dragoman.bundle import Bundle, find_bundle
 from dragoman.corpus.pair import Languages
 from dragoman.engines import EngineRequest, open_engine
-from dragoman.engines.choose import choose, open_with_ensemble
+from dragoman.engines.choose import computes_in_int8, open_with_ensemble
 from dragoman.engines.direction import choose_direction, languages_of, same_languages
 from dragoman.engines.ensemble import check_tokenizers
 from dragoman.engines.protocol import ComputeType
 from dragoman.errors import UserError
-from dragoman.kernels.operators import HAS_INT8_MATMUL
 from dragoman.settings import Text
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.translator import Translator, choose_decoding
@@ -67,17 +66,8 @@ class BundleEnsemble:
             device: Where to compute.
             search: As for `open`.
         """
-        possible = device.type == "cpu" and self._computes_in_int8(device, search)
-        return self.open(device, "int8" if possible else "auto", **search)
-
-    def _computes_in_int8(self, device: torch.device, search: dict[str, Any]) -> bool:
         request = self._request(device, "int8", search)
-        members = map(request.for_member, self.bundles) if request.in_ensemble else (request,)
-        try:
-            names = {choose(each).name for each in members}
-        except UserError:  # no engine supports it
-            return False
-        return "cpu" not in names or HAS_INT8_MATMUL
+        return self.open(device, "int8" if computes_in_int8(request, self.bundles[1:]) else "auto", **search)
 
     def _request(self, device: torch.device, compute_type: ComputeType, search: dict[str, Any]) -> EngineRequest:
         """The request for an engine of the first bundle."""
