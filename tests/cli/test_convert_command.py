@@ -45,7 +45,13 @@ def test_line_breaks_of_jsonl_become_spaces(tmp_path: Path, command: Command) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "remedy"), [("a.ods", "save it as .xlsx"), ("a.json", "jq -c '.[]'"), ("a.txt", "call it .tsv")]
+    ("name", "remedy"),
+    [
+        ("a.ods", "save it as .xlsx"),
+        ("a.json", "jq -c '.[]'"),
+        ("a.txt", "call it .tsv"),
+        ("a.tsv.xz", "only .gz and .zip are read; decompress it first"),
+    ],
 )
 def test_other_formats_are_answered_with_what_to_do(name: str, remedy: str, tmp_path: Path, command: Command) -> None:
     (tmp_path / name).write_text("a\tb\n")

@@ -137,6 +137,16 @@ def test_the_run_directory_is_checked_before_the_text(files: tuple[str, str], tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full"]
 
 
+def test_the_languages_of_the_bundle_are_checked_before_the_text(
+    files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
+) -> None:
+    options = ("--languages", "fr-en", "--start-from", finished_run, "--output", tmp_path / "recipe.toml")
+    outcome = command("init", *files, *options)
+    assert outcome.code == 2
+    assert f"{finished_run} translates de-en, not fr-en" in outcome.error
+    assert "checking" not in outcome.error
+
+
 def test_the_output_is_checked_before_the_text(tmp_path: Path, command: Command) -> None:
     result = command("init", "missing.de", "missing.en", "--output", tmp_path / "missing/r.toml")
     assert result.code == 2

@@ -7,9 +7,11 @@ import io
 import struct
 import zipfile
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
+from xml.sax.saxutils import escape
 
 import pytest
 from corpus_files import PAIRS, WRITERS
@@ -18,6 +20,7 @@ from dragoman.corpus import archive as archives
 from dragoman.corpus import xml_units, zipped
 from dragoman.corpus.corpus import aligned_files, read_corpus
 from dragoman.corpus.pair import Pair
+from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError
 from dragoman.settings import CorpusFile, CorpusReference, FilePair
 
@@ -306,6 +309,33 @@ def test_two_files_in_another_encoding(tmp_path: Path) -> None:
     pattern = CorpusFile(file=f"{tmp_path}/t.{{lang}}", encoding="cp1252")
     assert read(pattern) == [Pair(UMLAUT, UMLAUT)]
     assert aligned_files(pattern, source_language="de", target_language="en") is None, "others would read them as UTF-8"
+
+
+@pytest.mark.parametrize("encoding", ["cp1250", "iso8859-2"])
+@pytest.mark.parametrize("name", ["t.{lang}", "t.{lang}.gz", "t.tmx"])
+def test_the_named_encoding_gives_the_same_text(encoding: str, name: str, tmp_path: Path, data_directory: Path) -> None:
+    files = f"{data_directory}/multi30k/val.{{lang}}.gz"
+    pairs = list(islice(read_corpus(files, source_language="cs", target_language="en"), 300))
+    path = str(tmp_path / name)
+    if name == "t.tmx":
+        units = "".join(unit(escape(each.source), escape(each.target), ("cs", "en")) for each in pairs)
+        Path(path).write_bytes(tmx(units, encoding=encoding))
+    else:
+        for number, language in enumerate(("cs", "en")):
+            content = "".join(f"{pair[number]}\n" for pair in pairs).encode(encoding)
+            Path(path.format(lang=language)).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    with pytest.raises(UndeclaredError, match="looks like ") as error:
+        list(read_corpus(path, source_language="cs", target_language="en"))
+    declared = CorpusFile(file=path, encoding=error.value.settings["encoding"])
+    assert list(read_corpus(declared, source_language="cs", target_language="en")) == pairs
+
+
+def test_damaged_utf_8_is_not_taken_for_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_bytes(f"{UMLAUT}\tb\n".encode() * 9 + b"Gr\xfc\xc3\xbc\xc3\xa4n\tb\n" + f"{UMLAUT}\tb\n".encode() * 9)
+    with pytest.raises(UserError, match="line 10: not valid UTF-8") as error:
+        read(str(path))
+    assert "looks like" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["t.tsv", "t.csv", "t.jsonl", "t.tmx", "t.xlsx", "t.po", "t.xlf", "t.zip", "t.tsv.gz"])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.split import Split, TrainingPairs, choose_held_out, split_pairs, without
+from dragoman.dataset.held_out import HeldOutText
+from dragoman.dataset.split import Split, TrainingPairs, choose_held_out, split_pairs
 from dragoman.errors import UserError
 from dragoman.settings import Data
 from dragoman.system.build_cache import Entry
@@ -41,7 +42,7 @@ def test_training_pairs_can_be_read_repeatedly(data: Data) -> None:
     text = TrainingPairs(PAIRS, data)
     assert list(text) == list(text) == short
     rest = TrainingPairs(PAIRS, data, held_out=[short[3]])
-    assert list(rest) == list(rest) == list(without([short[3]], short))
+    assert list(rest) == list(rest) == list(HeldOutText([short[3]]).leave_out(short))
     assert 0 < len(list(rest)) < len(short)
 
 
@@ -93,7 +94,7 @@ def test_held_out_pairs_share_no_side_with_training(data: Data) -> None:
 def test_held_out_text_is_recognized_with_other_spaces() -> None:
     held_out, others = [Pair("Ein Hund.", "A dog.")], [Pair("Eine Katze.", "A cat.")]
     same = [Pair("Ein  Hund. ", "It."), Pair("Es.", "A\u00a0dog.")]
-    assert list(without(held_out, [*same, *others])) == others
+    assert list(HeldOutText(held_out).leave_out([*same, *others])) == others
 
 
 def test_the_seed_decides_what_is_held_out(data: Data) -> None:

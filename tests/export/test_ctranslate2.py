@@ -103,6 +103,16 @@ def test_the_program_in_the_readme_returns_the_translations_of_dragoman(case: st
             assert [str(translation) for translation in Translator(bundle, without).stream(texts)] != expected
 
 
+def test_the_readme_says_what_the_program_agrees_with(tmp_path: Path) -> None:
+    for compute_type, is_exact in (("float32", True), ("int8", False)):
+        directory = tmp_path / compute_type
+        directory.mkdir()
+        write(make_bundle(), directory, compute_type)
+        readme = (directory / "README.md").read_text("utf-8")
+        assert ("returns the same translation as `dragoman translate`" in readme) == is_exact
+        assert ("--compute-type int8" in readme) != is_exact
+
+
 def test_the_specification_refuses_unknown_position_encodings() -> None:
     bundle = make_bundle()
     bundle.model.settings = bundle.model.settings.model_copy(update={"positions": "unheard-of"})

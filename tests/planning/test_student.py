@@ -160,6 +160,9 @@ def test_a_student_that_is_not_smaller_than_its_teacher_is_announced(finished_ru
     plan_student(plan(finished_run), [], None, messages.append)
     (message,) = (each for each in messages if "so it is not smaller, and may not be faster" in each)
     assert "no size is smaller" in message
+    messages.clear()
+    plan_student(plan(finished_run, "small"), [], None, messages.append)
+    assert any(each.endswith("no size is smaller") for each in messages), "nor is tiny"
     shape = Bundle.load(finished_run).recipe.model
     names = ("d_model", "heads", "d_ff", "encoder_layers", "decoder_layers")
     smaller = [f"model.{name}={getattr(shape, name)}" for name in names]
@@ -182,3 +185,17 @@ def test_monolingual_text_is_checked_first(finished_run: Path, tmp_path: Path, m
     mono = Distillation(teachers=(str(finished_run),), mono=(str(tmp_path / "blank.de"),))
     with pytest.raises(UserError, match=r"blank.de: contains no text"):
         plan_student(StudentPlan("tiny", 30.0, mono), [], None)
+
+
+def test_a_size_that_is_smaller_than_the_teacher_is_named(finished_run: Path, tmp_path: Path) -> None:
+    bundle = Bundle.load(finished_run)
+    shape = bundle.recipe.model.model_copy(update=STUDENT_SIZES["small"].model)
+    vocabularies = len(bundle.source.vocabulary), len(bundle.target.vocabulary)
+    recipe = bundle.recipe.model_copy(update={"model": shape})
+    model = build_model(shape, *vocabularies, bundle.target.vocabulary.pad, seed=0)
+    replace(bundle, recipe=recipe, model=model).save(tmp_path / "teacher")
+    sizes: dict[SizeName, bool] = {"base": True, "small": True, "tiny": False}
+    for size, is_named in sizes.items():
+        messages: list[str] = []
+        plan_student(plan(tmp_path / "teacher", size), [], None, messages.append)
+        assert any(each.endswith("choose --size tiny") for each in messages) == is_named, messages

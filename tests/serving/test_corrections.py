@@ -9,6 +9,7 @@ from running_server import Running, StartServer
 
 from conftest import Command
 from dragoman.corpus.corpus import read_corpus
+from dragoman.serving.corrections import CORRECTIONS_FILE, CorrectionStore
 
 TEXT = {"q": "Ein Hund läuft.", "source": "de", "target": "en"}
 
@@ -53,11 +54,10 @@ def test_only_approved_corrections_are_used(start_server: StartServer, command: 
     assert (outcome.code, "number 7" in outcome.error) == (2, True)
 
 
-def test_control_characters_reach_neither_the_terminal_nor_the_pairs(
-    start_server: StartServer, command: Command, tmp_path: Path
-) -> None:
-    server = start_server(corrections=10, state_directory=str(tmp_path))
-    assert suggest(server, "A\x1b]0;x\x07 dog\u202e.").status_code == 200
+def test_control_characters_reach_neither_the_terminal_nor_the_pairs(command: Command, tmp_path: Path) -> None:
+    CorrectionStore(tmp_path / CORRECTIONS_FILE, 10).add(
+        ("de", "en"), TEXT["q"], "A\x1b]0;x\x07 dog\u202e."
+    )  # as an older version accepted it
     given = ("--set", f"serving.state_directory={tmp_path}")
     listed = command("data", "list-corrections", *given).out
     assert "\x1b" not in listed
@@ -69,8 +69,19 @@ def test_control_characters_reach_neither_the_terminal_nor_the_pairs(
     assert pair.source == TEXT["q"]
 
 
+def test_numbers_of_removed_corrections_are_not_used_again(tmp_path: Path) -> None:
+    store = CorrectionStore(tmp_path / CORRECTIONS_FILE, 10)
+    for translation in ("A dog runs.", "A dog is running."):
+        store.add(("de", "en"), TEXT["q"], translation)
+    store.remove([2])
+    store.add(("de", "en"), TEXT["q"], "The dog runs.")
+    assert [each.number for each in store.all()] == [1, 3]
+
+
 def test_suggestions_are_limited_and_checked(start_server: StartServer) -> None:
     server = start_server(corrections=1, characters=100)
+    for refused in (" \u2028\n", "A\0 dog.", "A \x1b dog."):
+        assert suggest(server, refused).status_code == suggest(server, "A dog.", q=refused).status_code == 400
     assert suggest(server, "").status_code == suggest(server, "A", source="fr").status_code == 400
     assert suggest(server, "A" * 101).status_code == 400
     assert suggest(server, "A dog.").status_code == 200

@@ -60,6 +60,14 @@ def test_csv_and_errors(client: deepl.DeepLClient) -> None:
     assert client.get_glossary_entries(made) == {"Hund": "hound, big", "Katze": "cat"}
     spaced = client.create_glossary_from_csv("spaces", "DE", "EN", '"großer\nHund","big\thound"\n')
     assert client.get_glossary_entries(spaced) == {"großer Hund": "big hound"}
+    with pytest.raises(
+        deepl.DeepLException, match="row 2: expected a term, a comma and its translation, not 'Katze cat'"
+    ):
+        client.create_glossary_from_csv("tabs", "DE", "EN", "Hund,hound\nKatze\tcat\n")
+    with pytest.raises(deepl.DeepLException, match="Hund: dog in row 1, hound in row 3"):
+        client.create_glossary_from_csv("contradiction", "DE", "EN", "Hund,dog\n,\nHund,hound\n")
+    with pytest.raises(deepl.DeepLException, match="control character"):
+        client.create_glossary_from_csv("controls", "DE", "EN", "Hund,hou\x1bnd\n")
     with pytest.raises(deepl.DeepLException, match="Hund: dog in line 1, hound in line 2"):
         client.create_glossary("contradiction", "DE", "EN", {"Hund": "dog", "Hund ": "hound"})
     with pytest.raises(deepl.DeepLException, match="FR is not supported"):

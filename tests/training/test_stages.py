@@ -18,6 +18,7 @@ from killed_stages import Killed, kill_at
 from dragoman.bundle import Bundle
 from dragoman.corpus.corpus import read_texts
 from dragoman.corpus.pair import Pair
+from dragoman.dataset.held_out import HeldOutText
 from dragoman.errors import UserError
 from dragoman.recipe import build_recipe, load_recipe, save_recipe
 from dragoman.synthesis import block
@@ -26,7 +27,7 @@ from dragoman.system.files import sha256
 from dragoman.system.progress import ProgressLine
 from dragoman.training import stages
 from dragoman.training.run import train
-from dragoman.training.stage_pairs import HeldOutText, OtherThanHeldOut, make_corpora, synthetic_corpora
+from dragoman.training.stage_pairs import OtherThanHeldOut, make_corpora, synthetic_corpora
 from dragoman.training.stage_recipes import check_stage_corpora, final_recipe, needed_teachers, teacher_recipe
 from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.stage_text import collect_text
@@ -263,12 +264,18 @@ def test_marked_and_weighted_text(make_staged: Any, corpus: Path, mono: Path, tm
     assert [(corpus.name, corpus.weight) for corpus in made] == [(name, 6.0) for name in names]
 
 
-def test_held_out_text_is_not_translated(make_staged: Any, mono: Path, tmp_path: Path) -> None:
+def test_held_out_text_is_not_translated(
+    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = mono.read_text("utf-8").splitlines()
     held_out = [Pair("Ein Hund.", lines[3]), Pair("Eine Katze.", "elsewhere")]
     recipe = make_staged(backtranslation={"mono": [str(mono)]})
     (corpus,) = synthetic_corpora(RunTeachers(recipe, tmp_path, torch.device("cpu")), recipe.data, tmp_path, held_out)
-    assert [pair.target for pair in corpus.read()] == [line for line in lines if line != lines[3]]
+    assert [pair.target for pair in corpus.read()] == lines
+    monkeypatch.setattr(RunTeachers, "open_backward", lambda *arguments: Copier())
+    made = corpus.open_maker().make(list(corpus.read()))
+    assert [pair.target for pair in made.pairs] == [line for line in lines if line != lines[3]]
+    assert made.left_out["held-out text"] == 1, "the log states all that are left out"
 
 
 class Copier:

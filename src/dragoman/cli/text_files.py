@@ -189,9 +189,13 @@ def find_references(
 _SECOND_FILE = (
     "a text file needs a second one with the translation of each line; name both, or if it is a table, call it .tsv"
 )
+_COMPRESSED = "of compressed files, only .gz and .zip are read; decompress it first"
 _REMEDIES = {
     ".xls": "only newer workbooks are read; save it as .xlsx or .csv",
     ".ods": "only workbooks of Excel are read; save it as .xlsx or .csv",
+    ".xz": _COMPRESSED,
+    ".bz2": _COMPRESSED,
+    ".zst": _COMPRESSED,
     ".json": "write one object per line to a .jsonl file, for example with: jq -c '.[]'",
 }
 """What to do with a file in a format that is not read, by its suffix."""

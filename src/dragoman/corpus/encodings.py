@@ -29,9 +29,11 @@ _SIGNATURES = {
 }
 _NO_TEXT = {"utf-7", "unicode-escape", "raw-unicode-escape", "punycode", "idna", "undefined", "mbcs", "oem"}
 """Python's encodings that are no encodings of text files."""
-_MAX_ACCENTED = 0.4  # of the letters; in languages that are written in Windows-1252, far fewer have accents
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
-_ACCENTED_WORD = re.compile(r"[^\W\d_a-zA-Z]{4}")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_OTHER_THAN_ASCII = re.compile(r"[^\x00-\x7f]")
+_ENOUGH_BYTES = 20  # other than ASCII; guesses from fewer are often wrong
+SAMPLE_BYTES = 65_536
+"""Of a text whose encoding is guessed."""
 
 
 def find_byte_order_mark(head: bytes) -> str | None:
@@ -50,7 +52,7 @@ def explain_damage(problem: str, head: bytes, damaged: bytes, advice: str = "") 
     Args:
         problem: What is wrong, and where.
         head: The first bytes of the file.
-        damaged: The bytes of the line with the problem.
+        damaged: The bytes of the line with the problem, and perhaps of the lines after it.
         advice: What to do if the cause is not known.
     """
     if content := describe_content(head):
@@ -61,8 +63,8 @@ def explain_damage(problem: str, head: bytes, damaged: bytes, advice: str = "") 
         )
     if encoding := _find_utf16(head):
         return UndeclaredError(f"{problem}; the file looks like UTF-16 without a byte order mark", encoding=encoding)
-    if "not valid UTF-8" in problem and looks_like_windows_1252(damaged):
-        return UndeclaredError(f"{problem}; the file looks like Windows-1252", encoding="cp1252")
+    if "not valid UTF-8" in problem and (encoding := guess_encoding(damaged)):
+        return UndeclaredError(f"{problem}; {looks_like(encoding)}", encoding=encoding)
     return UserError(f"{problem}{advice}")
 
 
@@ -74,16 +76,41 @@ def _find_utf16(head: bytes) -> str | None:
     return None
 
 
-def looks_like_windows_1252(line: bytes) -> bool:
-    """Whether a line that is not UTF-8 is plausible as Windows-1252, which is also the superset of Latin-1."""
+def guess_encoding(text: bytes) -> str | None:
+    """The encoding that text in another encoding than UTF-8 probably has, as Python calls it, or None.
+
+    It is Windows-1252 if the text is the same in it. None means that most of the text is UTF-8, which is damaged, or
+    that the text is too short to guess another encoding.
+    """
+    import chardet  # takes 0.3 s
+
+    as_utf8 = text.decode(errors="replace")
+    if len(_OTHER_THAN_ASCII.findall(as_utf8)) >= 2 * as_utf8.count("\ufffd"):
+        return None
+    eras = chardet.EncodingEra.MODERN_WEB | chardet.EncodingEra.LEGACY_ISO
+    found = chardet.detect(text, encoding_era=eras)["encoding"]
+    if found is None or found.startswith("UTF"):
+        return None
+    decoded = _decode_as(found, text)
+    if decoded is None or _CONTROL.search(decoded):
+        return None
+    if decoded == _decode_as("cp1252", text):
+        return "cp1252"
+    return codecs.lookup(found).name if sum(byte > 127 for byte in text) >= _ENOUGH_BYTES else None
+
+
+def looks_like(encoding: str) -> str:
+    """A guess in words."""
+    name = encoding.replace("cp125", "Windows-125") if encoding.startswith("cp125") else encoding.upper()
+    return f"the file looks like {name}"
+
+
+def _decode_as(encoding: str, text: bytes) -> str | None:
+    """The text, without an incomplete character at its end; None if it is not in this encoding."""
     try:
-        text = line.decode("cp1252")
+        return codecs.getincrementaldecoder(encoding)().decode(text)
     except UnicodeDecodeError:
-        return False
-    letters = re.findall(r"[^\W\d_]", text)
-    accented = sum(not letter.isascii() for letter in letters)
-    is_text = not _ACCENTED_WORD.search(text) and not _CONTROL.search(text)
-    return is_text and accented <= max(2, _MAX_ACCENTED * len(letters))
+        return None
 
 
 def check_declared(encoding: str, head: bytes, name: str) -> None:

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from dragoman.corpus.encodings import check_declared, explain_damage
+from dragoman.corpus.encodings import SAMPLE_BYTES, check_declared, explain_damage
 from dragoman.errors import UserError
 from dragoman.text.normalization import find_forbidden, replace_forbidden
 
@@ -146,7 +146,8 @@ def _decode_utf8(stream: IO[bytes], name: str, check: Check, first: int = 1, hea
         try:
             line = check(_decode(raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw))
         except LineError as error:
-            raise explain_damage(f"{name} line {number}: {error}", head, raw, error.advice(name)) from None
+            after = stream.read(SAMPLE_BYTES) if stream.seekable() else b""  # a pipe may have no more for a long time
+            raise explain_damage(f"{name} line {number}: {error}", head, raw + after, error.advice(name)) from None
         yield line
 
 

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from typing import IO
 
 from dragoman.corpus.encodings import (
+    SAMPLE_BYTES,
     check_declared,
     describe_content,
     explain_damage,
     find_byte_order_mark,
-    looks_like_windows_1252,
+    guess_encoding,
+    looks_like,
 )
 from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError
@@ -76,6 +78,6 @@ def _explain(error: UnicodeDecodeError, name: str, line: int, block: bytes) -> U
     problem = f"{name} line {line}: not valid {error.encoding} text"
     if content := describe_content(block):
         return UserError(f"{problem}; the file is {content}")
-    if looks_like_windows_1252(error.object[max(0, error.start - 100) : error.start + 100]):
-        return UndeclaredError(f"{problem}; it looks like Windows-1252", encoding="cp1252")
+    if encoding := guess_encoding(error.object[max(0, error.start - 100) : error.start + SAMPLE_BYTES]):
+        return UndeclaredError(f"{problem}; {looks_like(encoding)}", encoding=encoding)
     return UserError(f"{problem}; the file is damaged, or declares a wrong encoding")

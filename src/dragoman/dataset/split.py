@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from dragoman.corpus.pair import Pair
+from dragoman.dataset.held_out import HeldOutText
 from dragoman.errors import UserError, counted
 from dragoman.settings import Data
 from dragoman.system.build_cache import Entry
 from dragoman.system.files import read_json, write_json
 from dragoman.system.progress import Meter, Update
-from dragoman.text.normalization import collapse_spaces, simplify
 
 HELD_OUT, MAX_HELD_OUT_BYTES = "held-out.json", 10**10
 
@@ -30,7 +30,7 @@ class TrainingPairs:
 
     def __iter__(self) -> Iterator[Pair]:
         short = (pair for pair in self.pairs if is_short(pair, self.data.max_characters))
-        return without(self.held_out, short, ignore_punctuation=self.data.held_out_ignores_punctuation)
+        return HeldOutText(self.held_out, self.data.held_out_ignores_punctuation).leave_out(short)
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,3 @@ def choose_held_out(number: int, data: Data, seed: int) -> list[int]:
     starts = block * np.random.Generator(np.random.PCG64(seed)).permutation(-(-number // block))
     chosen = (starts[: 1 + -(-count // block), None] + np.arange(block)).flatten()
     return sorted(chosen[chosen < number][:count].tolist())
-
-
-def without(held_out: Sequence[Pair], pairs: Iterable[Pair], *, ignore_punctuation: bool = False) -> Iterator[Pair]:
-    """The pairs that share no side with a held-out pair, apart from spaces, and perhaps from case and punctuation.
-
-    Tokenizers do not distinguish spaces either.
-    """
-    key = simplify if ignore_punctuation else collapse_spaces
-    sources = {key(pair.source) for pair in held_out} - {""}
-    targets = {key(pair.target) for pair in held_out} - {""}
-    return (pair for pair in pairs if key(pair.source) not in sources and key(pair.target) not in targets)

@@ -8,7 +8,6 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.language_tags import find_language
 from dragoman.corpus.pair import Languages
 from dragoman.errors import UserError
-from dragoman.settings import Recipe
 from dragoman.text.multilingual import MultilingualTokenizer
 from dragoman.text.world_languages import primary_language
 
@@ -21,9 +20,9 @@ def same_languages(languages: Languages, others: Languages) -> bool:
     return all(one == other or UNKNOWN_LANGUAGE in (one, other) for one, other in pairs)
 
 
-def describe_direction(recipe: Recipe) -> str:
-    """The languages of a recipe without regions: ``pt-en`` for ``pt-BR`` and ``en``."""
-    return "-".join(map(primary_language, recipe.data.languages))
+def describe_direction(languages: Languages) -> str:
+    """Languages without regions: ``pt-en`` for ``pt-BR`` and ``en``."""
+    return "-".join(map(primary_language, languages))
 
 
 def languages_of(bundle: Bundle) -> list[str]:

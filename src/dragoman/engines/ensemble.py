@@ -55,10 +55,11 @@ def check_tokenizers(bundle: Bundle, others: Sequence[Bundle]) -> None:
         UserError: Their languages or their tokenizers differ.
     """
     for other in others:
-        if not same_languages(bundle.recipe.data.languages, other.recipe.data.languages):
+        first, second = bundle.recipe, other.recipe
+        if not same_languages(first.data.languages, second.data.languages):
             raise UserError(
-                f"{bundle.recipe.name} translates {describe_direction(bundle.recipe)}, and {other.recipe.name} "
-                f"{describe_direction(other.recipe)}, so they cannot form an ensemble"
+                f"{first.name} translates {describe_direction(first.data.languages)}, and {second.name} "
+                f"{describe_direction(second.data.languages)}, so they cannot form an ensemble"
             )
         sides = ((bundle.source, other.source), (bundle.target, other.target))
         if any(ours is not theirs and ours.to_json() != theirs.to_json() for ours, theirs in sides):

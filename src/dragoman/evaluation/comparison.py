@@ -59,7 +59,7 @@ def compare_translators(
     """
     recipes = first.bundle.recipe, second.bundle.recipe
     if not same_languages(*(recipe.data.languages for recipe in recipes)):
-        one, other = map(describe_direction, recipes)
+        one, other = (describe_direction(recipe.data.languages) for recipe in recipes)
         raise UserError(f"the first translates {one} and the second {other}, so they cannot be compared")
     first_report, first_translations = evaluate(first, sources, references)
     second_report, second_translations = evaluate(second, sources, references)

@@ -33,7 +33,7 @@ from dragoman.planning.write import recipe_text
 from dragoman.recipe import overridden, parse_recipe
 from dragoman.settings import CorpusReference, Data, Model, Recipe, WeightedCorpus
 from dragoman.system.progress import Log, no_log
-from dragoman.training.start import check_start_fits
+from dragoman.training.start import check_start_fits, check_start_languages
 
 ADAPTED = "-adapted"
 """The end of the name of a recipe that starts from a bundle, whose run is often called like the languages."""
@@ -154,6 +154,8 @@ def plan_recipe(
     minutes = chosen_minutes(minutes, overrides)
     new_vocabulary = overridden(overrides, "training.new_vocabulary") is True
     start, tokenizer = (None, None) if start_from is None else load_start(start_from, texts.languages, new_vocabulary)
+    if start and not new_vocabulary:
+        check_start_languages(texts.languages, start.recipe, start.path)  # before the text is read, which takes long
     find_training_corpora(texts.data(), data_directory).check_files(
         "the text is read to choose settings, and again to train"
     )

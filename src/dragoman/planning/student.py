@@ -135,15 +135,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
             f"warning: training.seed is not that of {path}, so other pairs are held out for validation, and the "
             "teacher has learned most of them; name validation text with --set data.validation=…"
         )
-    weights, of_teacher = (
-        count_parameters(recipe.model, recipe.text.vocabulary_size),
-        parameter_counts(bundle.model)["total"],
-    )
-    if weights >= of_teacher:
-        log(
-            f"the student has {weights:,} weights and {path} has {of_teacher:,}, so it is not smaller, and may not "
-            f"be faster; {'choose a smaller --size' if plan.size != 'tiny' else 'no size is smaller'}"
-        )
+    _warn_of_large(recipe, path, parameter_counts(bundle.model)["total"], log)
     return recipe
 
 
@@ -163,6 +155,24 @@ def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:
             f"the translations of {name} have almost nothing in common with the references of {', '.join(scores)}, and "
             "those of the student will not be better; train the teacher longer first"
         )
+
+
+def _warn_of_large(recipe: Recipe, path: str, of_teacher: int, log: Log) -> None:
+    """Warn of a student with as many weights as its teacher, and name the largest size with fewer."""
+    weights = count_parameters(recipe.model, recipe.text.vocabulary_size)
+    if weights < of_teacher:
+        return
+    shapes = {name: recipe.model.model_copy(update=size.model) for name, size in STUDENT_SIZES.items()}
+    smaller = [name for name, size in STUDENT_SIZES.items() if _weights(shapes[name], size, recipe) < of_teacher]
+    advice = f"choose --size {smaller[0]}" if smaller else "no size is smaller"
+    log(
+        f"the student has {weights:,} weights and {path} has {of_teacher:,}, so it is not smaller, and may not be "
+        f"faster; {advice}"
+    )
+
+
+def _weights(shape: Model, size: StudentSize, recipe: Recipe) -> int:
+    return count_parameters(shape, min(recipe.text.vocabulary_size, size.subwords))
 
 
 def _choose_sections(

@@ -13,8 +13,9 @@ from dragoman.serving.errors import RequestError
 
 CORRECTIONS_FILE = "corrections.sqlite3"
 
+# numbers of removed corrections are not used again: an operator may still have an old list
 _TABLE = """CREATE TABLE IF NOT EXISTS corrections (
-    number INTEGER PRIMARY KEY, source TEXT, target TEXT, text TEXT, translation TEXT, created TEXT,
+    number INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT, target TEXT, text TEXT, translation TEXT, created TEXT,
     approved INTEGER DEFAULT 0, UNIQUE (source, target, text, translation)
 )"""
 

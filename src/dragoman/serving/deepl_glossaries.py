@@ -11,13 +11,13 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from dragoman.errors import UserError
+from dragoman.errors import UserError, shortened
 from dragoman.serving.deepl import admit_deepl, glossary_owner
 from dragoman.serving.errors import RequestError
 from dragoman.serving.glossaries import StoredGlossary, split_lines
 from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import Service, service_of
-from dragoman.text.glossary import Glossary
+from dragoman.text.glossary import Glossary, Term
 from dragoman.text.word_forms import load_dictionaries
 
 _TSV = "text/tab-separated-values"
@@ -90,17 +90,26 @@ def _read_entries(entries: str, entries_format: str) -> Glossary:
     if entries_format not in ("tsv", "csv"):
         raise RequestError(400, "Parameter 'entries_format' must be 'tsv' or 'csv'.")
     try:
-        if entries_format == "csv":
-            rows = csv.reader(io.StringIO(entries, newline=""))  # values may contain line breaks and tabs
-            lines = ["\t".join(" ".join(value.split()) for value in row[:2]) for row in rows]  # languages may follow
-        else:
-            lines = split_lines(entries)
-        glossary = Glossary.parse(lines)
+        glossary = _parse_csv(entries) if entries_format == "csv" else Glossary.parse(split_lines(entries))
     except (UserError, csv.Error) as error:
         raise RequestError(400, str(error)) from None
     if not glossary.terms:
         raise RequestError(400, "The glossary has no entries.")
     return glossary
+
+
+def _parse_csv(entries: str) -> Glossary:
+    """The glossary in comma-separated values, which may contain line breaks and tabs; languages may follow."""
+    terms, places = [], []
+    for number, row in enumerate(csv.reader(io.StringIO(entries, newline="")), start=1):
+        columns = [" ".join(value.split()) for value in row[:2]]
+        if len(columns) == 1 and columns[0]:
+            shown = shortened(columns[0])
+            raise UserError(f"glossary row {number}: expected a term, a comma and its translation, not {shown!r}")
+        if any(columns):
+            terms.append(Term(*columns))
+            places.append(f"row {number}")
+    return Glossary(terms, places)
 
 
 def _describe(stored: StoredGlossary) -> dict[str, Any]:

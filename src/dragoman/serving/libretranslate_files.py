@@ -13,6 +13,7 @@ from dragoman.serving.limits import while_connected
 from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import service_of
 from dragoman.serving.uploads import FileRequest, take_slot, translate_upload
+from dragoman.text.normalization import find_forbidden
 
 
 async def translate_file(request: Request) -> JSONResponse:
@@ -44,6 +45,11 @@ async def suggest_translation(request: Request) -> JSONResponse:
         raise RequestError(403, "Suggestions are disabled on this server.")
     text, translation, source, target = (require_parameter(parameters, name) for name in ("q", "s", "source", "target"))
     service.require_size([text, translation])
+    for name, value in (("q", text), ("s", translation)):
+        if not value.strip():
+            raise RequestError(400, f"Invalid request: {name} is blank")
+        if find_forbidden(" ".join(value.split())) is not None:
+            raise RequestError(400, f"Invalid request: {name} contains a control character")
     languages = service.language(source), service.language(target)
     await asyncio.to_thread(service.corrections.add, languages, text, translation)
     return JSONResponse({"success": True})

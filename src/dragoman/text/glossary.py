@@ -13,7 +13,7 @@ import regex
 
 from dragoman.errors import UserError, shortened
 from dragoman.text.lemmas import Lemmatize, find_lemma
-from dragoman.text.normalization import WITHOUT_SPACES, visible_form
+from dragoman.text.normalization import WITHOUT_SPACES, find_forbidden, visible_form
 from dragoman.text.placeholders import SpanKind, find_spans
 from dragoman.text.usual_case import starts_sentence
 
@@ -65,7 +65,8 @@ class Glossary:
         places: Where each term is written, for messages; none if it is unknown.
 
     Raises:
-        UserError: A term is empty or too long, or has two translations; all such terms are reported together.
+        UserError: A term is empty or too long, or contains control characters, or terms have two translations, which
+            are all reported together.
     """
 
     def __init__(self, terms: Iterable[Term], places: Sequence[str] = ()) -> None:
@@ -74,9 +75,11 @@ class Glossary:
         for index, given in enumerate(terms):
             term = given.cleaned
             key = _key(term, _as_spelled)
+            where, shown = f"{places[index]} of " if places else "", f"{term.source!r} = {term.target!r}"
             if not key or not term.target:
-                where = f"{places[index]} of " if places else ""
-                raise UserError(f"{where}the glossary has an empty term: {term.source!r} = {term.target!r}; delete it")
+                raise UserError(f"{where}the glossary has an empty term: {shown}; delete it")
+            if find_forbidden(" ".join(f"{term.source} {term.target}".split())) is not None:  # form feeds are spaces
+                raise UserError(f"{where}the glossary has a term with a control character: {shown}; delete it")
             if len(key) > MOST_WORDS:
                 raise UserError(f"a term of the glossary has more than {MOST_WORDS} words: {shortened(term.source)!r}")
             self._terms.setdefault(key, term)

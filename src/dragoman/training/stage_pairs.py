@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import chain, islice
@@ -13,7 +13,7 @@ from typing import Any
 from dragoman.corpus.corpus import read_corpus
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Pair
-from dragoman.dataset.split import without
+from dragoman.dataset.held_out import HeldOutText
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.block import BlockMaker, PairBlock
@@ -34,25 +34,8 @@ OpenMaker = Callable[[], BlockMaker]
 
 
 @dataclass(frozen=True)
-class HeldOutText:
-    """The pairs to validate and test on; no pair to learn from may have the same text on a side.
-
-    Attributes:
-        pairs: The pairs.
-        ignore_punctuation: Whether text that differs only in case and punctuation is the same.
-    """
-
-    pairs: Sequence[Pair]
-    ignore_punctuation: bool = False
-
-    def leave_out(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """The pairs that have no side in common with them."""
-        return without(self.pairs, pairs, ignore_punctuation=self.ignore_punctuation)
-
-
-@dataclass(frozen=True)
 class OtherThanHeldOut:
-    """Makes the pairs that another maker makes, except those with held-out text: a translation can be equal to it."""
+    """Makes the pairs that another maker makes, except those with held-out text, also as a translation."""
 
     maker: BlockMaker
     held_out: HeldOutText
@@ -65,9 +48,10 @@ class OtherThanHeldOut:
 
     def make(self, pairs: Sequence[Pair]) -> PairBlock:
         """The pairs, and how many were left out for each reason."""
-        block = self.maker.make(pairs)
+        others = list(self.held_out.leave_out(pairs))
+        block = self.maker.make(others)
         kept = list(self.held_out.leave_out(block.pairs))
-        same = Counter({"held-out text": len(block.pairs) - len(kept)})
+        same = Counter({"held-out text": len(pairs) - len(others) + len(block.pairs) - len(kept)})
         return replace(block, pairs=kept, left_out=block.left_out + same)
 
 
@@ -151,9 +135,9 @@ def synthetic_corpora(
     """
     text = HeldOutText(held_out, data.held_out_ignores_punctuation)
     corpora = [
-        *_back_translated(teachers, directory, text),
+        *_back_translated(teachers, directory),
         *_diversified(teachers, data, directory),
-        *_distilled(teachers, data, directory, text),
+        *_distilled(teachers, data, directory),
     ]
     return [replace(each, open_maker=partial(_open_other_than_held_out, each.open_maker, text)) for each in corpora]
 
@@ -162,10 +146,10 @@ def _open_other_than_held_out(open_maker: OpenMaker, held_out: HeldOutText) -> B
     return OtherThanHeldOut(open_maker(), held_out)
 
 
-def _back_translated(teachers: RunTeachers, directory: Path, held_out: HeldOutText) -> Iterator[SyntheticCorpus]:
+def _back_translated(teachers: RunTeachers, directory: Path) -> Iterator[SyntheticCorpus]:
     """Of text in the target language."""
     if (back := teachers.recipe.backtranslation).mono:
-        read = partial(_read_mono, back.mono, held_out, SIDES[1])
+        read = partial(_read_mono, back.mono, SIDES[1])
         opener = partial(teachers.open_backward, back.method, back.minimum_chrf)
         path = directory / "backtranslation"
         yield SyntheticCorpus("monolingual text", path, read, opener, back.weight, back.tagged)
@@ -184,7 +168,7 @@ def _diversified(teachers: RunTeachers, data: Data, directory: Path) -> Iterator
             yield SyntheticCorpus(name, path, read, opener, weight * corpus.weight, passes=passes)
 
 
-def _distilled(teachers: RunTeachers, data: Data, directory: Path, held_out: HeldOutText) -> Iterator[SyntheticCorpus]:
+def _distilled(teachers: RunTeachers, data: Data, directory: Path) -> Iterator[SyntheticCorpus]:
     """Of the training text, and of text in the source language, by finished teachers."""
     if not teachers.recipe.distillation.teachers:
         return
@@ -193,7 +177,7 @@ def _distilled(teachers: RunTeachers, data: Data, directory: Path, held_out: Hel
         name, path = _training_text(data, number), directory / f"distillation-{number}"
         yield SyntheticCorpus(name, path, partial(_read_pairs, corpus.corpus), opener, corpus.weight, passes=passes)
     if mono := teachers.recipe.distillation.mono:
-        read, path = partial(_read_mono, mono, held_out, SIDES[0]), directory / "distillation-mono"
+        read, path = partial(_read_mono, mono, SIDES[0]), directory / "distillation-mono"
         yield SyntheticCorpus("monolingual text", path, read, opener, 1.0)
 
 
@@ -230,10 +214,10 @@ def make_corpora(corpora: Sequence[SyntheticCorpus], line: ProgressLine, limit: 
             limit = max(0.0, limit - made.seconds)
 
 
-def _read_mono(files: Sequence[str], held_out: HeldOutText, side: str) -> Iterator[Pair]:
+def _read_mono(files: Sequence[str], side: str) -> Iterator[Pair]:
     """Lines as pairs that have only this side."""
     lines = chain.from_iterable(read_lines(Path(file)) for file in files)
-    return held_out.leave_out(Pair(line, "") if side == "source" else Pair("", line) for line in lines)
+    return (Pair(line, "") if side == "source" else Pair("", line) for line in lines)
 
 
 def _read_pairs(reference: CorpusReference) -> Iterator[Pair]:

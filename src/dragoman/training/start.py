@@ -121,10 +121,20 @@ def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:
                 ]
             )
         )
-    if not same_languages(recipe.data.languages, of_bundle.data.languages) and not recipe.training.new_vocabulary:
+    if not recipe.training.new_vocabulary:
+        check_start_languages(recipe.data.languages, of_bundle, path)
+
+
+def check_start_languages(languages: Languages, of_bundle: Recipe, path: str) -> None:
+    """Check that the vocabulary of a bundle suits the languages of a training.
+
+    Raises:
+        UserError: The bundle translates other languages.
+    """
+    if not same_languages(languages, of_bundle.data.languages):
         raise UserError(
-            f"training.start_from: {path} translates {describe_direction(of_bundle)}, not "
-            f"{describe_direction(recipe)}, and its vocabulary suits no other "
+            f"training.start_from: {path} translates {describe_direction(of_bundle.data.languages)}, not "
+            f"{describe_direction(languages)}, and its vocabulary suits no other "
             "languages; to learn a new one, set training.new_vocabulary = true (dragoman train with --set "
             "training.new_vocabulary=true)"
         )

@@ -47,6 +47,7 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
     decoding = bundle.recipe.decoding
     values = {
         "name": bundle.recipe.name,
+        "compute_type": compute_type,
         "decoding": decoding,
         "max_length": bundle.model.settings.max_length,
         "eos": json.dumps(bundle.target.vocabulary.specials.eos, ensure_ascii=False),

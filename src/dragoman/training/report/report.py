@@ -59,7 +59,7 @@ def render_report(
         recipe=recipe,
         recipe_text=tomli_w.dumps(recipe.to_dict()),
         facts=facts,
-        latest=max([*train, *validations], key=lambda line: (line["step"], line["seconds"]), default=None),
+        latest=max([*train, *validations, *tests], key=lambda line: (line["step"], line["seconds"]), default=None),
         tests=tests,
         comparisons=compared_texts(metrics),
         validations=validations,
