@@ -195,6 +195,16 @@ def test_one_of_several_files_that_needs_options_is_converted_first(
     assert (outcome.code, remedy in outcome.error) == (2, True), outcome.error
 
 
+def test_the_format_of_held_out_text_is_checked_before_the_training_text(
+    files: tuple[str, str], tmp_path: Path, command: Command
+) -> None:
+    table = tmp_path / "test.csv"
+    table.write_text("number,de,en,note\n1,Ein Hund.,A dog.,x\n", "utf-8")
+    outcome = command("init", *files, "--test", table, "--output", tmp_path / "recipe.toml")
+    assert (outcome.code, str(table) in outcome.error) == (2, True)
+    assert "checking" not in outcome.error
+
+
 def test_held_out_files_are_given_in_any_form(
     files: tuple[str, str], corpus: Path, tmp_path: Path, command: Command
 ) -> None:

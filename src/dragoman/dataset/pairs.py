@@ -9,7 +9,7 @@ from typing import Any
 
 from dragoman import __version__
 from dragoman.corpus.corpus import find_corpora
-from dragoman.corpus.pair import Corpus, Pair
+from dragoman.corpus.pair import Corpus, Languages, Pair
 from dragoman.corpus.references import describe_reference
 from dragoman.errors import UserError
 from dragoman.settings import CorpusReference, Data, WeightedCorpus
@@ -108,3 +108,16 @@ def _fingerprint(corpora: Sequence[Corpus]) -> list[Any]:
 def _file_status(file: Path) -> list[Any]:
     status = file.stat()
     return [str(file.resolve()), status.st_size, status.st_mtime_ns]
+
+
+def check_beginnings(references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None) -> None:
+    """Read the first pair of each corpus, except from pipes, whose text would then be missing.
+
+    Raises:
+        UserError: A file is missing, or is not what its reference declares.
+    """
+    source, target = languages
+    corpora = find_corpora(references, source_language=source, target_language=target, data_directory=data_directory)
+    for corpus in corpora:
+        if all(file.is_file() for file in corpus.files):
+            next(corpus.read(), None)
