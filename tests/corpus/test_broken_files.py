@@ -311,7 +311,7 @@ def test_two_files_in_another_encoding(tmp_path: Path) -> None:
     assert aligned_files(pattern, source_language="de", target_language="en") is None, "others would read them as UTF-8"
 
 
-@pytest.mark.parametrize("encoding", ["cp1250", "iso8859-2"])
+@pytest.mark.parametrize("encoding", ["cp1250", "iso8859-2", "cp852"])
 @pytest.mark.parametrize("name", ["t.{lang}", "t.{lang}.gz", "t.tmx"])
 def test_the_named_encoding_gives_the_same_text(encoding: str, name: str, tmp_path: Path, data_directory: Path) -> None:
     files = f"{data_directory}/multi30k/val.{{lang}}.gz"
@@ -330,12 +330,28 @@ def test_the_named_encoding_gives_the_same_text(encoding: str, name: str, tmp_pa
     assert list(read_corpus(declared, source_language="cs", target_language="en")) == pairs
 
 
-def test_damaged_utf_8_is_not_taken_for_another_encoding(tmp_path: Path) -> None:
-    path = tmp_path / "t.tsv"
-    path.write_bytes(f"{UMLAUT}\tb\n".encode() * 9 + b"Gr\xfc\xc3\xbc\xc3\xa4n\tb\n" + f"{UMLAUT}\tb\n".encode() * 9)
-    with pytest.raises(UserError, match="line 10: not valid UTF-8") as error:
+@pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz"])
+@pytest.mark.parametrize(("before", "between", "after"), [(9, 0, 9), (9, 30_000, 0), (0, 0, 9)])
+def test_damaged_utf_8_is_not_taken_for_another_encoding(
+    before: int, between: int, after: int, name: str, tmp_path: Path
+) -> None:
+    good, plain, damaged = f"{UMLAUT}\tb\n".encode(), b"Hund\tb\n", b"Gr\xfcn\tb\n"
+    content, path = good * before + plain * between + damaged + good * after, tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(UserError, match=f"line {before + between + 1}: not valid UTF-8") as error:
         read(str(path))
     assert "looks like" not in str(error.value)
+
+
+def test_the_end_of_old_files_does_not_hide_their_encoding(tmp_path: Path) -> None:
+    for name, end in (("dos.tsv", b"\x1a"), ("undefined.tsv", b"\x81\n"), ("control.tsv", b"\x1b\n")):
+        (tmp_path / name).write_bytes(f"{UMLAUT}\tb\r\n".encode("cp1252") * 50 + end)
+        with pytest.raises(UserError, match=r"line 1: .*looks like Windows-1252"):
+            read(str(tmp_path / name))
+    content = gzip.compress(f"{UMLAUT}\tb\n".encode("cp1252") * 5000)
+    (tmp_path / "cut.tsv.gz").write_bytes(content[: len(content) // 2])
+    with pytest.raises(UserError, match=r"line 1: .*looks like Windows-1252"):
+        read(str(tmp_path / "cut.tsv.gz"))
 
 
 @pytest.mark.parametrize("name", ["t.tsv", "t.csv", "t.jsonl", "t.tmx", "t.xlsx", "t.po", "t.xlf", "t.zip", "t.tsv.gz"])

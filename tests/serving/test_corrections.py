@@ -80,7 +80,7 @@ def test_numbers_of_removed_corrections_are_not_used_again(tmp_path: Path) -> No
 
 def test_suggestions_are_limited_and_checked(start_server: StartServer) -> None:
     server = start_server(corrections=1, characters=100)
-    for refused in (" \u2028\n", "A\0 dog.", "A \x1b dog."):
+    for refused in (" \u2028\n", "A\0 dog.", "A \x1b dog.", "A\x1fdog."):
         assert suggest(server, refused).status_code == suggest(server, "A dog.", q=refused).status_code == 400
     assert suggest(server, "").status_code == suggest(server, "A", source="fr").status_code == 400
     assert suggest(server, "A" * 101).status_code == 400

@@ -76,7 +76,7 @@ def test_contradictions_and_damaged_lines_are_reported() -> None:
             Glossary.parse([empty, "a"])
     with pytest.raises(UserError, match=r"terms\.tsv: line 2 of the glossary has an empty term: '' = 'x'; delete it"):
         Glossary.parse(["Hund\tdog", "\tx"], "terms.tsv")
-    for controls in ("Hu\0nd\tdog", "Hund\tdo\x1bg"):
+    for controls in ("Hu\0nd\tdog", "Hund\tdo\x1bg", "Hu\x1fnd\tdog"):
         with pytest.raises(UserError, match=r"terms\.tsv: line 2 of the glossary has a term with a control character"):
             Glossary.parse(["Katze\tcat", controls], "terms.tsv")
 

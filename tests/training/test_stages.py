@@ -264,27 +264,37 @@ def test_marked_and_weighted_text(make_staged: Any, corpus: Path, mono: Path, tm
     assert [(corpus.name, corpus.weight) for corpus in made] == [(name, 6.0) for name in names]
 
 
-def test_held_out_text_is_not_translated(
-    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = mono.read_text("utf-8").splitlines()
-    held_out = [Pair("Ein Hund.", lines[3]), Pair("Eine Katze.", "elsewhere")]
-    recipe = make_staged(backtranslation={"mono": [str(mono)]})
-    (corpus,) = synthetic_corpora(RunTeachers(recipe, tmp_path, torch.device("cpu")), recipe.data, tmp_path, held_out)
-    assert [pair.target for pair in corpus.read()] == lines
-    monkeypatch.setattr(RunTeachers, "open_backward", lambda *arguments: Copier())
-    made = corpus.open_maker().make(list(corpus.read()))
-    assert [pair.target for pair in made.pairs] == [line for line in lines if line != lines[3]]
-    assert made.left_out["held-out text"] == 1, "the log states all that are left out"
-
-
 class Copier:
     """Makes pairs whose source is their target, in capital letters."""
 
     identity: ClassVar[dict[str, Any]] = {"maker": "copier"}
 
+    def __init__(self) -> None:
+        self.given: list[Pair] = []
+
     def make(self, pairs: Sequence[Pair]) -> PairBlock:
+        self.given += pairs
         return PairBlock([Pair(pair.target.upper(), pair.target) for pair in pairs], Counter({"blank": 1}))
+
+
+def test_held_out_text_is_not_translated(
+    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, teacher = mono.read_text("utf-8").splitlines(), Copier()
+    monkeypatch.setattr(RunTeachers, "open_backward", lambda *arguments: teacher)
+    held_out = [Pair("Ein Hund.", lines[3]), Pair("Eine Katze.", "elsewhere")]
+    recipe, others = make_staged(backtranslation={"mono": [str(mono)]}), [line for line in lines if line != lines[3]]
+    (corpus,) = synthetic_corpora(RunTeachers(recipe, tmp_path, torch.device("cpu")), recipe.data, tmp_path, held_out)
+    assert [pair.target for pair in corpus.read()] == lines
+    made = corpus.open_maker().make(list(corpus.read()))
+    assert [pair.target for pair in made.pairs] == [pair.target for pair in teacher.given] == others
+    assert made.left_out["held-out text"] == 1, "the log states all that are left out"
+
+
+def test_pairs_are_translated_although_their_old_translation_is_held_out() -> None:
+    teacher = Copier()
+    OtherThanHeldOut(teacher, HeldOutText([Pair("Danke sehr.", "Thanks.")])).make([Pair("Danke sehr.", "Thank you.")])
+    assert len(teacher.given) == 1
 
 
 def test_translations_that_are_held_out_text_are_left_out() -> None:
@@ -319,14 +329,17 @@ def test_all_kinds_of_synthetic_pairs_lack_held_out_text(
             assert [pair.target for pair in made.pairs] == ["A cat."]
 
 
-def test_held_out_text_is_compared_as_in_the_training_text(make_staged: Any, mono: Path, tmp_path: Path) -> None:
+def test_held_out_text_is_compared_as_in_the_training_text(
+    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RunTeachers, "open_backward", lambda *arguments: Copier())
     lines = mono.read_text("utf-8").splitlines()
     held_out = [Pair("Ein Hund.", lines[3].upper().rstrip("."))]
     for block_size, expected in ((1, lines), (5, [line for line in lines if line != lines[3]])):
         recipe = make_staged(data={"validation_block": block_size}, backtranslation={"mono": [str(mono)]})
         teachers = RunTeachers(recipe, tmp_path, torch.device("cpu"))
         (corpus,) = synthetic_corpora(teachers, recipe.data, tmp_path, held_out)
-        assert [pair.target for pair in corpus.read()] == expected
+        assert [pair.target for pair in corpus.open_maker().make(list(corpus.read())).pairs] == expected
 
 
 @pytest.mark.parametrize(

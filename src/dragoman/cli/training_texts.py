@@ -94,12 +94,12 @@ class TrainingTexts:
 
     def plan(self, overrides: Sequence[str] = ()) -> PlannedRecipe:
         """The recipe for these files; a bundle to start from must agree with it and with the overrides."""
-        from dragoman.dataset.pairs import check_beginnings
+        from dragoman.dataset.pairs import check_first_pairs
         from dragoman.planning.plan import plan_recipe
 
         texts, directory = self.texts(), self.data_directory
         held_out = (*texts.validation, *texts.test)
-        check_beginnings(held_out, texts.languages, directory)  # before the training text is read, which takes long
+        check_first_pairs(held_out, texts.languages, directory)  # before the training text is read, which takes long
         return plan_recipe(texts, self.minutes, directory, print_to_stderr, self.start_from, overrides)
 
 

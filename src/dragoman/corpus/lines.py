@@ -7,6 +7,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import IO, BinaryIO, cast
@@ -110,14 +111,17 @@ def decode_lines(
 
 def _decode_blocks(stream: io.BufferedReader, name: str, check: Check) -> Iterator[str]:
     """The lines of a file in UTF-8. Many are decoded and checked at once, which is several times as fast."""
-    number, head = 1, b""
+    number, head, is_utf8 = 1, b"", False
     while block := stream.read1(BLOCK_BYTES):  # of a pipe, what has arrived
         if not block.endswith(b"\n"):
             block += stream.readline(MAX_LINE_BYTES)
         head = head or block[: block.find(b"\n") + 1 or None]
         lines = _decode_block(block.removeprefix(_BYTE_ORDER_MARK) if number == 1 else block)
-        yield from _decode_utf8(io.BytesIO(block), name, check, number, head) if lines is None else lines
-        number += block.count(b"\n")
+        if lines is None:
+            yield from _decode_utf8(io.BytesIO(block), name, check, number, head, is_utf8)
+        else:
+            yield from lines
+        number, is_utf8 = number + block.count(b"\n"), is_utf8 or not block.isascii()
 
 
 def _decode_block(block: bytes) -> list[str] | None:
@@ -136,8 +140,13 @@ def _has_controls(block: bytes) -> bool:
     return len(block.translate(None, _ASCII_CONTROLS)) < len(block) or _C1_CONTROLS.search(block) is not None
 
 
-def _decode_utf8(stream: IO[bytes], name: str, check: Check, first: int = 1, head: bytes = b"") -> Iterator[str]:
-    """The lines of a stream, or of a part of it that begins with its line `first`; `head` is the first line of all."""
+def _decode_utf8(
+    stream: IO[bytes], name: str, check: Check, first: int = 1, head: bytes = b"", is_utf8: bool = False
+) -> Iterator[str]:
+    """The lines of a stream, or of a part of it that begins with its line `first`.
+
+    The first line of all is `head`; `is_utf8` is whether lines before were in UTF-8, other than ASCII.
+    """
     for number in count(first):
         raw = stream.readline(MAX_LINE_BYTES)
         if not raw:
@@ -146,9 +155,17 @@ def _decode_utf8(stream: IO[bytes], name: str, check: Check, first: int = 1, hea
         try:
             line = check(_decode(raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw))
         except LineError as error:
-            after = stream.read(SAMPLE_BYTES) if stream.seekable() else b""  # a pipe may have no more for a long time
-            raise explain_damage(f"{name} line {number}: {error}", head, raw + after, error.advice(name)) from None
+            damaged = b"" if is_utf8 else raw + _read_ahead(stream)
+            raise explain_damage(f"{name} line {number}: {error}", head, damaged, error.advice(name)) from None
+        is_utf8 = is_utf8 or not line.isascii()
         yield line
+
+
+def _read_ahead(stream: IO[bytes]) -> bytes:
+    """More text, to guess its encoding; none from a pipe, which may have none for a long time."""
+    with suppress(OSError, EOFError, zlib.error):  # damaged gzip
+        return stream.read(SAMPLE_BYTES) if stream.seekable() else b""
+    return b""
 
 
 def _decode_other(stream: IO[bytes], name: str, encoding: str, check: Check) -> Iterator[str]:

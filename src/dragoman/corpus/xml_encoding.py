@@ -11,10 +11,10 @@ from dragoman.corpus.encodings import (
     SAMPLE_BYTES,
     check_declared,
     describe_content,
+    describe_guess,
     explain_damage,
     find_byte_order_mark,
     guess_encoding,
-    looks_like,
 )
 from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError
@@ -79,5 +79,5 @@ def _explain(error: UnicodeDecodeError, name: str, line: int, block: bytes) -> U
     if content := describe_content(block):
         return UserError(f"{problem}; the file is {content}")
     if encoding := guess_encoding(error.object[max(0, error.start - 100) : error.start + SAMPLE_BYTES]):
-        return UndeclaredError(f"{problem}; {looks_like(encoding)}", encoding=encoding)
+        return UndeclaredError(f"{problem}; {describe_guess(encoding)}", encoding=encoding)
     return UserError(f"{problem}; the file is damaged, or declares a wrong encoding")

@@ -16,15 +16,15 @@ class HeldOutText:
 
     Attributes:
         pairs: The pairs.
-        ignore_punctuation: Whether text that differs only in case and punctuation is the same. Other spaces never make
-            a difference: tokenizers do not distinguish them either.
+        ignore_punctuation: Whether text that differs only in case and punctuation is the same. Differences in spaces
+            never count: tokenizers do not distinguish spaces either.
     """
 
     pairs: Sequence[Pair]
     ignore_punctuation: bool = False
 
     def leave_out(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """The pairs that have no side in common with them."""
+        """The pairs that have no side in common with the held-out pairs."""
         sources, targets = self._sides
         return (
             pair for pair in pairs if self._key(pair.source) not in sources and self._key(pair.target) not in targets

@@ -110,7 +110,7 @@ def _file_status(file: Path) -> list[Any]:
     return [str(file.resolve()), status.st_size, status.st_mtime_ns]
 
 
-def check_beginnings(references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None) -> None:
+def check_first_pairs(references: Sequence[CorpusReference], languages: Languages, data_directory: Path | None) -> None:
     """Read the first pair of each corpus, except from pipes, whose text would then be missing.
 
     Raises:

@@ -45,7 +45,7 @@ class StudentSize:
     subwords: int
 
 
-STUDENT_SIZES: dict[SizeName, StudentSize] = {
+STUDENT_SIZES: dict[SizeName, StudentSize] = {  # the largest first
     "base": StudentSize({"d_model": 512, "heads": 8, "d_ff": 2048, "encoder_layers": 6, "decoder_layers": 2}, 32_000),
     "small": StudentSize({"d_model": 256, "heads": 4, "d_ff": 768, "encoder_layers": 4, "decoder_layers": 1}, 16_000),
     "tiny": StudentSize({"d_model": 192, "heads": 4, "d_ff": 512, "encoder_layers": 3, "decoder_layers": 1}, 8000),
@@ -135,7 +135,14 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
             f"warning: training.seed is not that of {path}, so other pairs are held out for validation, and the "
             "teacher has learned most of them; name validation text with --set data.validation=…"
         )
-    _warn_of_large(recipe, path, parameter_counts(bundle.model)["total"], log)
+    weights = count_parameters(recipe.model, recipe.text.vocabulary_size)
+    if weights >= (limit := parameter_counts(bundle.model)["total"]):
+        smaller = _smaller_size(plan.size, recipe.model, largest_vocabulary(bundle), limit)
+        advice = f"choose --size {smaller}" if smaller else "no smaller --size has fewer weights than that"
+        log(
+            f"the student has {weights:,} weights and {path} has {limit:,}, so it is not smaller, and may not be "
+            f"faster; {advice}"
+        )
     return recipe
 
 
@@ -157,22 +164,14 @@ def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:
         )
 
 
-def _warn_of_large(recipe: Recipe, path: str, of_teacher: int, log: Log) -> None:
-    """Warn of a student with as many weights as its teacher, and name the largest size with fewer."""
-    weights = count_parameters(recipe.model, recipe.text.vocabulary_size)
-    if weights < of_teacher:
-        return
-    shapes = {name: recipe.model.model_copy(update=size.model) for name, size in STUDENT_SIZES.items()}
-    smaller = [name for name, size in STUDENT_SIZES.items() if _weights(shapes[name], size, recipe) < of_teacher]
-    advice = f"choose --size {smaller[0]}" if smaller else "no size is smaller"
-    log(
-        f"the student has {weights:,} weights and {path} has {of_teacher:,}, so it is not smaller, and may not be "
-        f"faster; {advice}"
-    )
-
-
-def _weights(shape: Model, size: StudentSize, recipe: Recipe) -> int:
-    return count_parameters(shape, min(recipe.text.vocabulary_size, size.subwords))
+def _smaller_size(size: SizeName, model: Model, subwords: int, limit: int) -> SizeName | None:
+    """The largest of the sizes below one with fewer weights than a limit, given the vocabulary of the teacher."""
+    sizes = list(STUDENT_SIZES)
+    for name in sizes[sizes.index(size) + 1 :]:
+        shape = model.model_copy(update=STUDENT_SIZES[name].model)
+        if count_parameters(shape, min(subwords, STUDENT_SIZES[name].subwords)) < limit:
+            return name
+    return None
 
 
 def _choose_sections(

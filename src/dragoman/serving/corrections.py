@@ -13,7 +13,8 @@ from dragoman.serving.errors import RequestError
 
 CORRECTIONS_FILE = "corrections.sqlite3"
 
-# numbers of removed corrections are not used again: an operator may still have an old list
+# AUTOINCREMENT: an operator may approve numbers of an old list, so those of removed corrections are not used again.
+# Files of older versions do not have it.
 _TABLE = """CREATE TABLE IF NOT EXISTS corrections (
     number INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT, target TEXT, text TEXT, translation TEXT, created TEXT,
     approved INTEGER DEFAULT 0, UNIQUE (source, target, text, translation)

@@ -13,7 +13,7 @@ from dragoman.serving.limits import while_connected
 from dragoman.serving.parameters import read_parameters
 from dragoman.serving.service import service_of
 from dragoman.serving.uploads import FileRequest, take_slot, translate_upload
-from dragoman.text.normalization import find_forbidden
+from dragoman.text.normalization import find_control
 
 
 async def translate_file(request: Request) -> JSONResponse:
@@ -48,7 +48,7 @@ async def suggest_translation(request: Request) -> JSONResponse:
     for name, value in (("q", text), ("s", translation)):
         if not value.strip():
             raise RequestError(400, f"Invalid request: {name} is blank")
-        if find_forbidden(" ".join(value.split())) is not None:
+        if find_control(value) is not None:
             raise RequestError(400, f"Invalid request: {name} contains a control character")
     languages = service.language(source), service.language(target)
     await asyncio.to_thread(service.corrections.add, languages, text, translation)

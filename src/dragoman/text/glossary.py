@@ -13,7 +13,7 @@ import regex
 
 from dragoman.errors import UserError, shortened
 from dragoman.text.lemmas import Lemmatize, find_lemma
-from dragoman.text.normalization import WITHOUT_SPACES, find_forbidden, visible_form
+from dragoman.text.normalization import WITHOUT_SPACES, find_control, visible_form
 from dragoman.text.placeholders import SpanKind, find_spans
 from dragoman.text.usual_case import starts_sentence
 
@@ -78,7 +78,7 @@ class Glossary:
             where, shown = f"{places[index]} of " if places else "", f"{term.source!r} = {term.target!r}"
             if not key or not term.target:
                 raise UserError(f"{where}the glossary has an empty term: {shown}; delete it")
-            if find_forbidden(" ".join(f"{term.source} {term.target}".split())) is not None:  # form feeds are spaces
+            if find_control(term.source + term.target) is not None:
                 raise UserError(f"{where}the glossary has a term with a control character: {shown}; delete it")
             if len(key) > MOST_WORDS:
                 raise UserError(f"a term of the glossary has more than {MOST_WORDS} words: {shortened(term.source)!r}")

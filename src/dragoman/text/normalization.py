@@ -36,6 +36,7 @@ _INVISIBLE = regex.compile(
     rf"|(?<![{WITHOUT_SPACES}])\u200B"  # between such letters, it separates words
     r"|(?<=\p{Latin})\u200C"  # against ligatures
 )
+_LINE_ENDS = str.maketrans("\n\r\v\f\x85", "     ")
 _FORBIDDEN = regex.compile(r"[[\p{Cc}\p{Cs}]--\t]", regex.VERSION1)
 
 
@@ -58,6 +59,11 @@ def find_forbidden(text: str) -> int | None:
         return None
     match = _FORBIDDEN.search(text)
     return match.start() if match else None
+
+
+def find_control(text: str) -> int | None:
+    """As `find_forbidden`, for text of several lines: line ends and form feeds are allowed."""
+    return find_forbidden(text.translate(_LINE_ENDS))
 
 
 def replace_forbidden(text: str) -> str:

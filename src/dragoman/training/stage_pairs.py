@@ -35,7 +35,10 @@ OpenMaker = Callable[[], BlockMaker]
 
 @dataclass(frozen=True)
 class OtherThanHeldOut:
-    """Makes the pairs that another maker makes, except those with held-out text, also as a translation."""
+    """Makes the pairs that another maker makes, except those with held-out text.
+
+    Held-out text in one language is not translated. For pairs, their new translations decide.
+    """
 
     maker: BlockMaker
     held_out: HeldOutText
@@ -48,7 +51,7 @@ class OtherThanHeldOut:
 
     def make(self, pairs: Sequence[Pair]) -> PairBlock:
         """The pairs, and how many were left out for each reason."""
-        others = list(self.held_out.leave_out(pairs))
+        others = [pair for pair in pairs if pair.complete or any(self.held_out.leave_out([pair]))]
         block = self.maker.make(others)
         kept = list(self.held_out.leave_out(block.pairs))
         same = Counter({"held-out text": len(pairs) - len(others) + len(block.pairs) - len(kept)})

@@ -7,7 +7,7 @@ import io
 import re
 from dataclasses import dataclass
 
-from dragoman.corpus.encodings import explain_damage, find_byte_order_mark
+from dragoman.corpus.encodings import SAMPLE_BYTES, explain_damage, find_byte_order_mark
 from dragoman.corpus.xml_encoding import decode_xml, find_xml_encoding
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.errors import UserError
@@ -45,7 +45,7 @@ def read_characters(file: DocumentFile) -> Characters:
         text = file.data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
         line = file.data[: error.start + len(mark)].count(b"\n") + 1
-        damaged = file.data[max(0, error.start - 100) : error.start + 100]
+        damaged = file.data[max(0, error.start - 100) : error.start + SAMPLE_BYTES]
         cause = explain_damage(f"{file.name} line {line}: not valid {encoding.upper()}", file.data[:4096], damaged)
         raise UserError(f"{cause}; or save it as UTF-8") from None
     if control := _CONTROL.search(text):

@@ -74,7 +74,6 @@ class _Validation(_Timed, _Scores):
 class _Test(_Scores):
     kind: Literal["test"]
     name: _Text
-    seconds: FiniteFloat = 0.0  # with the last validation, whose own line has the time of its beginning
     decoding: _Text
     best: list[_RankedSample] = []
     worst: list[_RankedSample] = []

@@ -60,7 +60,6 @@ def render_report(
         recipe_text=tomli_w.dumps(recipe.to_dict()),
         facts=facts,
         latest=max([*train, *validations], key=lambda line: (line["step"], line["seconds"]), default=None),
-        seconds=max((line.get("seconds", 0.0) for line in [*train, *validations, *tests]), default=0.0),
         tests=tests,
         comparisons=compared_texts(metrics),
         validations=validations,
