@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import shlex
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,13 +53,20 @@ def test_line_breaks_of_jsonl_become_spaces(tmp_path: Path, command: Command) ->
         ("a.ods", "save it as .xlsx"),
         ("a.json", "jq -c '.[]'"),
         ("a.txt", "call it .tsv"),
-        ("a.tsv.xz", "only .gz and .zip are read; decompress it first"),
     ],
 )
 def test_other_formats_are_answered_with_what_to_do(name: str, remedy: str, tmp_path: Path, command: Command) -> None:
     (tmp_path / name).write_text("a\tb\n")
     outcome = command("convert", tmp_path / name, "-", "--languages", "de-en")
     assert (outcome.code, remedy in outcome.error) == (2, True), outcome.error
+
+
+@pytest.mark.parametrize("compress", [bz2.compress, lzma.compress])
+def test_compressed_tables_are_recognized(compress: Callable[[bytes], bytes], tmp_path: Path, command: Command) -> None:
+    path = tmp_path / f"a.tsv.{compress.__module__}"
+    path.write_bytes(compress(b"a\tb\n"))
+    outcome = command("convert", path, "-", "--languages", "de-en")
+    assert (outcome.code, "decompress it first" in outcome.error) == (2, True), outcome.error
 
 
 def test_clean_refuses_text_that_is_mostly_wrong(corpus: Path, tmp_path: Path, command: Command) -> None:

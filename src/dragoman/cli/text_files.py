@@ -189,13 +189,9 @@ def find_references(
 _SECOND_FILE = (
     "a text file needs a second one with the translation of each line; name both, or if it is a table, call it .tsv"
 )
-_COMPRESSED = "of compressed files, only .gz and .zip are read; decompress it first"
 _REMEDIES = {
     ".xls": "only newer workbooks are read; save it as .xlsx or .csv",
     ".ods": "only workbooks of Excel are read; save it as .xlsx or .csv",
-    ".xz": _COMPRESSED,
-    ".bz2": _COMPRESSED,
-    ".zst": _COMPRESSED,
     ".json": "write one object per line to a .jsonl file, for example with: jq -c '.[]'",
 }
 """What to do with a file in a format that is not read, by its suffix."""
@@ -215,7 +211,7 @@ def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusRefe
         if "{lang}" in file and os.path.isfile(file):
             raise UserError(f"{file}: {{lang}} stands for the language code of two files; rename the file")
     if len(files) == 1 and not is_recognized(files[0]) and Path(files[0]).is_file():
-        raise UserError(f"{files[0]}: {_REMEDIES.get(Path(files[0]).suffix.lower(), _SECOND_FILE)}")
+        raise UserError(f"{files[0]}: {_REMEDIES.get(Path(files[0]).suffix.lower()) or _explain_unknown(files[0])}")
     if len(files) == 2 and files[0] == files[1]:
         raise UserError(f"{files[0]}: the same file was given twice, as source and target")
     if len(files) == 2 and not any(map(is_recognized, files)):
@@ -230,6 +226,15 @@ def as_references(files: Sequence[str], options: FileOptions) -> list[CorpusRefe
     encoding = {key: value for key, value in settings.items() if key == "encoding"}
     by_file = {file: settings if has_suffix(file, *TABLES) else encoding for file in files}
     return [CorpusFile(file=file, **given) if given else file for file, given in by_file.items()]
+
+
+def _explain_unknown(file: str) -> str:
+    """Why a file whose name does not say a format cannot be the only one."""
+    from dragoman.corpus.encodings import describe_content
+
+    with open(file, "rb") as stream:
+        content = describe_content(stream.read(16))
+    return f"the file is {content}" if content else _SECOND_FILE
 
 
 def refuse_meaningless_options(files: Sequence[str], options: FileOptions) -> None:

@@ -66,7 +66,7 @@ def explain_damage(problem: str, head: bytes, damaged: bytes, advice: str = "") 
         )
     if encoding := _find_utf16(head):
         return UndeclaredError(f"{problem}; the file looks like UTF-16 without a byte order mark", encoding=encoding)
-    if "not valid UTF-8" in problem and damaged and (encoding := guess_encoding(damaged)):
+    if "not valid UTF-8" in problem and (encoding := guess_encoding(damaged)):
         return UndeclaredError(f"{problem}; {describe_guess(encoding)}", encoding=encoding)
     return UserError(f"{problem}{advice}")
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from dragoman.corpus.encodings import SAMPLE_BYTES, explain_damage, find_byte_order_mark
+from dragoman.corpus.references import UndeclaredError
 from dragoman.corpus.xml_encoding import decode_xml, find_xml_encoding
 from dragoman.documents.formats.file import DocumentFile
 from dragoman.errors import UserError
@@ -47,7 +48,8 @@ def read_characters(file: DocumentFile) -> Characters:
         line = file.data[: error.start + len(mark)].count(b"\n") + 1
         damaged = file.data[max(0, error.start - 100) : error.start + SAMPLE_BYTES]
         cause = explain_damage(f"{file.name} line {line}: not valid {encoding.upper()}", file.data[:4096], damaged)
-        raise UserError(f"{cause}; or save it as UTF-8") from None
+        or_ = "or " if isinstance(cause, UndeclaredError) else ""  # which names another way
+        raise UserError(f"{cause}; {or_}save it as UTF-8") from None
     if control := _CONTROL.search(text):
         line = text.count("\n", 0, control.start()) + 1
         problem = f"{file.name} line {line}: contains a control character, so it is probably not text"
