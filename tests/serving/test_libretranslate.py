@@ -83,6 +83,8 @@ ERRORS: list[tuple[dict[str, Any], int, str]] = [
         "German (de) is not available as a target language from English (en)",
     ),
     (TEXT | {"format": "xyz"}, 400, "xyz format is not supported"),
+    (TEXT | {"format": 5}, 400, "Invalid request: format must be a string"),
+    (TEXT | {"source": ["de"]}, 400, "Invalid request: source must be a string"),
     (TEXT | {"q": "a" * 101}, 400, "Invalid request: request (101) exceeds text limit (100)"),
     (TEXT | {"q": ["a"] * 6}, 400, "Invalid request: request (6) exceeds list limit (5)"),
     (TEXT | {"alternatives": "many"}, 400, "Invalid request: alternatives parameter is not a number"),
@@ -116,6 +118,11 @@ def test_an_invalid_form_gets_a_message(server: Running) -> None:
     assert httpx.post(f"{server.url}/translate", content=b"--y\r\n", headers=headers).status_code == 400
     headers = {"content-type": "multipart/form-data"}
     assert httpx.post(f"{server.url}/translate", content=b"q=1", headers=headers).status_code == 400
+
+
+def test_a_query_that_is_no_utf8_gets_a_message(server: Running) -> None:
+    reply = httpx.post(f"{server.url}/translate?q=%ff&source=de&target=en")
+    assert (reply.status_code, reply.json()) == (400, {"error": "Invalid query"})
 
 
 @pytest.mark.parametrize("path", ["/translate", "/detect", "/suggest", "/translate_file"])

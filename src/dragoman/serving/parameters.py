@@ -38,9 +38,15 @@ class Parameters:
         return self._values.get(name, [None])[0]
 
     def text(self, name: str, default: str = "") -> str:
-        """The first value as a string; the default for other kinds of values."""
+        """The first value.
+
+        Raises:
+            RequestError: It is no string.
+        """
         value = self[name]
-        return value if isinstance(value, str) else default
+        if value is not None and not isinstance(value, str):
+            raise RequestError(400, f"Invalid request: {name} must be a string")
+        return default if value is None else value
 
     def all(self, name: str) -> list[Any]:
         """All values: those of repeated fields, or the items of a list."""
@@ -62,7 +68,7 @@ async def read_parameters(request: Request) -> Parameters:
     service = service_of(request)
     service.admit_head(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    query = request.query_params.multi_items()
+    query = _parse_form(request.scope["query_string"], "Invalid query")
     if kind.endswith("/json") or kind.endswith("+json"):
         return Parameters([*_parse_json(await request.body()), *query])
     if kind == "multipart/form-data":
@@ -103,12 +109,12 @@ async def _content(value: str | UploadFile) -> str | Upload | None:
     return Upload(name, await value.read()) if name else None
 
 
-def _parse_form(body: bytes) -> Iterable[tuple[str, Any]]:
-    """The fields of a form; some clients send UTF-8 without encoding it as the type of the body demands."""
+def _parse_form(body: bytes, error: str = "Invalid form data") -> Iterable[tuple[str, Any]]:
+    """The fields of a form or of a query; some clients send UTF-8 without encoding it as the type of the body demands."""
     try:
         return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
     except ValueError:
-        raise RequestError(400, "Invalid form data") from None
+        raise RequestError(400, error) from None
 
 
 def _parse_json(body: bytes) -> Iterable[tuple[str, Any]]:
