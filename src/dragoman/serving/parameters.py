@@ -110,7 +110,7 @@ async def _content(value: str | UploadFile) -> str | Upload | None:
 
 
 def _parse_form(body: bytes, error: str = "Invalid form data") -> Iterable[tuple[str, Any]]:
-    """The fields of a form or of a query; some clients send UTF-8 without encoding it as the type of the body demands."""
+    """The fields of a form or query; some clients send UTF-8 without encoding it as the type of a form demands."""
     try:
         return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
     except ValueError:
