@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
+
+MIN_KEYS = 16
+"""Fewer keys are padded to this many: for 12, torch's softmax takes ten times as long, and its products up to four."""
 
 SPARE_SLOTS = 16
 """Unused slots per hypothesis that are allocated whenever a cache is enlarged."""
 
 LOWEST = torch.finfo(torch.float32).min
 """A bias that masks a key; the softmax of a row of -inf would be NaN."""
+
+_FIRST_SLOTS = torch.full((MIN_KEYS, MIN_KEYS), LOWEST).triu_(1)
+"""Row n is the bias that shows the first n + 1 keys."""
 
 
 class SlotCache:
@@ -19,9 +26,9 @@ class SlotCache:
     determines which slots each hypothesis sees. Reordering hypotheses changes only this bias.
 
     Args:
-        memory: Keys and values of the source, (layers, 2, sentences, heads, source, d_head); each sentence starts with
+        memory: Keys and values of the source, (layers, 2, sentences, heads, keys, d_head); each sentence starts with
             one hypothesis.
-        bias: Added to the scores of the memory, (sentences * heads, 1, source): 0, or LOWEST for padding; or None.
+        bias: Added to the scores of the memory, (sentences * heads, 1, keys): 0, or LOWEST for padding; or None.
     """
 
     def __init__(self, memory: Tensor, bias: Tensor | None) -> None:
@@ -30,9 +37,9 @@ class SlotCache:
         self.width = 1  # hypotheses of each sentence
         self.length = 0  # tokens of each hypothesis
         self.slots = 0  # of each sentence
-        self.own = self._empty(SPARE_SLOTS)  # (layers, 2, sentences, heads, slots and spare ones, d_head)
+        self.own = self._empty(MIN_KEYS).zero_()  # (layers, 2, sentences, heads, slots and spare ones, d_head)
         self.visible: Tensor | None = None  # (sentences, width, slots), 0 or LOWEST; None if all slots are visible
-        self.own_bias: Tensor | None = None  # the same for every head, (sentences * heads, width, slots)
+        self.own_bias: Tensor | None = None  # (sentences * heads, or 1, width, keys), the same for every head; or None
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
         """Keep these rows, in this order (a row may be repeated), and these sentences (None: all)."""
@@ -56,25 +63,38 @@ class SlotCache:
             kept, self.own = self.own, self._empty(self.slots + SPARE_SLOTS * self.width)
             self.own[..., : kept.shape[4], :] = kept
         if self.width == 1 and self.visible is None:
+            self.own_bias = _FIRST_SLOTS[self.slots - 1, None, None] if self.slots < MIN_KEYS else None
             return
         size = self.sentences, self.width
         itself = torch.full((self.width, self.width), LOWEST).fill_diagonal_(0.0).expand(*size, self.width)
         earlier = torch.zeros(*size, self.slots - self.width) if self.visible is None else self.visible
         self.visible = torch.cat((earlier, itself), dim=2)
-        self.own_bias = self.visible[:, None].expand(-1, self.heads, -1, -1).flatten(0, 1)
+        self.own_bias = pad_bias(self.visible)[:, None].expand(-1, self.heads, -1, -1).flatten(0, 1)
 
     def extend(self, layer: int, new: Tensor) -> Tensor:
         """Fill the newest slots of a layer, (2, sentences, heads, width, d_head); returns all its keys and values.
 
-        These have the shape (2, sentences * heads, slots, d_head).
+        These have the shape (2, sentences * heads, keys, d_head), with zeros in slots that are not used yet.
         """
         own = self.own[layer]
         own[..., self.slots - self.width : self.slots, :] = new
-        return own[..., : self.slots, :].flatten(1, 2)
+        return own[..., : max(self.slots, MIN_KEYS), :].flatten(1, 2)
 
     def _empty(self, slots: int) -> Tensor:
         layers, _, _, heads, _, d_head = self.memory.shape
         return self.memory.new_empty(layers, 2, self.sentences, heads, slots, d_head)
+
+
+def pad_keys(keys_values: Tensor) -> Tensor:
+    """(…, keys, d_head) -> the same with at least `MIN_KEYS` keys; those added are zeros, which a bias must hide."""
+    missing = MIN_KEYS - keys_values.shape[-2]
+    return F.pad(keys_values, (0, 0, 0, missing)) if missing > 0 else keys_values
+
+
+def pad_bias(bias: Tensor) -> Tensor:
+    """(…, keys) -> the same for at least `MIN_KEYS` keys; those added are hidden."""
+    missing = MIN_KEYS - bias.shape[-1]
+    return F.pad(bias, (0, missing), value=LOWEST) if missing > 0 else bias
 
 
 def _select(x: Tensor, sentences: Tensor, dim: int) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.engines.cpu.cache import LOWEST, SlotCache
+from dragoman.engines.cpu.cache import LOWEST, MIN_KEYS, SlotCache, pad_bias
 from dragoman.engines.cpu.layers import PrepackedFeedForward, PrepackedMemoryAttention, PrepackedSelfAttention
 from dragoman.engines.cpu.linear import Linear, PrepackedLinear, pad_rows
 from dragoman.model.transformer import Transformer
@@ -49,9 +49,13 @@ class PrepackedDecoder:
         rotation = None if self.rotation is None else self.rotation[:length]
         for attention, feed_forward in self.encoder:
             x = feed_forward(attention.forward(x, (sentences, length), bias, rotation))
-        memory = self.model.encoder_norm(x)
-        keys_values = [attention.project_memory(memory, sentences, length) for _, attention, _ in self.decoder]
-        return SlotCache(torch.stack(keys_values), bias)
+        x = self.model.encoder_norm(x)
+        settings, keys = self.model.settings, max(length, MIN_KEYS)
+        size = len(self.decoder), 2, sentences, settings.heads, keys, settings.d_model // settings.heads
+        memory = torch.zeros(size)
+        for keys_values, (_, memory_attention, _) in zip(memory, self.decoder, strict=True):
+            keys_values[..., :length, :] = memory_attention.project_memory(x, sentences, length)
+        return SlotCache(memory, bias)
 
     def step(self, tokens: Tensor, cache: SlotCache) -> Tensor:
         """Feed one token to every row, (rows,); returns the logits of the next token, (rows, target vocabulary)."""
@@ -65,11 +69,13 @@ class PrepackedDecoder:
         return self.output(self.model.decoder_norm(x))[: len(tokens)]
 
     def _padding_bias(self, source: Tensor) -> Tensor | None:
-        """The bias added to the scores of source tokens, (sentences * heads, 1, source); None without padding."""
+        """The bias added to the scores of source tokens, (sentences * heads, 1, keys); None without padding."""
         padding = source == self.model.source_pad  # (sentences, source)
-        if not bool(padding.any()):
+        if source.shape[1] >= MIN_KEYS and not bool(padding.any()):
             return None
-        bias = torch.zeros(padding.shape).masked_fill_(padding, LOWEST)[:, None, None]  # (sentences, 1, 1, source)
+        bias = pad_bias(torch.zeros(padding.shape).masked_fill_(padding, LOWEST))[
+            :, None, None
+        ]  # (sentences, 1, 1, keys)
         return bias.repeat(1, self.model.settings.heads, 1, 1).flatten(0, 1)
 
 

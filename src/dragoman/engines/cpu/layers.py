@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.engines.cpu.cache import SlotCache
-from dragoman.engines.cpu.linear import Linear, pad_rows
+from dragoman.engines.cpu.cache import SlotCache, pad_keys
+from dragoman.engines.cpu.linear import Linear
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.layers import ACTIVATIONS, FeedForward, SublayerConnection
 
@@ -81,15 +81,20 @@ class _Attention:
 
         Args:
             q: Queries, (sentences, heads, target, d_head), divided by sqrt(d_head).
-            keys_values: Keys and values, (2, sentences * heads, source, d_head).
-            bias: Added to the scores, (sentences * heads, target or 1, source), or None.
+            keys_values: Keys and values, (2, sentences * heads, keys, d_head).
+            bias: Added to the scores, (sentences * heads or 1, target or 1, keys), or None.
             x: The sublayer's input, (padded rows, d_model).
         """
         (k, v), (sentences, heads, target, d_head) = keys_values, q.shape
         q = q.reshape(sentences * heads, target, d_head)
         scores = torch.bmm(q, k.transpose(1, 2)) if bias is None else torch.baddbmm(bias, q, k.transpose(1, 2))
         mixed = torch.bmm(scores.softmax(dim=-1), v).view(sentences, heads, target, d_head).transpose(1, 2)
-        return self.connection.after(self.output.plus(pad_rows(mixed.reshape(sentences * target, -1)), x))
+        if (rows := sentences * target) == x.shape[0]:
+            merged = mixed.reshape(x.shape)
+        else:
+            merged = torch.empty_like(x)  # the results of rows that are padding are never read
+            merged[:rows].view(mixed.shape).copy_(mixed)
+        return self.connection.after(self.output.plus(merged, x))
 
 
 class PrepackedSelfAttention(_Attention):
@@ -107,7 +112,7 @@ class PrepackedSelfAttention(_Attention):
     def forward(self, x: Tensor, size: tuple[int, int], bias: Tensor | None, rotation: Tensor | None) -> Tensor:
         """All positions of (sentences, length), (padded rows, d_model) -> the same shape."""
         q, keys_values = self._project(x, size, rotation)
-        return self.attend(q, keys_values.flatten(1, 2), bias, x)
+        return self.attend(q, pad_keys(keys_values).flatten(1, 2), bias, x)
 
     def _project(self, x: Tensor, size: tuple[int, int], rotation: Tensor | None) -> tuple[Tensor, Tensor]:
         """Queries, (sentences, heads, length, d_head), and keys and values, (2, sentences, heads, length, d_head)."""
