@@ -129,6 +129,25 @@ def test_a_bundle_that_was_being_replaced_is_found(bundle: Path, translator: Tra
         assert torch.equal(weight, dict(loaded.model.named_parameters())[name])
 
 
+def test_a_bundle_that_is_replaced_while_it_is_read_is_the_new_one(
+    bundle: Path, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, new = dragoman.bundle._read_model, replace(translator.bundle, model=deepcopy(translator.bundle.model))
+    with torch.no_grad():
+        new.model.source_embedding.weight.mul_(2)
+
+    def read_and_replace(*arguments: Any) -> Any:
+        model = read(*arguments)
+        monkeypatch.undo()
+        new.save(bundle)
+        return model
+
+    monkeypatch.setattr(dragoman.bundle, "_read_model", read_and_replace)
+    loaded = Bundle.load(bundle)
+    assert torch.equal(loaded.model.source_embedding.weight, new.model.source_embedding.weight)
+    assert loaded.digest == sha256(bundle / "bundle.json")
+
+
 def test_full_disk_leaves_the_existing_bundle_unchanged(
     finished_run: Path, translator: Translator, small_disk: SmallDisk, digests: Digests
 ) -> None:

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import torch
 from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from dragoman import __version__
@@ -24,6 +23,7 @@ from dragoman.recipe import build_recipe
 from dragoman.settings import Model, Recipe
 from dragoman.system.files import atomic_directory, is_unused, read_json, require_size, restore_replaced, sha256
 from dragoman.system.run_paths import explain_no_bundle
+from dragoman.system.tensors import write_tensors
 from dragoman.system.uninitialized import WithoutInitialWeights
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
 from dragoman.text.shortlist import SHORTLIST_FILE, Shortlist
@@ -34,8 +34,8 @@ FORMAT = "dragoman-bundle"
 VERSION = 1
 WEIGHTS = "model.safetensors"
 FILES = (WEIGHTS, SOURCE_FILE, TARGET_FILE)
-MAX_ABOUT_BYTES = 10_000_000
-"""Maximum size of bundle.json, which has about 100 kB."""
+MAX_ABOUT_BYTES = 10_000_000  # of bundle.json, which has about 100 kB
+MAX_READS = 5  # of a bundle that is replaced meanwhile
 Table = TypeVar("Table", bound=BaseModel)
 TABLES = ("scores", "training_text", "alignment", "confidence")
 """Keys of bundle.json that are fields of a bundle; bundles of older versions lack some."""
@@ -49,7 +49,7 @@ class Bundle:
     in imported bundles and in those of older versions. So is `alignment`, which names the attention that shows the
     alignment of words, see `dragoman.explanation.alignment.AttentionRows`, and `confidence`, the numbers with which the
     confidence of translations is computed, see `dragoman.evaluation.confidence.Confidence`. Students have
-    a `shortlist`. Messages name the `origin`.
+    a `shortlist`. Messages name the `origin`. `digest` is the SHA-256 of the bundle.json that was read.
     """
 
     recipe: Recipe
@@ -62,6 +62,7 @@ class Bundle:
     confidence: dict[str, Any] = field(default_factory=dict)
     shortlist: Shortlist | None = None
     origin: str = "bundle.json"
+    digest: str = ""
 
     def table(self, name: str, kind: type[Table]) -> Table | None:
         """What training stored in bundle.json; None in imported bundles and in those of older versions.
@@ -119,8 +120,22 @@ class Bundle:
         Raises:
             UserError: There is no bundle, or it is damaged, of another program, or of a newer format.
         """
-        directory = find_bundle(path)
-        about = _read_about(directory)
+        for _ in range(MAX_READS):
+            directory = find_bundle(path)
+            digest = sha256(directory / "bundle.json")
+            try:
+                bundle = cls._read(directory, _read_about(directory), digest)
+            except UserError:
+                if sha256(directory / "bundle.json") == digest:
+                    raise
+            else:
+                if sha256(directory / "bundle.json") == digest:
+                    return bundle
+        raise UserError(f"{path}: the bundle was replaced {MAX_READS} times while it was read")
+
+    @classmethod
+    def _read(cls, directory: Path, about: dict[str, Any], digest: str) -> Bundle:
+        """Read files that belong to this content of bundle.json, or to that of another bundle, if they are replaced."""
         _check_files(directory, about["sha256"])
         recipe = build_recipe(about["recipe"], origin=str(directory / "bundle.json"))
         source, target = load_tokenizers(directory)
@@ -130,8 +145,8 @@ class Bundle:
         tables = {key: about[key] for key in TABLES}
         sizes = len(source.vocabulary), len(target.vocabulary)
         shortlist = Shortlist.load(directory, *sizes) if SHORTLIST_FILE in about["sha256"] else None
-        origin = str(directory / "bundle.json")
-        return cls(recipe, model.eval(), source, target, **tables, shortlist=shortlist, origin=origin)
+        tables |= {"shortlist": shortlist, "origin": str(directory / "bundle.json"), "digest": digest}
+        return cls(recipe, model.eval(), source, target, **tables)
 
     def _card(self) -> str:
         data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
@@ -144,21 +159,6 @@ class Bundle:
             f"{len(self.target.vocabulary):,} entries.\n\n"
             f'```\ndragoman translate PATH/TO/THIS/DIRECTORY "…"\n```\n\n{scores}'
         )
-
-
-def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    """Write tensors as safetensors.
-
-    Raises:
-        OSError: The disk is full, or the file cannot be written.
-    """
-    path.touch()
-    mode = path.stat().st_mode
-    try:
-        save_file(tensors, path)
-    except SafetensorError as error:  # the library raises this if the disk is full
-        raise OSError(str(error)) from error
-    path.chmod(mode)  # the library creates files that only their owner can read
 
 
 def find_bundle(path: str | Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -141,3 +142,37 @@ main()
 def test_interrupt_while_the_command_is_imported_prints_no_traceback() -> None:
     ended = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (130, "")
+
+
+LOST = "import os, time; from dragoman import cli"
+IN_DEL = """
+class Deleted:
+    def __del__(self):
+        os.kill(os.getpid(), {number})
+        time.sleep(0.1)
+def run():
+    Deleted()
+    time.sleep(20)
+"""
+IN_IMPORT = """
+def run():
+    try:
+        os.kill(os.getpid(), {number})
+        time.sleep(20)
+    except BaseException as error:
+        raise ImportError("initialization failed")
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "number", "code"),
+    [
+        (IN_DEL, signal.SIGTERM, 143),
+        (IN_DEL, signal.SIGINT, 130),
+        (IN_IMPORT, signal.SIGTERM, 143),
+    ],
+)
+def test_signals_that_python_or_a_library_catches_end_the_program(script: str, number: int, code: int) -> None:
+    lines = (LOST, script.format(number=int(number)), "cli._run = run", "cli.main()")
+    ended = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=15)
+    assert (ended.returncode, ended.stderr.replace("interrupted\n", "")) == (code, "")

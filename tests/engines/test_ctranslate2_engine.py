@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
 from random_bundles import make_bundle, sentences
 
 from dragoman.bundle import Bundle
@@ -227,6 +230,30 @@ def test_a_bundle_is_converted_once_and_again_after_a_change(bundle: Bundle, sav
     bundle.save(saved.with_name("before"))
     convert(bundle, saved.with_name("before"), "float32").rename(place)  # a conversion of other weights
     assert_alike(Translator(other)(sentences()), open_saved(saved, "ctranslate2")(sentences()))
+
+
+def test_a_bundle_that_was_replaced_since_it_was_read_is_not_converted(saved: Path) -> None:
+    read = Bundle.load(saved)
+    make_bundle("words", model__heads=2).save(saved)
+    with pytest.raises(UserError, match="was replaced while it was read"):
+        convert(read, saved, "float32")
+    assert not list(saved.glob("ctranslate2*"))
+
+
+def test_a_conversion_by_another_process_is_awaited(bundle: Bundle, saved: Path) -> None:
+    held = threading.Event()
+
+    def hold() -> None:
+        with FileLock(saved / ".ctranslate2-float32.lock"):
+            held.set()
+            time.sleep(0.5)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert held.wait(10)
+    with pytest.warns(UserWarning, match="waiting for another process that converts the same bundle"):
+        assert convert(bundle, saved, "float32").is_dir()
+    holder.join()
 
 
 def test_a_read_only_bundle_is_converted_in_the_cache_directory(

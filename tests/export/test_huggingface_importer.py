@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -208,3 +209,34 @@ def test_incomplete_settings_are_refused(spm: tuple[Path, Path], tmp_path: Path)
         with pytest.raises(UserError, match=r"marian: .*config\.json"):
             import_huggingface(tmp_path / "marian", tmp_path / "bundle")
         assert not (tmp_path / "bundle").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"use_cache": None},
+        {"dtype": "bananas"},
+        {"decoder_start_token_id": None},
+        {"dropout": 3.5},
+        {"model_type": []},
+        {"return_dict": False},
+        {"max_position_embeddings": math.inf},
+    ],
+    ids=str,
+)
+def test_wrong_values_of_the_config_are_refused(change: Any, spm: tuple[Path, Path], tmp_path: Path) -> None:
+    save_marian(tmp_path / "marian", spm)
+    path = tmp_path / "marian" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(UserError, match="marian: "):
+        import_huggingface(tmp_path / "marian", tmp_path / "bundle")
+    assert not (tmp_path / "bundle").exists()
+
+
+def test_a_token_without_weights_is_refused(spm: tuple[Path, Path], tmp_path: Path) -> None:
+    save_marian(tmp_path / "marian", spm)
+    path = tmp_path / "marian" / "vocab.json"
+    vocabulary = json.loads(path.read_text())
+    path.write_text(json.dumps(vocabulary | {"<new>": len(vocabulary)}))
+    with pytest.raises(UserError, match="the sizes of the weights are not those"):
+        import_huggingface(tmp_path / "marian", tmp_path / "bundle")

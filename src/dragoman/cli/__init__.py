@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -75,6 +76,7 @@ app.add_typer(serve_key_app, name="serve-key")
 def main() -> None:
     """Run the command line; a UserError becomes a message and exit code 2."""
     signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _repeat_lost_signal
     warnings.showwarning = _show_warnings_once()
     _prepare_streams()
     try:
@@ -101,12 +103,27 @@ def main() -> None:
         _require_memory_error(error)
         reason = str(error).partition("\n")[0] or "no more is available"
         sys.exit(_print_error(UserError(f"out of memory: {reason}; use a smaller model or smaller batches")))
+    except Exception:
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # imports replace `SystemExit` by errors of their own
+            sys.exit(128 + signal.SIGTERM)
+        raise
 
 
 def _terminate(number: int, frame: object) -> None:
     """Exit as after Ctrl-C, so that unfinished files are deleted; a second signal ends the process at once."""
     signal.signal(number, signal.SIG_DFL)
     raise SystemExit(128 + number)
+
+
+def _repeat_lost_signal(unraisable: sys.UnraisableHookArgs) -> None:
+    """Send a signal again whose exception was raised where Python ignores exceptions, such as in `__del__`."""
+    if not issubclass(unraisable.exc_type, SystemExit | KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    number = signal.SIGINT if issubclass(unraisable.exc_type, KeyboardInterrupt) else signal.SIGTERM
+    if number == signal.SIGTERM:
+        signal.signal(number, _terminate)
+    threading.Timer(0.01, os.kill, (os.getpid(), number)).start()
 
 
 def _run() -> None:

@@ -8,12 +8,10 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock, Timeout
 
 from dragoman.errors import UserError
 from dragoman.system.files import (
@@ -26,6 +24,7 @@ from dragoman.system.files import (
     sha256,
     write_json,
 )
+from dragoman.system.locks import wait_for_lock
 from dragoman.system.progress import Log
 
 ABOUT = "about.json"
@@ -96,21 +95,15 @@ class BuildCache:
         Raises:
             UserError: The cache cannot be written to.
         """
-        lock = FileLock(self.root / f"{digest(identity)}.lock")
-        try:
-            self.root.mkdir(parents=True, exist_ok=True)
+        path = self.root / f"{digest(identity)}.lock"
+        with ExitStack() as stack:
             try:
-                lock.acquire(timeout=0)
-            except Timeout:
-                self.log("waiting for another process that prepares the same data")
-                lock.acquire()
-        except OSError as error:
-            problem = f"the cache {self.root} cannot be used: {error.strerror}"
-            raise UserError(f"{problem}; set XDG_CACHE_HOME to a directory that can be written to") from error
-        try:
+                self.root.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(wait_for_lock(path, "prepares the same data", self.log))
+            except OSError as error:
+                problem = f"the cache {self.root} cannot be used: {error.strerror}"
+                raise UserError(f"{problem}; set XDG_CACHE_HOME to a directory that can be written to") from error
             yield
-        finally:
-            lock.release()
 
 
 def _remove_old(root: Path) -> None:

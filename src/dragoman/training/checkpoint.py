@@ -17,9 +17,9 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from dragoman import __version__
-from dragoman.bundle import write_tensors
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_directory, read_json, sha256
+from dragoman.system.tensors import write_tensors
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE
 from dragoman.training.distributed import Ranks, collect, distribute_like
 from dragoman.training.progress import Progress

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
-
-from filelock import FileLock
 
 from dragoman import __version__
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import atomic_directory, read_json, remove_leftovers, sha256, write_json
+from dragoman.system.locks import wait_for_lock
 from dragoman.text.registry import save_tokenizers
 from dragoman.text.shortlist import Shortlist
 
@@ -71,16 +71,18 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     """Convert a bundle to CTranslate2's format unless that was done before; returns the directory.
 
     Raises:
-        UserError: It cannot be written.
+        UserError: It cannot be written, or another bundle is in its place now.
     """
     place = conversion_directory(path, compute_type)
     if place is None:
         raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
+    if bundle.digest and bundle.digest != _origin(path)["bundle"]:
+        raise UserError(f"{path}: the bundle was replaced while it was read; try again")
     if _is_intact(place, path):
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(place.with_name(f".{place.name}.lock")):
+        with wait_for_lock(place.with_name(f".{place.name}.lock"), "converts the same bundle", warnings.warn):
             if not _is_intact(place, path):  # another process may have converted it meanwhile
                 remove_leftovers(place.parent, place.name)
                 with atomic_directory(place) as directory:

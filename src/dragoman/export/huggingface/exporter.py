@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -36,6 +37,8 @@ def write(bundle: Bundle, directory: Path, compute_type: str) -> None:
             convert_model(bundle).save_pretrained(directory)
         except SafetensorError as error:  # if the disk is full
             raise OSError(str(error)) from error
+        for path in directory.glob("*.safetensors"):  # the library creates files that only their owner can read
+            shutil.copymode(directory / "config.json", path)
         convert_tokenizer(bundle).save_pretrained(directory)
     decoding, sides = bundle.recipe.decoding, (bundle.source, bundle.target)
     values = {

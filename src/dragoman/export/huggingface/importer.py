@@ -49,15 +49,21 @@ def import_huggingface(directory: Path, output: Path, languages: ImportedLanguag
         raise UserError(f"{output}: already exists, and is not an empty directory; choose another one")
     require_files(directory, ("config.json", *weight_files(directory)))
     config = read_json(directory / "config.json")
-    kind = config.get("model_type")
-    if kind not in MODEL_TYPES:
+    if (kind := config.get("model_type")) not in list(MODEL_TYPES):
         raise UserError(f"{directory}: model_type = {kind!r}: must be {' or '.join(map(repr, MODEL_TYPES))}")
     try:
         original = MODEL_TYPES[kind](directory, config, languages or ImportedLanguages())
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (UserError, MemoryError):
+        raise
+    except Exception as error:  # values of a wrong kind fail in many ways
         raise UserError(f"{directory}: config.json or the tokenizer is damaged ({error!r})") from error
     bundle = _build_bundle(original)
-    difference = _largest_difference(original, bundle)
+    try:
+        difference = _largest_difference(original, bundle)
+    except (UserError, MemoryError):
+        raise
+    except Exception as error:  # transformers finds wrong values in many places, with errors of many types
+        raise UserError(f"{directory}: transformers cannot use this model: {error}") from error
     if not difference <= TOLERANCE:
         raise UserError(
             f"{directory}: the import failed its parity check: logits differ by up to {difference:.2g}; "
@@ -72,7 +78,8 @@ def _build_bundle(original: OriginalModel) -> Bundle:
     for side, tokenizer in (("source", source), ("target", target)):
         try:
             tokenizer.encode(["a"])  # a damaged tokenizer is refused here, because the logits do not need it
-        except UserError as error:
+            "".join(tokenizer.vocabulary.tokens).encode()
+        except (UserError, UnicodeEncodeError) as error:
             raise UserError(f"{original.directory}: {side}: {error}") from None
     sizes = len(source.vocabulary), len(target.vocabulary)
     with WithoutInitialWeights():
@@ -85,24 +92,24 @@ def _read_weights(original: OriginalModel) -> dict[str, Tensor]:
     """The weights under our names, with the rows of embeddings and output in the order of our vocabularies."""
     files = [original.directory / name for name in weight_files(original.directory)]
     path = files[0] if len(files) == 1 else original.directory
+    source_rows, target_rows = original.source_rows, original.target_rows
     try:
         stored = {name: tensor.float() for file in files for name, tensor in load_file(file).items()}
         weights = import_weights(_with_shared_weights(stored), original.recipe.model)
+        bias = stored.get("final_logits_bias", torch.zeros(1, len(weights["output.weight"])))  # (1, vocabulary)
+        return {
+            **weights,
+            "source_embedding.weight": weights["source_embedding.weight"][source_rows],
+            "target_embedding.weight": weights["target_embedding.weight"][target_rows],
+            "output.weight": weights["output.weight"][target_rows],
+            "output.bias": bias[0][target_rows],
+        }
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path}: damaged: {error}") from error
     except KeyError as error:
         raise UserError(f"{path}: damaged, or a model of another type (it has no {error})") from error
-    except RuntimeError as error:
+    except (RuntimeError, IndexError, TypeError) as error:
         raise UserError(f"{path}: the sizes of the weights are not those of config.json: {error}") from error
-    source_rows, target_rows = original.source_rows, original.target_rows
-    bias = stored.get("final_logits_bias", torch.zeros(1, len(weights["output.weight"])))  # (1, vocabulary)
-    return {
-        **weights,
-        "source_embedding.weight": weights["source_embedding.weight"][source_rows],
-        "target_embedding.weight": weights["target_embedding.weight"][target_rows],
-        "output.weight": weights["output.weight"][target_rows],
-        "output.bias": bias[0][target_rows],
-    }
 
 
 def _with_shared_weights(stored: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ from dragoman.errors import UserError
 from dragoman.export.huggingface.config import common_values, recipe_from_config
 from dragoman.export.huggingface.language_codes import script_of, tokens_in_scripts
 from dragoman.export.huggingface.m2m100_tokenizer import OriginalTokenizer, read_tokenizer
-from dragoman.export.huggingface.original import ImportedLanguages, OriginalModel, require_support
+from dragoman.export.huggingface.original import ImportedLanguages, OriginalModel, require_rows, require_support
 from dragoman.settings import Specials
 from dragoman.system.files import read_json
 from dragoman.text.multilingual import MultilingualTokenizer
@@ -34,6 +34,7 @@ def open_m2m100(directory: Path, config: dict[str, Any], languages: ImportedLang
         UserError: A file is missing or broken, our model cannot express this one, or it does not have a language.
     """
     require_support(directory, config, {**common_values(config), "pad_token_id": (1,)})  # positions depend on it
+    require_rows(directory, config["vocab_size"])
     theirs = read_tokenizer(directory, config["vocab_size"])
     specials = _specials(directory, theirs.tokens, config)
     chosen = theirs.languages

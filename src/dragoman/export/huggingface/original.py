@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from dragoman.errors import UserError
@@ -80,6 +81,28 @@ def weight_files(directory: Path) -> list[str]:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{index}: damaged: {error}") from error
     return names
+
+
+def require_rows(directory: Path, size: Any) -> None:
+    """Check that the weights can have as many rows as there are tokens, before names are made for all of them.
+
+    Args:
+        directory: The model's directory.
+        size: `vocab_size` of its config.json.
+
+    Raises:
+        UserError: They cannot, or the weights are damaged.
+    """
+    largest = 0
+    for name in weight_files(directory):
+        try:
+            with safe_open(directory / name, framework="pt") as file:
+                shapes = [file.get_slice(key).get_shape() for key in sorted(file.keys())]
+        except (SafetensorError, OSError) as error:
+            raise UserError(f"{directory / name}: damaged: {error}") from error
+        largest = max(largest, *(max(shape, default=0) for shape in shapes))
+    if not isinstance(size, int) or not 0 < size <= largest:
+        raise UserError(f"{directory}: config.json does not fit the weights: vocab_size = {size!r}")
 
 
 def require_support(directory: Path, config: dict[str, Any], allowed_values: dict[str, tuple[Any, ...]]) -> None:
