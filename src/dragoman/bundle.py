@@ -121,16 +121,17 @@ class Bundle:
             UserError: There is no bundle, or it is damaged, of another program, or of a newer format.
         """
         for _ in range(MAX_READS):
-            directory = find_bundle(path)
-            digest = sha256(directory / "bundle.json")
-            try:
-                bundle = cls._read(directory, _read_about(directory), digest)
-            except UserError:
-                if sha256(directory / "bundle.json") == digest:
-                    raise
-            else:
-                if sha256(directory / "bundle.json") == digest:
-                    return bundle
+            about = find_bundle(path) / "bundle.json"
+            with suppress(FileNotFoundError):  # at this moment, the directory is being replaced
+                digest = sha256(about)
+                try:
+                    bundle = cls._read(about.parent, _read_about(about.parent), digest)
+                except UserError:
+                    if sha256(about) == digest:
+                        raise
+                else:
+                    if sha256(about) == digest:
+                        return bundle
         raise UserError(f"{path}: the bundle was replaced {MAX_READS} times while it was read")
 
     @classmethod
@@ -220,12 +221,11 @@ def _check_files(directory: Path, expected: dict[str, str]) -> None:
 def _check_size(path: Path) -> None:
     """Check the size of a file before it is hashed, which would take minutes for a huge one."""
     if path.name != WEIGHTS:
-        require_size(path)
-        return
+        return require_size(path)
     try:
         with safe_open(path, framework="pt"):  # the library compares the file's size with its header
             pass
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, RuntimeError) as error:
         raise UserError(f"{path}: damaged: {error}; copy the bundle again") from error
 
 
