@@ -104,7 +104,7 @@ def main() -> None:
         reason = str(error).partition("\n")[0] or "no more is available"
         sys.exit(_print_error(UserError(f"out of memory: {reason}; use a smaller model or smaller batches")))
     except Exception:
-        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # imports replace `SystemExit` by errors of their own
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # an import that is stopped raises an error
             sys.exit(128 + signal.SIGTERM)
         raise
 
