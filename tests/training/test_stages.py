@@ -207,6 +207,18 @@ def test_errors_leave_no_directory(
     assert not (tmp_path / "run").exists()
 
 
+def test_monolingual_text_in_the_source_language_is_refused_before_teachers_are_trained(
+    make_staged: Any, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = make_staged(backtranslation={"mono": [str(corpus / "train.de")]})
+    with pytest.raises(
+        UserError, match=r"train\.de: \d+ of the first 200 lines do not look like en, the target language"
+    ):
+        train(recipe, tmp_path / "run")
+    assert "stage 1" not in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
 def test_held_out_pairs_are_chosen_once(
     make_staged: Any, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

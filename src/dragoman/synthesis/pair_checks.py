@@ -71,13 +71,26 @@ def check_language(lines: Iterator[str], bundle: Bundle, name: str) -> Iterator[
     Raises:
         UserError: Too many of the first lines look like another language.
     """
+    source, target = bundle.recipe.data.source_language, bundle.recipe.data.target_language
+    use = f"but {bundle.origin} translates from {source} into {target}; remove these lines, or use a bundle of another "
+    return require_language(lines, PairChecks.of_bundle(bundle).language, name, f"{source}, {use}direction")
+
+
+def require_language(lines: Iterator[str], language: SourceLanguage | None, name: str, wanted: str) -> Iterator[str]:
+    """The lines of a text, if the first ones are in a language, as far as that can be recognized.
+
+    Args:
+        lines: The lines; no more than the first ones are read at once.
+        language: Recognizes the language; None if nothing does.
+        name: The name of the text, for the error.
+        wanted: The language and the advice, for the error.
+
+    Raises:
+        UserError: Too many of the first lines look like another language.
+    """
     first = list(islice(lines, FIRST_LINES))
     texts = list(filter(str.strip, first))
-    other = sum(map(PairChecks.of_bundle(bundle).is_other_language, texts))
+    other = sum(language.find_other(text) is not None for text in texts) if language else 0
     if other > MAX_OTHER * max(len(texts), MIN_LINES):
-        source, target = bundle.recipe.data.source_language, bundle.recipe.data.target_language
-        raise UserError(
-            f"{name}: {other:,} of the first {len(texts):,} lines do not look like {source}, but {bundle.origin} "
-            f"translates from {source} into {target}; remove these lines, or use a bundle of another direction"
-        )
+        raise UserError(f"{name}: {other:,} of the first {len(texts):,} lines do not look like {wanted}")
     return chain(first, lines)

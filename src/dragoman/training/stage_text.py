@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Languages
 from dragoman.corpus.writers import write_corpus
 from dragoman.dataset.pairs import find_training_corpora, read_pairs
 from dragoman.dataset.prepare import IN_MEMORY_PAIRS
 from dragoman.dataset.split import split_pairs
 from dragoman.doctor.data.cleaned_text import clean_data
+from dragoman.doctor.input.source_language import SourceLanguage
+from dragoman.doctor.input.training_text import describe_text
 from dragoman.errors import UserError
 from dragoman.settings import Data, FilePair, Recipe, WeightedCorpus
+from dragoman.synthesis.pair_checks import require_language
 from dragoman.system.files import atomic_directory, read_json, write_json
 from dragoman.system.progress import ProgressLine
 from dragoman.training.directory import LEFT_OUT_FILE
@@ -24,6 +31,8 @@ SIDES: Languages = ("source", "target")
 """Suffixes of the files, in place of languages, which may be the same."""
 FACTS = "text.json"
 VALIDATION_TEXT = "validation"
+COMPARED_PAIRS = 5000
+"""How many pairs show which language monolingual text must be in."""
 
 
 def file_pair(path: Path) -> FilePair:
@@ -115,3 +124,21 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
         "left_out_share": cleaned.left_out_share if cleaned else 0.0,
     }
     write_json(directory / FACTS, facts)
+
+
+def check_mono_language(recipe: Recipe, text: StageText) -> None:
+    """Check the language of the text that will be translated back, before a teacher is trained for that.
+
+    Raises:
+        UserError: A file is in another language than the targets of the training text.
+    """
+    if not recipe.backtranslation.mono:
+        return
+    source, target = recipe.data.languages
+    files = file_pair(text.directory / "train-0")
+    pairs = list(islice(read_corpus(files, source_language=source, target_language=target), COMPARED_PAIRS))
+    described = describe_text([pair.target for pair in pairs], [pair.source for pair in pairs], (target, source))
+    wanted = f"{target}, the target language, in which backtranslation.mono must be; remove these lines or the file"
+    for file in recipe.backtranslation.mono:
+        with closing(read_lines(Path(file))) as lines:
+            require_language(lines, SourceLanguage(described, target, source), file, wanted)

@@ -27,7 +27,7 @@ from dragoman.training.stage_recipes import (
     teacher_recipe,
 )
 from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.stage_text import StageText, collect_text
+from dragoman.training.stage_text import StageText, check_mono_language, collect_text
 from dragoman.training.start import check_sources, open_start, record_start
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 
@@ -85,6 +85,7 @@ class Stages:
                 record_start(self.recipe, self.run)
                 check_sources(self.recipe, self.run)
             text = collect_text(self.recipe, self.data_directory, self.run / "text", self.line)
+            check_mono_language(self.recipe, text)
         data, teachers = text.data(self.recipe), needed_teachers(self.recipe)
         facts = [("Cleaning", text.cleaning)] if text.cleaning else []
         for number, direction in enumerate(teachers, start=1):
