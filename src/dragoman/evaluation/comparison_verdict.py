@@ -61,7 +61,7 @@ def describe_significance(tests: Sequence[Significance]) -> Iterator[str]:
 
 def _usability(comparison: Comparison) -> Iterator[str]:
     if all(overall_score(each.bleu, each.chrf) < USELESS for each in (comparison.first, comparison.second)):
-        yield "Neither translator is usable: their translations have almost nothing in common with the references."
+        yield "Neither translator is usable: their translations have little in common with the references."
 
 
 def _by_length(differences: Sequence[SentenceDifference]) -> Iterator[str]:

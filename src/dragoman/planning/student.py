@@ -159,7 +159,7 @@ def _warn_of_useless(name: str, teacher: Bundle, log: Log) -> None:
     scores = {corpus: overall_score(test["bleu"], test["chrf"]) for corpus, test in tests.items()}
     if scores and max(scores.values()) < USELESS:
         log(
-            f"the translations of {name} have almost nothing in common with the references of {', '.join(scores)}, and "
+            f"the translations of {name} have little in common with the references of {', '.join(scores)}, and "
             "those of the student will not be better; train the teacher longer first"
         )
 

@@ -24,7 +24,7 @@ FORGOTTEN = 1.5  # points of chrF on old text
 MANY_PROBLEMS = 0.05  # of the training pairs
 
 BANDS = (
-    (USELESS, "useless", "the translations have almost nothing in common with the references"),
+    (USELESS, "useless", "the translations have little in common with the references"),
     (20.0, "weak", "it is hard to understand what the translations mean"),
     (40.0, "usable", "most translations convey the meaning, but with errors"),
     (math.inf, "good", "most translations are close to the references"),
