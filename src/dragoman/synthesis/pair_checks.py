@@ -72,8 +72,11 @@ def check_language(lines: Iterator[str], bundle: Bundle, name: str) -> Iterator[
         UserError: Too many of the first lines look like another language.
     """
     source, target = bundle.recipe.data.source_language, bundle.recipe.data.target_language
-    use = f"but {bundle.origin} translates from {source} into {target}; remove these lines, or use a bundle of another "
-    return require_language(lines, PairChecks.of_bundle(bundle).language, name, f"{source}, {use}direction")
+    wanted = (
+        f"{source}, but {bundle.origin} translates from {source} into {target}; remove these lines, or use a bundle of "
+        "another direction"
+    )
+    return require_language(lines, PairChecks.of_bundle(bundle).language, name, wanted)
 
 
 def require_language(lines: Iterator[str], language: SourceLanguage | None, name: str, wanted: str) -> Iterator[str]:

@@ -138,7 +138,8 @@ def check_mono_language(recipe: Recipe, text: StageText) -> None:
     files = file_pair(text.directory / "train-0")
     pairs = list(islice(read_corpus(files, source_language=source, target_language=target), COMPARED_PAIRS))
     described = describe_text([pair.target for pair in pairs], [pair.source for pair in pairs], (target, source))
+    language = SourceLanguage(described, target, source)
     wanted = f"{target}, the target language, in which backtranslation.mono must be; remove these lines or the file"
     for file in recipe.backtranslation.mono:
         with closing(read_lines(Path(file))) as lines:
-            require_language(lines, SourceLanguage(described, target, source), file, wanted)
+            require_language(lines, language, file, wanted)
