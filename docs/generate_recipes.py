@@ -43,6 +43,7 @@ A recipe is a TOML file that defines everything about a translator except its we
 - Exactly one of `training.epochs`, `training.steps` and `training.minutes` is the budget. Setting one of them on the
   command line replaces the one in the file: `--set training.minutes=10`.
 - Unknown keys and values out of bounds are errors, and all of them are reported together.
+- Paths are relative to the directory in which `dragoman train` runs, not to that of the recipe.
 - A run stores every resolved value in its `recipe.toml`, which is a recipe too.
 
 Each section lists the settings that most users need first, then the advanced ones. "unset" and "required" are not

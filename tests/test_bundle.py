@@ -103,6 +103,7 @@ def test_readme_has_languages_parameters_and_scores(bundle: Path, translator: Tr
     assert "from de to en" in readme
     ((name, score),) = translator.bundle.scores.items()
     assert f"{name}: BLEU {score['bleu']:.2f}, chrF {score['chrf']:.2f}" in readme
+    assert f"with a vocabulary of {len(translator.bundle.source.vocabulary):,} entries." in readme
     assert f"{sum(parameter.numel() for parameter in translator.bundle.model.parameters()):,} parameters" in readme
 
 

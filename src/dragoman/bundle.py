@@ -25,7 +25,7 @@ from dragoman.system.files import atomic_directory, is_unused, read_json, requir
 from dragoman.system.run_paths import explain_no_bundle
 from dragoman.system.tensors import write_tensors
 from dragoman.system.uninitialized import WithoutInitialWeights
-from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers
+from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.vocabulary import Vocabulary
@@ -151,13 +151,13 @@ class Bundle:
 
     def _card(self) -> str:
         data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
+        vocabularies = describe_vocabularies(self.source, self.target, self.recipe.text.joint)
         reports = [(name, each) for name, each in self.scores.items() if isinstance(each, dict) and "chrf" in each]
         scores = "".join(f"* {name}: BLEU {each['bleu']:.2f}, chrF {each['chrf']:.2f}\n" for name, each in reports)
         return (
             f"# {self.recipe.name}\n\n"
             f"A translator from {data.source_language} to {data.target_language}, trained with dragoman {__version__}: "
-            f"a Transformer of {parameters:,} parameters with vocabularies of {len(self.source.vocabulary):,} and "
-            f"{len(self.target.vocabulary):,} entries.\n\n"
+            f"a Transformer of {parameters:,} parameters with {vocabularies}.\n\n"
             f'```\ndragoman translate PATH/TO/THIS/DIRECTORY "…"\n```\n\n{scores}'
         )
 

@@ -60,6 +60,16 @@ def test_init_takes_text_and_model_of_the_bundle(
     outcome = command("train", adapted, "--output", run, *FAST)
     assert outcome.code == 0, outcome.error
     assert "before and after training" in outcome.error
+    assert "is better than the new translator" not in outcome.error
+
+
+def test_a_training_that_makes_the_bundle_worse_warns(
+    files: tuple[str, str], finished_run: Path, tmp_path: Path, command: Command
+) -> None:
+    run, too_high = tmp_path / "run", ("--set", "training.learning_rate=0.5", "--set", "training.start_share=0.0")
+    outcome = command("train", *files, "--start-from", finished_run, "--output", run, *FAST, *too_high)
+    assert outcome.code == 0, outcome.error
+    assert f"warning: on validation, {finished_run} is better than the new translator" in outcome.error
 
 
 def test_text_of_the_bundle_is_mixed_in(corpus: Path, finished_run: Path, tmp_path: Path, command: Command) -> None:

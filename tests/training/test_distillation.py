@@ -109,7 +109,7 @@ def test_a_student_has_a_shortlist(student: Path, finished_run: Path) -> None:
     assert Bundle.load(finished_run).shortlist is None
 
 
-def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path) -> None:
+def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path, finished_run: Path) -> None:
     card, report = ((student / name).read_text("utf-8") for name in ("bundle/README.md", "report.html"))
     table = [line.strip("| ").split(" | ") for line in card.splitlines() if line.startswith("|")]
     assert [row[:2] for row in table[2:]] == [
@@ -120,6 +120,7 @@ def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path) -> N
     assert "times as fast as greedy search of the teacher" in card
     assert "approximate randomization" in card
     assert "MB in float16" in card
+    assert f"the teacher, {finished_run / 'bundle'}," in card
     for row in table[2:]:
         assert f"BLEU {row[3]}, chrF {row[4]}" in report
 

@@ -28,6 +28,7 @@ from dragoman.system.build_cache import BuildCache
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import temporary_directory
 from dragoman.system.progress import Log, Update, no_log, no_update
+from dragoman.text.registry import describe_vocabularies
 from dragoman.text.tokenizer import Tokenizer
 
 IN_MEMORY_PAIRS = 100_000
@@ -75,9 +76,7 @@ def prepare(
         held_out = f", {len(split.held_out):,} of which are held out for validation" if split.held_out else ""
         log(f"{counted(split.read, 'training pair')}{held_out}")
         source, target = tokenizers or builder.tokenizers(split)
-        sizes = f"{len(source.vocabulary):,}", f"{len(target.vocabulary):,}"
-        kinds = f"a vocabulary of {sizes[0]}" if recipe.text.joint else f"vocabularies of {' and '.join(sizes)}"
-        log(f"{kinds} entries")
+        log(describe_vocabularies(source, target, recipe.text.joint))
         train = builder.encode(split, (source, target))
         dictionary = builder.dictionary(split) if recipe.training.augmentation.single_words else []
         if recipe.training.augmentation.single_words:

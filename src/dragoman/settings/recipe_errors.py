@@ -27,8 +27,8 @@ def find_problems(error: ValidationError, document: Mapping[str, Any]) -> Iterat
     invalid: set[Location] = set()
     for detail in error.errors():
         location = _key_location(detail["loc"])
-        if detail["type"] == "value_error" or location in invalid:
-            continue
+        if detail["type"] == "value_error" or any(other[: len(location)] == location for other in invalid):
+            continue  # also a list without its invalid items, which pydantic may find too short
         invalid.add(location)
         if detail["type"] == "extra_forbidden" and location == detail["loc"]:
             yield f"{_dotted(location)}: unknown key{_hint(location)}"
@@ -58,7 +58,8 @@ def describe_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -
     """What a JSON schema allows, in words, such as ``a number >= 0 and < 1``."""
     if "$ref" in schema:
         table = definitions[schema["$ref"].rpartition("/")[2]]
-        optional = [key for key in table["properties"] if key not in table["required"]]
+        keys = ((key, value) for key, value in table["properties"].items() if key not in table["required"])
+        optional = [" ".join(filter(None, (key, _bounds(value)))) for key, value in keys]
         more = f" (optional: {', '.join(optional)})" if optional else ""
         return f"a table of {' and '.join(table['required'])}{more}"
     if "anyOf" in schema:
@@ -78,12 +79,15 @@ def describe_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -
 
 def _describe_value(schema: Mapping[str, Any]) -> str:
     kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "string": "a string"}
-    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    bounds = " and ".join(f"{sign} {_number(schema[bound])}" for bound, sign in signs.items() if bound in schema)
     pattern = f"matching {schema['pattern']}" if "pattern" in schema else ""
     filled = "that is not empty" if schema.get("minLength") else ""
     longest = f"of at most {schema['maxLength']:,} characters" if "maxLength" in schema else ""
-    return " ".join(word for word in (kinds[schema["type"]], bounds, pattern, filled, longest) if word)
+    return " ".join(word for word in (kinds[schema["type"]], _bounds(schema), pattern, filled, longest) if word)
+
+
+def _bounds(schema: Mapping[str, Any]) -> str:
+    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    return " and ".join(f"{sign} {_number(schema[bound])}" for bound, sign in signs.items() if bound in schema)
 
 
 def _number(value: float) -> str:

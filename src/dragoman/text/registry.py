@@ -79,6 +79,12 @@ def train_tokenizers(
     return first, second
 
 
+def describe_vocabularies(source: Tokenizer, target: Tokenizer, joint: bool) -> str:
+    """The number of entries in the vocabularies of both sides, or in their joint one, in words."""
+    sizes = [f"{len(each.vocabulary):,}" for each in (source, target)]
+    return f"a vocabulary of {sizes[0]} entries" if joint else f"vocabularies of {' and '.join(sizes)} entries"
+
+
 def load_tokenizer(data: dict[str, Any]) -> Tokenizer:
     """The tokenizer that `Tokenizer.to_json` described.
 

@@ -81,6 +81,7 @@ def compare_with_start(
     request = EngineRequest(start.bundle, decoding, device, compute_type="float32")
     before = Translator(start.bundle, decoding, device=str(device), engine=open_engine(request))
     validation = trainer.data.validation[: trainer.settings.validation_sentences]
+    worse = []
     for name, pairs in {**tests, VALIDATION: validation, **start.old_text}.items():
         trainer.log.line.update(1.0, f"comparing the scores of {name} …")
         old, search = _scores(before, pairs)
@@ -92,6 +93,15 @@ def compare_with_start(
             f"{old['chrf']:.2f} → {new['chrf']:.2f} ({counted(len(pairs), 'sentence')}, {search}, before and after "
             "training)"
         )
+        if name not in start.old_text and new["bleu"] < old["bleu"] and new["chrf"] < old["chrf"]:
+            worse.append(name)
+    if worse:
+        message = (
+            f"warning: on {' and '.join(worse)}, {trainer.settings.start_from} is better than the new translator; use "
+            "it, or train on more text of this kind"
+        )
+        trainer.log.message(message)
+        trainer.log.event(trainer.position, message)
 
 
 def _scores(translator: Translator, pairs: list[Pair]) -> tuple[dict[str, Any], str]:

@@ -113,7 +113,7 @@ def compare_with_teachers(
     sentences = [
         f"On {text}, {counted(len(pairs), 'sentence')}, with {counted(usable_cores(), 'core')}: this translator is "
         f"{ratio:.1f} times as fast as greedy search of the teacher. On disk, it has {sizes}.",
-        f"A is the teacher, and B this translator. {verdict}",
+        f"A is the teacher, {' with '.join(map(str, teachers.paths))}, and B this translator. {verdict}",
         f"BLEU: {corpus_scores(new.texts, references)['bleu_signature']}",
     ]
     names = ("Teacher", "Teacher", "This translator")
