@@ -10,26 +10,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
 from pydantic import BaseModel, ValidationError
-from safetensors import SafetensorError, safe_open
-from torch import Tensor
 
 from dragoman import __version__
 from dragoman.errors import UserError, shortened
-from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
+from dragoman.model.weights_file import read_weights, write_weights
 from dragoman.recipe import build_recipe
-from dragoman.settings import Model, Recipe
-from dragoman.system.files import atomic_directory, is_unused, read_json, require_size, restore_replaced, sha256
+from dragoman.settings import Recipe
+from dragoman.system.files import (
+    atomic_directory,
+    is_unused,
+    parse_json,
+    read_bytes,
+    require_size,
+    restore_replaced,
+    sha256,
+)
 from dragoman.system.run_paths import explain_no_bundle
-from dragoman.system.tensors import write_tensors
-from dragoman.system.uninitialized import WithoutInitialWeights
+from dragoman.system.tensors import open_tensors
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.vocabulary import Vocabulary
 
+ABOUT = "bundle.json"
 FORMAT = "dragoman-bundle"
 VERSION = 1
 WEIGHTS = "model.safetensors"
@@ -49,7 +53,7 @@ class Bundle:
     in imported bundles and in those of older versions. So is `alignment`, which names the attention that shows the
     alignment of words, see `dragoman.explanation.alignment.AttentionRows`, and `confidence`, the numbers with which the
     confidence of translations is computed, see `dragoman.evaluation.confidence.Confidence`. Students have
-    a `shortlist`. Messages name the `origin`. `digest` is the SHA-256 of the bundle.json that was read.
+    a `shortlist`. Messages name the `origin`. `json_sha256` is that of the bundle.json that was read.
     """
 
     recipe: Recipe
@@ -61,8 +65,8 @@ class Bundle:
     alignment: dict[str, Any] = field(default_factory=dict)
     confidence: dict[str, Any] = field(default_factory=dict)
     shortlist: Shortlist | None = None
-    origin: str = "bundle.json"
-    digest: str = ""
+    origin: str = ABOUT
+    json_sha256: str = ""
 
     def table(self, name: str, kind: type[Table]) -> Table | None:
         """What training stored in bundle.json; None in imported bundles and in those of older versions.
@@ -87,10 +91,10 @@ class Bundle:
         Raises:
             UserError: The bundle cannot be written, or there is something else at this path; nothing is changed.
         """
-        if not is_unused(path) and not (path / "bundle.json").is_file():
+        if not is_unused(path) and not (path / ABOUT).is_file():
             raise UserError(f"{path}: already exists and is not a bundle; choose another directory")
         with atomic_directory(path) as directory:
-            write_tensors(directory / WEIGHTS, _unshared(self.model))
+            write_weights(directory / WEIGHTS, self.model)
             save_tokenizers(directory, self.source, self.target)
             if self.shortlist:
                 self.shortlist.save(directory)
@@ -106,7 +110,7 @@ class Bundle:
                 "confidence": self.confidence,
                 "sha256": {name: sha256(directory / name) for name in self._files},
             }
-            (directory / "bundle.json").write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
+            (directory / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
 
     @property
     def _files(self) -> tuple[str, ...]:
@@ -121,33 +125,39 @@ class Bundle:
             UserError: There is no bundle, or it is damaged, of another program, or of a newer format.
         """
         for _ in range(MAX_READS):
-            about = find_bundle(path) / "bundle.json"
-            with suppress(FileNotFoundError):  # at this moment, the directory is being replaced
-                digest = sha256(about)
-                try:
-                    bundle = cls._read(about.parent, _read_about(about.parent), digest)
-                except UserError:
-                    if sha256(about) == digest:
-                        raise
-                else:
-                    if sha256(about) == digest:
-                        return bundle
+            directory = find_bundle(path)
+            stored = _read_stored(directory)
+            try:
+                bundle = cls._read(directory, stored)
+            except UserError:
+                if _read_stored(directory) == stored:
+                    raise
+            else:
+                if _read_stored(directory) == stored:
+                    return bundle
         raise UserError(f"{path}: the bundle was replaced {MAX_READS} times while it was read")
 
     @classmethod
-    def _read(cls, directory: Path, about: dict[str, Any], digest: str) -> Bundle:
-        """Read files that belong to this content of bundle.json, or to that of another bundle, if they are replaced."""
+    def _read(cls, directory: Path, stored: bytes) -> Bundle:
+        """Read the files, given bundle.json; if they are replaced meanwhile, they may be those of two bundles."""
+        about = _parse_stored(directory, stored)
         _check_files(directory, about["sha256"])
-        recipe = build_recipe(about["recipe"], origin=str(directory / "bundle.json"))
+        recipe = build_recipe(about["recipe"], origin=str(directory / ABOUT))
         source, target = load_tokenizers(directory)
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
             raise UserError(f"{directory}: model.tie = 'all', but the vocabularies of the tokenizers differ in size")
-        model = _read_model(directory / WEIGHTS, recipe.model, source.vocabulary, target.vocabulary)
-        tables = {key: about[key] for key in TABLES}
+        model = read_weights(directory / WEIGHTS, recipe.model, source.vocabulary, target.vocabulary)
         sizes = len(source.vocabulary), len(target.vocabulary)
-        shortlist = Shortlist.load(directory, *sizes) if SHORTLIST_FILE in about["sha256"] else None
-        tables |= {"shortlist": shortlist, "origin": str(directory / "bundle.json"), "digest": digest}
-        return cls(recipe, model.eval(), source, target, **tables)
+        return cls(
+            recipe,
+            model.eval(),
+            source,
+            target,
+            **{key: about[key] for key in TABLES},
+            shortlist=Shortlist.load(directory, *sizes) if SHORTLIST_FILE in about["sha256"] else None,
+            origin=str(directory / ABOUT),
+            json_sha256=hashlib.sha256(stored).hexdigest(),
+        )
 
     def _card(self) -> str:
         data, parameters = self.recipe.data, parameter_counts(self.model)["total"]
@@ -174,7 +184,7 @@ def find_bundle(path: str | Path) -> Path:
     for directory in (path, path / "bundle"):
         with suppress(OSError):  # a bundle in a directory that cannot be written to
             restore_replaced(directory)
-        if os.path.isfile(directory / "bundle.json"):  # the method of Path raises OSError for names that are too long
+        if os.path.isfile(directory / ABOUT):  # the method of Path raises OSError for names that are too long
             return directory
     raise explain_no_bundle(path)
 
@@ -185,13 +195,21 @@ def bundle_digest(path: str | Path) -> str:
     Raises:
         UserError: There is no bundle, or its bundle.json is damaged.
     """
-    about = _read_about(find_bundle(path))
+    directory = find_bundle(path)
+    about = _parse_stored(directory, _read_stored(directory))
     return hashlib.sha256(json.dumps(about["sha256"], sort_keys=True).encode()).hexdigest()
 
 
-def _read_about(directory: Path) -> dict[str, Any]:
-    path = directory / "bundle.json"
-    about = read_json(path, MAX_ABOUT_BYTES)
+def _read_stored(directory: Path) -> bytes:
+    """The content of bundle.json; empty if it is missing at this moment, because the directory is being replaced."""
+    path = directory / ABOUT
+    return read_bytes(path, MAX_ABOUT_BYTES) if path.is_file() else b""
+
+
+def _parse_stored(directory: Path, stored: bytes) -> dict[str, Any]:
+    """What bundle.json describes, given its content."""
+    path = directory / ABOUT
+    about = parse_json(stored, path)
     if about.get("format") != FORMAT:
         raise UserError(f"{path}: not a dragoman bundle (its format is {shortened(repr(about.get('format')))})")
     version = about.get("version")
@@ -220,61 +238,8 @@ def _check_files(directory: Path, expected: dict[str, str]) -> None:
 
 def _check_size(path: Path) -> None:
     """Check the size of a file before it is hashed, which would take minutes for a huge one."""
-    if path.name != WEIGHTS:
-        return require_size(path)
-    try:
-        with safe_open(path, framework="pt"):  # the library compares the file's size with its header
+    if path.name == WEIGHTS:
+        with open_tensors(path):  # compares the size with the header
             pass
-    except (SafetensorError, OSError, RuntimeError) as error:
-        raise UserError(f"{path}: damaged: {error}; copy the bundle again") from error
-
-
-def _unshared(model: Transformer) -> dict[str, Tensor]:
-    """Every parameter once, in float32; a shared parameter has its first name."""
-    return {name: parameter.detach().float().contiguous() for name, parameter in model.named_parameters()}
-
-
-def _read_model(path: Path, settings: Model, source: Vocabulary, target: Vocabulary) -> Transformer:
-    """The model with the weights in a file, whose header is checked before any memory is allocated for the model."""
-    sizes = len(source), len(target), source.pad
-    try:
-        with safe_open(path, framework="pt") as file:
-            _check_header(path, file, settings, sizes)
-            with WithoutInitialWeights():
-                model = build_model(settings, *sizes, seed=0)
-            with torch.no_grad():
-                for name, parameter in model.named_parameters():
-                    parameter.copy_(_finite(path, name, file.get_tensor(name)))
-    except (SafetensorError, OSError) as error:
-        raise UserError(f"{path}: damaged: {error}") from error
-    return model
-
-
-def _check_header(path: Path, file: Any, settings: Model, sizes: tuple[int, int, int]) -> None:
-    """Compare names, shapes and data types in the header of a file with those of the model that the settings describe.
-
-    The model is built without memory. A model has more tensors than layers; without this first comparison, thousands of
-    layers would be built for a header that cannot have them.
-    """
-    names = set(file.keys())
-    if settings.encoder_layers + settings.decoder_layers > len(names):
-        raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
-    with torch.device("meta"), WithoutInitialWeights():
-        parameters = dict(build_model(settings, *sizes, seed=0).named_parameters())
-    if names != parameters.keys():
-        raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
-    for name, parameter in parameters.items():
-        stored = file.get_slice(name)
-        shape, dtype = tuple(stored.get_shape()), stored.get_dtype()
-        if shape != parameter.shape:
-            raise UserError(f"{path}: {name} has shape {shape}, not {tuple(parameter.shape)}")
-        if dtype != "F32":
-            raise UserError(f"{path}: {name} has the data type {dtype}, not F32 (float32)")
-
-
-def _finite(path: Path, name: str, weight: Tensor) -> Tensor:
-    if not weight.isfinite().all():
-        raise UserError(
-            f"{path}: {name} contains NaN or infinite values; train the model again with a lower training.learning_rate"
-        )
-    return weight
+    else:
+        require_size(path)

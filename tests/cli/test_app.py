@@ -150,29 +150,26 @@ class Deleted:
     def __del__(self):
         os.kill(os.getpid(), {number})
         time.sleep(0.1)
-def run():
+def run(**_):
     Deleted()
     time.sleep(20)
 """
 IN_IMPORT = """
-def run():
+def run(**_):
     try:
         os.kill(os.getpid(), {number})
         time.sleep(20)
     except BaseException as error:
-        raise ImportError("initialization failed")
+        raise {error}("initialization failed")
 """
+STOPS = [(signal.SIGTERM, 143), (signal.SIGINT, 130)]
 
 
+@pytest.mark.parametrize(("number", "code"), STOPS)
 @pytest.mark.parametrize(
-    ("script", "number", "code"),
-    [
-        (IN_DEL, signal.SIGTERM, 143),
-        (IN_DEL, signal.SIGINT, 130),
-        (IN_IMPORT, signal.SIGTERM, 143),
-    ],
+    "script", [IN_DEL, *(IN_IMPORT.replace("{error}", name) for name in ("ImportError", "RuntimeError", "OSError"))]
 )
 def test_signals_that_python_or_a_library_catches_end_the_program(script: str, number: int, code: int) -> None:
-    lines = (LOST, script.format(number=int(number)), "cli._run = run", "cli.main()")
+    lines = (LOST, script.format(number=int(number)), "cli.app = run", "cli.main()")
     ended = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=15)
     assert (ended.returncode, ended.stderr.replace("interrupted\n", "")) == (code, "")

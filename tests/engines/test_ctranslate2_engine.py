@@ -7,6 +7,8 @@ import os
 import shutil
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -240,20 +242,42 @@ def test_a_bundle_that_was_replaced_since_it_was_read_is_not_converted(saved: Pa
     assert not list(saved.glob("ctranslate2*"))
 
 
-def test_a_conversion_by_another_process_is_awaited(bundle: Bundle, saved: Path) -> None:
-    held = threading.Event()
+@contextmanager
+def held_lock(saved: Path, while_held: Callable[[], object]) -> Iterator[threading.Event]:
+    """Another thread holds the lock of a conversion for a moment; the event is set just before it is released."""
+    held, released = threading.Event(), threading.Event()
 
     def hold() -> None:
         with FileLock(saved / ".ctranslate2-float32.lock"):
             held.set()
             time.sleep(0.5)
+            while_held()
+            released.set()
 
     holder = threading.Thread(target=hold)
     holder.start()
     assert held.wait(10)
     with pytest.warns(UserWarning, match="waiting for another process that converts the same bundle"):
-        assert convert(bundle, saved, "float32").is_dir()
+        yield released
     holder.join()
+
+
+def test_a_conversion_by_another_process_is_awaited(bundle: Bundle, saved: Path) -> None:
+    with held_lock(saved, lambda: None) as released:
+        assert convert(bundle, saved, "float32").is_dir()
+        assert released.is_set()
+
+
+def test_a_bundle_that_is_replaced_while_its_conversion_waits_is_not_converted(saved: Path) -> None:
+    read, new = Bundle.load(saved), make_bundle("words", model__heads=2)
+    new.save(saved.with_name("new"))
+
+    def replace_json() -> None:
+        shutil.copy(saved.with_name("new") / "bundle.json", saved)
+
+    with held_lock(saved, replace_json), pytest.raises(UserError, match="was replaced while it was read"):
+        convert(read, saved, "float32")
+    assert not list(saved.glob("ctranslate2*"))
 
 
 def test_a_read_only_bundle_is_converted_in_the_cache_directory(

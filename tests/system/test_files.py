@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -324,6 +325,16 @@ def test_a_directory_that_another_process_is_replacing_is_left_alone(tmp_path: P
     running.rename(ended)
     restore_replaced(tmp_path / "bundle")
     assert (tmp_path / "bundle").exists()
+
+
+def test_a_directory_that_another_process_is_replacing_is_awaited(tmp_path: Path) -> None:
+    running, path = tmp_path / f".bundle.old-{os.getppid()}", tmp_path / "bundle"
+    running.mkdir()
+    second = threading.Timer(0.05, running.rename, [path])
+    second.start()
+    restore_replaced(path)
+    assert path.exists()
+    second.join()
 
 
 def test_a_directory_that_a_process_of_the_same_number_left_is_restored(tmp_path: Path) -> None:

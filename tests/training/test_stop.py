@@ -7,6 +7,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,23 @@ def test_a_stop_passes_code_that_handles_every_error_of_a_library() -> None:
 
     with stop_on_signals(flag, print), flag.interruptible(), pytest.raises(StopRequested):
         read()
+
+
+def test_a_signal_while_an_object_is_deleted() -> None:
+    """Python ignores errors in `__del__`."""
+
+    class Deleted:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def delete() -> None:
+        Deleted()
+        time.sleep(10)
+
+    flag, messages = StopFlag(), list[str]()
+    with stop_on_signals(flag, messages.append), flag.interruptible(), pytest.raises(StopRequested):
+        delete()
+    assert (flag.requested, flag.lost, len(messages)) == (True, False, 1)
 
 
 def test_a_signal_while_a_line_is_written() -> None:

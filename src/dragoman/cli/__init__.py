@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
 import signal
 import sys
 import threading
@@ -36,6 +35,7 @@ from dragoman.cli.train import TrainCommand, quickstart, train
 from dragoman.cli.translate import translate
 from dragoman.errors import UserError, escape_controls
 from dragoman.system.discard import discard
+from dragoman.system.memory import is_out_of_memory
 from dragoman.system.run_paths import NoBundleError
 
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -83,30 +83,32 @@ def main() -> None:
         _require_utf8(sys.argv[1:])
         _require_directory()
         _run()
-    except UserError as error:
-        code = _print_error(error)
-        if isinstance(error, NoBundleError) and (command := corrected_command(sys.argv[1:], error)):
-            print(f"  try: {command}", file=sys.stderr)
-        sys.exit(code)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output has exited, as head does
+    except Exception as error:
+        sys.exit(_report(error))
+
+
+def _report(error: Exception) -> int:
+    """Print an error that a user can understand, and return the exit code; raise any other error again."""
+    if isinstance(error, UserError):
+        code = _print_error(error)
+        if isinstance(error, NoBundleError) and (command := corrected_command(sys.argv[1:], error)):
+            print(f"  try: {command}", file=sys.stderr)
+        return code
+    if isinstance(error, BrokenPipeError):  # the reader of our output has exited, as head does
         _discard_output()
-        sys.exit(141)
-    except OSError as error:
+        return 141
+    if isinstance(error, OSError):
         if error.filename is None and error.errno in _OUTPUT_ERRORS:
             _discard_output()
             error.filename = "standard output"
-        sys.exit(_print_error(error))
-    except (MemoryError, RuntimeError) as error:
-        _require_memory_error(error)
+        return _print_error(error)
+    if is_out_of_memory(error):
         reason = str(error).partition("\n")[0] or "no more is available"
-        sys.exit(_print_error(UserError(f"out of memory: {reason}; use a smaller model or smaller batches")))
-    except Exception:
-        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # an import that is stopped raises an error
-            sys.exit(128 + signal.SIGTERM)
-        raise
+        return _print_error(UserError(f"out of memory: {reason}; use a smaller model or smaller batches"))
+    raise error
 
 
 def _terminate(number: int, frame: object) -> None:
@@ -131,13 +133,24 @@ def _run() -> None:
     try:
         app(standalone_mode=True)
     except SystemExit as error:
-        cause: BaseException | None = error  # typer replaces these two by exit codes
-        while cause is not None and not isinstance(cause, BrokenPipeError | KeyboardInterrupt):
-            cause = cause.__cause__ or cause.__context__
-        if cause is not None:
+        if cause := _cause(error, BrokenPipeError, KeyboardInterrupt):  # typer replaces these two by exit codes
             raise cause from None
         sys.stdout.flush()
         raise
+    except Exception as error:  # an import that a signal stops raises an error of its own
+        if cause := _cause(error, KeyboardInterrupt, SystemExit):
+            raise cause from None
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # by `_terminate`
+            sys.exit(128 + signal.SIGTERM)
+        raise
+
+
+def _cause(error: BaseException, *kinds: type[BaseException]) -> BaseException | None:
+    """The latest of an error and its causes that is of one of these kinds."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, kinds):
+        cause = cause.__cause__ or cause.__context__
+    return cause
 
 
 def _prepare_streams() -> None:
@@ -184,12 +197,6 @@ def _require_directory() -> None:
         os.getcwd()
     except FileNotFoundError:
         raise UserError("the current directory was deleted; change to another one") from None
-
-
-def _require_memory_error(error: Exception) -> None:
-    """Raise any other error again. On a CPU, torch raises a RuntimeError, which has only its message."""
-    if not isinstance(error, MemoryError) and not re.search("allocate memory|out of memory", str(error)):
-        raise error
 
 
 def _print_error(error: Exception) -> int:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,9 @@ from dragoman.errors import UserError
 
 MAX_JSON_BYTES = 100_000_000
 """Maximum size of JSON files; tokenizers of imported models have about 30 MB."""
+
+
+_MAX_WAITS = 20  # of 10 ms
 
 
 @contextmanager
@@ -78,17 +82,24 @@ def _replace_directory(new: Path, path: Path) -> None:
 def restore_replaced(path: Path) -> None:
     """Bring back a directory if a process was killed while replacing it, after the first of the two renames.
 
-    A directory that another running process is just replacing is left alone.
+    If another running process is between them, this waits for the second one, but not for long: the process may be
+    another one with the same number.
 
     Raises:
         OSError: The old version cannot be renamed.
     """
     path = follow_links(path)
-    if not path.exists() and path.parent.is_dir():
-        for old in path.parent.iterdir():
-            if is_leftover(old) and old.name.startswith(f".{path.name}.old-") and not is_in_use(old):
-                old.rename(path)
-                return
+    for _ in range(_MAX_WAITS):
+        if path.exists() or not path.parent.is_dir():
+            return
+        names = (each for each in path.parent.iterdir() if each.name.startswith(f".{path.name}.old-"))
+        versions = list(filter(is_leftover, names))
+        left = next((each for each in versions if not is_in_use(each)), None)
+        if left:
+            left.rename(path)
+        if left or not versions:
+            return
+        time.sleep(0.01)
 
 
 def is_in_use(leftover: Path) -> bool:
@@ -223,17 +234,23 @@ def require_size(path: Path, limit: int = MAX_JSON_BYTES) -> None:
         raise UserError(f"{path}: damaged (larger than {limit:,} bytes)")
 
 
-def read_json(path: Path, limit: int = MAX_JSON_BYTES) -> dict[str, Any]:
-    """Read a JSON object of at most `limit` bytes.
+def read_bytes(path: Path, limit: int = MAX_JSON_BYTES) -> bytes:
+    """Read a file of at most `limit` bytes.
 
     Raises:
-        UserError: The file is missing, unreadable, too large or does not contain a JSON object.
+        UserError: The file is missing, unreadable or too large.
     """
     try:
         require_size(path, limit)
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return path.read_bytes()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
+
+
+def parse_json(content: bytes, path: Path) -> dict[str, Any]:
+    """Parse the content of a file; raises UserError if it is not a JSON object."""
+    try:
+        data = json.loads(content.decode())
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not valid JSON ({error})") from error
     except ValueError as error:
@@ -243,6 +260,15 @@ def read_json(path: Path, limit: int = MAX_JSON_BYTES) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise UserError(f"{path}: not a JSON object")
     return data
+
+
+def read_json(path: Path, limit: int = MAX_JSON_BYTES) -> dict[str, Any]:
+    """Read a JSON object of at most `limit` bytes.
+
+    Raises:
+        UserError: The file is missing, unreadable, too large or does not contain a JSON object.
+    """
+    return parse_json(read_bytes(path, limit), path)
 
 
 def sha256(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Settings of memory that make training and translation faster. Only the command line calls this."""
+"""Memory: settings that make training and translation faster, which only the command line uses, and errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import gc
 import mmap
 import os
+import re
 import sys
 
 HEAP, HUGE_PAGE = 2**32, 2**21
@@ -40,6 +41,12 @@ def exempt_from_collection() -> None:
     thousand sentences. Objects that nothing refers to are still freed, unless they refer to each other.
     """
     gc.freeze()
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether memory could not be allocated. On a CPU, torch raises a RuntimeError, which has only its message."""
+    messages = "allocate memory|out of memory"
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and bool(re.search(messages, str(error))))
 
 
 def _request_huge_pages(libc: ctypes.CDLL) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,10 +23,15 @@ class StopRequested(BaseException):
 
 
 class StopFlag:
-    """Whether a run must stop soon. Steps check it between their microbatches; validations are interrupted."""
+    """Whether a run must stop soon. Steps check it between their microbatches; validations are interrupted.
+
+    Attributes:
+        requested: Whether it must stop.
+        lost: Whether Python ignored `StopRequested`, so that the signal is sent again.
+    """
 
     def __init__(self) -> None:
-        self.requested = False
+        self.requested = self.lost = False
         self._interruptible = False
 
     def interrupt(self) -> None:
@@ -66,6 +72,10 @@ def stop_on_signals(
     terminals = [output for output in (1, 2) if os.isatty(output)]
 
     def stop(number: int, frame: object) -> None:
+        if flag.lost:
+            flag.lost = False
+            flag.interrupt()
+            return
         if number == HANGUP:
             discard(terminals)  # a closed one cannot be written to
         elif flag.requested:
@@ -75,6 +85,15 @@ def stop_on_signals(
             log(f"stopping {how}; press Ctrl-C again to stop immediately")
         flag.interrupt()
 
+    def repeat_lost(unraisable: sys.UnraisableHookArgs) -> None:
+        """Send a signal again whose exception was raised where Python ignores exceptions, such as in `__del__`."""
+        if not issubclass(unraisable.exc_type, StopRequested):
+            hook(unraisable)
+            return
+        flag.lost = True
+        threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    hook, sys.unraisablehook = sys.unraisablehook, repeat_lost
     numbers = [signal.SIGINT, signal.SIGTERM]
     if HANGUP is not None and signal.getsignal(HANGUP) != signal.SIG_IGN:
         numbers.append(HANGUP)
@@ -82,5 +101,6 @@ def stop_on_signals(
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in previous.items():
             signal.signal(number, handler)

@@ -62,7 +62,7 @@ def conversion_directory(path: Path, compute_type: str) -> Path | None:
     """
     places = _places(path, compute_type)
     for place in places:
-        if _is_current(place, path):
+        if _is_current(place, _origin(path)):
             return place
     return next((place for place in places if os.access(_existing_parent(place), os.W_OK)), None)
 
@@ -73,27 +73,33 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     Raises:
         UserError: It cannot be written, or another bundle is in its place now.
     """
-    place = conversion_directory(path, compute_type)
+    place, origin = conversion_directory(path, compute_type), _origin(path)
     if place is None:
         raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
-    if bundle.digest and bundle.digest != _origin(path)["bundle"]:
-        raise UserError(f"{path}: the bundle was replaced while it was read; try again")
-    if _is_intact(place, path):
+    _require_origin(bundle, path, origin)
+    if _is_intact(place, origin):
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with wait_for_lock(place.with_name(f".{place.name}.lock"), "converts the same bundle", warnings.warn):
-            if not _is_intact(place, path):  # another process may have converted it meanwhile
+            _require_origin(bundle, path, _origin(path))  # waiting can take long
+            if not _is_intact(place, origin):  # the other process may have converted it
                 remove_leftovers(place.parent, place.name)
                 with atomic_directory(place) as directory:
                     write_model(bundle, directory, compute_type)
                     if bundle.shortlist:
                         _write_shortlist(bundle.shortlist, bundle, directory / "vmap.txt")
                     checksums = {file.name: sha256(file) for file in sorted(directory.iterdir())}
-                    write_json(directory / ORIGIN_FILE, _origin(path) | {"sha256": checksums})
+                    write_json(directory / ORIGIN_FILE, origin | {"sha256": checksums})
     except (OSError, UserError) as error:
         raise UserError(f"{error}; the engines cpu and torch need no converted bundle") from error
     return place
+
+
+def _require_origin(bundle: Bundle, path: Path, origin: dict[str, str]) -> None:
+    """Check that the bundle in memory is the one that is at its place."""
+    if bundle.json_sha256 and bundle.json_sha256 != origin["bundle"]:
+        raise UserError(f"{path}: the bundle was replaced while it was read; try again")
 
 
 def _origin(path: Path) -> dict[str, str]:
@@ -106,18 +112,18 @@ def _places(path: Path, compute_type: str) -> list[Path]:
     return [path / name, cache_directory() / "converted" / _origin(path)["bundle"][:16] / name]
 
 
-def _is_current(place: Path, path: Path) -> bool:
-    """Whether a converted bundle exists, and was made from this bundle by this version."""
+def _is_current(place: Path, origin: dict[str, str]) -> bool:
+    """Whether a converted bundle exists, and was made from this one, see `_origin`."""
     try:
         about = read_json(place / ORIGIN_FILE)
     except UserError:  # it does not exist, or it is damaged
         return False
-    return {name: about.get(name) for name in ("bundle", "dragoman")} == _origin(path)
+    return {name: about.get(name) for name in origin} == origin
 
 
-def _is_intact(place: Path, path: Path) -> bool:
+def _is_intact(place: Path, origin: dict[str, str]) -> bool:
     """Whether a current converted bundle has no damaged files."""
-    if not _is_current(place, path):
+    if not _is_current(place, origin):
         return False
     try:
         checksums = read_json(place / ORIGIN_FILE)["sha256"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -21,6 +22,7 @@ from dragoman.export.parity import TOLERANCE
 from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer
 from dragoman.system.files import is_unused, read_json
+from dragoman.system.memory import is_out_of_memory
 from dragoman.system.uninitialized import WithoutInitialWeights
 
 MODEL_TYPES = {"marian": open_marian, "m2m_100": open_m2m100}
@@ -49,21 +51,18 @@ def import_huggingface(directory: Path, output: Path, languages: ImportedLanguag
         raise UserError(f"{output}: already exists, and is not an empty directory; choose another one")
     require_files(directory, ("config.json", *weight_files(directory)))
     config = read_json(directory / "config.json")
-    if (kind := config.get("model_type")) not in list(MODEL_TYPES):
+    if (kind := config.get("model_type")) not in list(MODEL_TYPES):  # a list, because the value may be a list, too
         raise UserError(f"{directory}: model_type = {kind!r}: must be {' or '.join(map(repr, MODEL_TYPES))}")
     try:
         original = MODEL_TYPES[kind](directory, config, languages or ImportedLanguages())
-    except (UserError, MemoryError):
+    except (UserError, ImportError):
         raise
     except Exception as error:  # values of a wrong kind fail in many ways
+        if is_out_of_memory(error):
+            raise
         raise UserError(f"{directory}: config.json or the tokenizer is damaged ({error!r})") from error
     bundle = _build_bundle(original)
-    try:
-        difference = _largest_difference(original, bundle)
-    except (UserError, MemoryError):
-        raise
-    except Exception as error:  # transformers finds wrong values in many places, with errors of many types
-        raise UserError(f"{directory}: transformers cannot use this model: {error}") from error
+    difference = _largest_difference(original, bundle)
     if not difference <= TOLERANCE:
         raise UserError(
             f"{directory}: the import failed its parity check: logits differ by up to {difference:.2g}; "
@@ -109,7 +108,7 @@ def _read_weights(original: OriginalModel) -> dict[str, Tensor]:
     except KeyError as error:
         raise UserError(f"{path}: damaged, or a model of another type (it has no {error})") from error
     except (RuntimeError, IndexError, TypeError) as error:
-        raise UserError(f"{path}: the sizes of the weights are not those of config.json: {error}") from error
+        raise UserError(f"{path}: the weights do not fit config.json and the vocabulary: {error}") from error
 
 
 def _with_shared_weights(stored: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -137,6 +136,30 @@ def _copy_weights(weights: dict[str, Tensor], model: Transformer, directory: Pat
 @torch.inference_mode()
 def _largest_difference(original: OriginalModel, bundle: Bundle) -> float:
     """The largest difference between the logits of transformers and of the bundle for random sentences."""
+    source_rows, target_rows = original.source_rows, original.target_rows
+    eos, bos = bundle.source.vocabulary.eos, bundle.target.vocabulary.bos
+    sources, targets = random_pairs(bundle)
+    batches = [
+        {
+            "input_ids": source_rows[pad([source], first=None, last=eos, pad=0)],
+            "decoder_input_ids": target_rows[pad([target], first=bos, last=None, pad=0)],
+        }
+        for source, target in zip(sources, targets, strict=True)
+    ]
+    expected = model_outputs(bundle, sources, targets, "logits")
+    found = _logits_of_transformers(original.directory, batches)
+    differences = [
+        (one[:, target_rows] - torch.from_numpy(other)).abs().max() for one, other in zip(found, expected, strict=True)
+    ]
+    return float(torch.stack(differences).max())  # NaN if one is NaN
+
+
+def _logits_of_transformers(directory: Path, batches: Sequence[Mapping[str, Tensor]]) -> list[Tensor]:
+    """The logits of batches of one pair, (target, vocabulary) each.
+
+    Raises:
+        UserError: transformers is not installed, or cannot use the model.
+    """
     try:
         from transformers import AutoModelForSeq2SeqLM
 
@@ -145,18 +168,10 @@ def _largest_difference(original: OriginalModel, bundle: Bundle) -> float:
         raise UserError("import huggingface needs transformers: pip install '.[huggingface]'") from None
     try:
         with without_progress_bars():
-            theirs = AutoModelForSeq2SeqLM.from_pretrained(original.directory, use_safetensors=True).eval().float()
-    except RuntimeError as error:
-        raise UserError(f"{original.directory}: the sizes of the weights are not those of config.json") from error
-    source_rows, target_rows = original.source_rows, original.target_rows
-    eos, bos = bundle.source.vocabulary.eos, bundle.target.vocabulary.bos
-    sources, targets = random_pairs(bundle)
-    differences = []
-    for source, target, expected in zip(
-        sources, targets, model_outputs(bundle, sources, targets, "logits"), strict=True
-    ):
-        ids = source_rows[pad([source], first=None, last=eos, pad=0)]
-        inputs = target_rows[pad([target], first=bos, last=None, pad=0)]
-        logits = theirs(input_ids=ids, decoder_input_ids=inputs).logits[0][:, target_rows]  # (target, vocabulary)
-        differences.append((logits - torch.from_numpy(expected)).abs().max())
-    return float(torch.stack(differences).max())  # NaN if one is NaN
+            model = AutoModelForSeq2SeqLM.from_pretrained(directory, use_safetensors=True).eval().float()
+        return [model(**batch).logits[0] for batch in batches]
+    except Exception as error:  # wrong values fail in many places, with errors of many types
+        if is_out_of_memory(error):
+            raise
+        problem = "transformers cannot use this model; does config.json fit the weights?"
+        raise UserError(f"{directory}: {problem} ({error})") from error

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.system.files import read_json
+from dragoman.system.tensors import open_tensors
 from dragoman.text.tokenizer import Tokenizer
 
 
@@ -84,7 +84,7 @@ def weight_files(directory: Path) -> list[str]:
 
 
 def require_rows(directory: Path, size: Any) -> None:
-    """Check that the weights can have as many rows as there are tokens, before names are made for all of them.
+    """Check that a matrix of the weights has as many rows as there are tokens, before each token gets a name.
 
     Args:
         directory: The model's directory.
@@ -95,13 +95,10 @@ def require_rows(directory: Path, size: Any) -> None:
     """
     largest = 0
     for name in weight_files(directory):
-        try:
-            with safe_open(directory / name, framework="pt") as file:
-                shapes = [file.get_slice(key).get_shape() for key in sorted(file.keys())]
-        except (SafetensorError, OSError) as error:
-            raise UserError(f"{directory / name}: damaged: {error}") from error
-        largest = max(largest, *(max(shape, default=0) for shape in shapes))
-    if not isinstance(size, int) or not 0 < size <= largest:
+        with open_tensors(directory / name) as file:
+            shapes = [file.get_slice(key).get_shape() for key in sorted(file.keys())]
+        largest = max([largest, *(max(shape, default=0) for shape in shapes)])
+    if type(size) is not int or not 0 < size <= largest:  # isinstance would accept true
         raise UserError(f"{directory}: config.json does not fit the weights: vocab_size = {size!r}")
 
 
