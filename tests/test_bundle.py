@@ -23,7 +23,6 @@ from dragoman.engines.choose import ENGINES
 from dragoman.errors import UserError
 from dragoman.evaluation.scoring import score
 from dragoman.model.build import build_model
-from dragoman.model.weights_file import read_weights
 from dragoman.settings import Text
 from dragoman.system.files import sha256
 from dragoman.text.registry import train_tokenizers
@@ -134,7 +133,7 @@ def test_a_bundle_that_was_being_replaced_is_found(bundle: Path, translator: Tra
 def test_a_bundle_that_is_replaced_while_it_is_read_is_the_new_one(
     bundle: Path, translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, new = read_weights, replace(translator.bundle, model=deepcopy(translator.bundle.model))
+    read, new = dragoman.bundle._read_model, replace(translator.bundle, model=deepcopy(translator.bundle.model))
     with torch.no_grad():
         new.model.source_embedding.weight.mul_(2)
 
@@ -144,7 +143,7 @@ def test_a_bundle_that_is_replaced_while_it_is_read_is_the_new_one(
         new.save(bundle)
         return model
 
-    monkeypatch.setattr(dragoman.bundle, "read_weights", read_and_replace)
+    monkeypatch.setattr(dragoman.bundle, "_read_model", read_and_replace)
     loaded = Bundle.load(bundle)
     assert torch.equal(loaded.model.source_embedding.weight, new.model.source_embedding.weight)
     assert loaded.json_sha256 == sha256(bundle / "bundle.json")
@@ -296,7 +295,7 @@ def test_sizes_are_compared_with_the_weights_before_memory_is_allocated(
         devices.append(torch.get_default_device().type)
         return build_model(*arguments, **options)
 
-    monkeypatch.setattr("dragoman.model.weights_file.build_model", recorded)
+    monkeypatch.setattr("dragoman.bundle.build_model", recorded)
     Bundle.load(bundle)
     assert devices == ["meta", "cpu"], "a good bundle is compared, then built"
     recipe = json.loads((bundle / "bundle.json").read_text())["recipe"]

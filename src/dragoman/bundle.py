@@ -10,28 +10,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
 from pydantic import BaseModel, ValidationError
+from torch import Tensor
 
 from dragoman import __version__
 from dragoman.errors import UserError, shortened
+from dragoman.model.build import build_model
 from dragoman.model.transformer import Transformer, parameter_counts
-from dragoman.model.weights_file import read_weights, write_weights
 from dragoman.recipe import build_recipe
-from dragoman.settings import Recipe
-from dragoman.system.files import (
-    atomic_directory,
-    is_unused,
-    parse_json,
-    read_bytes,
-    require_size,
-    restore_replaced,
-    sha256,
-)
+from dragoman.settings import Model, Recipe
+from dragoman.system.files import atomic_directory, is_unused, parse_json, read_bytes, require_size, sha256
+from dragoman.system.leftovers import restore_replaced
 from dragoman.system.run_paths import explain_no_bundle
-from dragoman.system.tensors import open_tensors
+from dragoman.system.tensors import check_header, open_tensors, read_parameters, write_tensors
+from dragoman.system.uninitialized import WithoutInitialWeights
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, describe_vocabularies, load_tokenizers, save_tokenizers
 from dragoman.text.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.vocabulary import Vocabulary
 
 ABOUT = "bundle.json"
 FORMAT = "dragoman-bundle"
@@ -94,7 +91,7 @@ class Bundle:
         if not is_unused(path) and not (path / ABOUT).is_file():
             raise UserError(f"{path}: already exists and is not a bundle; choose another directory")
         with atomic_directory(path) as directory:
-            write_weights(directory / WEIGHTS, self.model)
+            write_tensors(directory / WEIGHTS, _unshared(self.model))
             save_tokenizers(directory, self.source, self.target)
             if self.shortlist:
                 self.shortlist.save(directory)
@@ -146,7 +143,7 @@ class Bundle:
         source, target = load_tokenizers(directory)
         if recipe.model.tie == "all" and len(source.vocabulary) != len(target.vocabulary):
             raise UserError(f"{directory}: model.tie = 'all', but the vocabularies of the tokenizers differ in size")
-        model = read_weights(directory / WEIGHTS, recipe.model, source.vocabulary, target.vocabulary)
+        model = _read_model(directory / WEIGHTS, recipe.model, source.vocabulary, target.vocabulary)
         sizes = len(source.vocabulary), len(target.vocabulary)
         return cls(
             recipe,
@@ -243,3 +240,26 @@ def _check_size(path: Path) -> None:
             pass
     else:
         require_size(path)
+
+
+def _unshared(model: Transformer) -> dict[str, Tensor]:
+    """Every parameter once, in float32; a shared parameter has its first name."""
+    return {name: parameter.detach().float().contiguous() for name, parameter in model.named_parameters()}
+
+
+def _read_model(path: Path, settings: Model, source: Vocabulary, target: Vocabulary) -> Transformer:
+    """The model with the weights in a file, whose header is checked before any memory is allocated for the model.
+
+    A model has more tensors than layers; without the first comparison, thousands of layers would be built for a header
+    that cannot have them.
+    """
+    sizes = len(source), len(target), source.pad
+    with open_tensors(path) as file:
+        if settings.encoder_layers + settings.decoder_layers > len(file.keys()):
+            raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
+        with torch.device("meta"), WithoutInitialWeights():
+            check_header(path, file, dict(build_model(settings, *sizes, seed=0).named_parameters()))
+        with WithoutInitialWeights():
+            model = build_model(settings, *sizes, seed=0)
+        read_parameters(path, file, dict(model.named_parameters()))
+    return model

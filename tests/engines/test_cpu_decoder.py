@@ -76,6 +76,15 @@ def test_many_rows_and_positions() -> None:
             steps.select(list(reversed(range(143))), list(reversed(range(13))))
 
 
+@torch.inference_mode()
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+@pytest.mark.parametrize("lengths", [(15,), (16,), (17, 17), (15, 16, 33)])
+def test_more_keys_than_are_padded(lengths: tuple[int, ...], positions: str) -> None:
+    steps = Steps(tiny_model(max_length=40, positions=positions), padded_source(*lengths), PrepackedDecoder)
+    for length in range(40):
+        steps.feed(random_ids(len(lengths), seed=length))
+
+
 def test_the_number_of_rows_takes_few_values() -> None:
     sizes = [rounded_rows(rows) for rows in range(1, 2001)]
     assert all(rows <= size <= max(rows + 8, 1.15 * rows) for rows, size in enumerate(sizes, start=1))

@@ -88,6 +88,8 @@ ERRORS: list[tuple[dict[str, Any], int, str]] = [
     (TEXT | {"q": "a" * 101}, 400, "Invalid request: request (101) exceeds text limit (100)"),
     (TEXT | {"q": ["a"] * 6}, 400, "Invalid request: request (6) exceeds list limit (5)"),
     (TEXT | {"alternatives": "many"}, 400, "Invalid request: alternatives parameter is not a number"),
+    (TEXT | {"alternatives": True}, 400, "Invalid request: alternatives parameter is not a number"),
+    (TEXT | {"alternatives": 1.5}, 400, "Invalid request: alternatives parameter is not a number"),
     (TEXT | {"alternatives": 4}, 400, "Invalid request: alternatives parameter must be <= 3"),
     (TEXT | {"q": ["a", 3]}, 400, "Invalid request: q must be a string or a list of strings"),
     (TEXT | {"q": {"a": 3}}, 400, "Invalid request: q must be a string or a list of strings"),

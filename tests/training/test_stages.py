@@ -207,13 +207,25 @@ def test_errors_leave_no_directory(
     assert not (tmp_path / "run").exists()
 
 
-def test_monolingual_text_in_the_source_language_is_refused_before_teachers_are_trained(
-    make_staged: Any, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("section", "other", "expected"), [("backtranslation", "de", "en"), ("distillation", "en", "de")]
+)
+def test_monolingual_text_in_the_other_language_is_refused_before_teachers_are_trained(
+    section: str,
+    other: str,
+    expected: str,
+    make_staged: Any,
+    finished_run: Path,
+    corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    recipe = make_staged(backtranslation={"mono": [str(corpus / "train.de")]})
-    with pytest.raises(
-        UserError, match=r"train\.de: \d+ of the first 200 lines do not look like en, the target language"
-    ):
+    teachers = {"teachers": [str(finished_run)]} if section == "distillation" else {}
+    recipe = make_staged(**{section: {"mono": [str(corpus / f"train.{other}")], **teachers}})
+    message = (
+        rf"train\.{other}: \d+ of the first 200 lines do not look like {expected}; {section}\.mono must be in that"
+    )
+    with pytest.raises(UserError, match=message):
         train(recipe, tmp_path / "run")
     assert "stage 1" not in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

@@ -137,7 +137,7 @@ def _run() -> None:
             raise cause from None
         sys.stdout.flush()
         raise
-    except Exception as error:  # an import that a signal stops raises an error of its own
+    except Exception as error:  # an import that a signal stops raises another error
         if cause := _cause(error, KeyboardInterrupt, SystemExit):
             raise cause from None
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # by `_terminate`

@@ -14,7 +14,8 @@ from dragoman.export.masking import without_masking
 from dragoman.export.parity import Parity, measure_parity
 from dragoman.export.protocol import Exporter
 from dragoman.export.sample import Sample
-from dragoman.system.files import atomic_directory, follow_links, is_unused, read_json, remove_leftovers, write_json
+from dragoman.system.files import atomic_directory, is_unused, read_json, write_json
+from dragoman.system.leftovers import follow_links, remove_leftovers
 from dragoman.system.progress import Log, no_log
 
 PARITY_FILE = "parity.json"

@@ -103,8 +103,9 @@ def admit_deepl(service: Service, request: Request, parameters: Parameters) -> C
     Raises:
         RequestError: The key is missing or wrong, or there are too many requests.
     """
+    key = _read_key(request, parameters)
     try:
-        return service.admit(request, _read_key(request, parameters))
+        return service.admit(request, key)
     except RequestError as error:
         raise RequestError(403, error.message) if error.status == 400 else error from None
 
@@ -130,11 +131,10 @@ async def find_glossary(request: Request, parameters: Parameters, routes: Sequen
     Raises:
         RequestError: There is no such glossary, or it is for other languages than those of the models.
     """
-    number = parameters["glossary_id"]
-    if number is None:
+    if not (number := parameters.text("glossary_id")):
         return None
     owner = glossary_owner(request, parameters)
-    stored = await asyncio.to_thread(service_of(request).glossaries.find, owner, str(number))
+    stored = await asyncio.to_thread(service_of(request).glossaries.find, owner, number)
     for route in routes:
         if [(model.source, model.target) for model in route] != [(stored.source, stored.target)]:
             raise RequestError(

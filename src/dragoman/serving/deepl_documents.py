@@ -36,7 +36,7 @@ async def upload_document(request: Request) -> JSONResponse:
         raise RequestError(503, "The server stores too many documents; try again later.", 60)
     named = Upload(parameters.text("filename") or file.name, file.data)
     source = parameters.text("source_lang")
-    if parameters["glossary_id"] is not None and not source:
+    if parameters.text("glossary_id") and not source:
         raise RequestError(400, "A glossary needs the parameter 'source_lang'.")
     routes = [service.route(source, target)] if source else []
     asked = FileRequest(named, source, target, client, await find_glossary(request, parameters, routes))

@@ -29,8 +29,8 @@ def read_markup(parameters: Parameters) -> OpenText:
     ignored, splitting, joining = (
         frozenset(
             tag if is_xml else tag.lower()
-            for value in parameters.all(name)
-            for tag in str(value).replace(",", " ").split()
+            for value in parameters.texts(name)
+            for tag in value.replace(",", " ").split()
         )
         for name in ("ignore_tags", "splitting_tags", "non_splitting_tags")
     )

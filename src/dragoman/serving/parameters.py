@@ -38,15 +38,17 @@ class Parameters:
         return self._values.get(name, [None])[0]
 
     def text(self, name: str, default: str = "") -> str:
-        """The first value.
+        """The first value, or the default if there is none.
 
         Raises:
-            RequestError: It is no string.
+            RequestError: It is not a string.
         """
         value = self[name]
-        if value is not None and not isinstance(value, str):
-            raise RequestError(400, f"Invalid request: {name} must be a string")
-        return default if value is None else value
+        return default if value is None else _require_string(name, value)
+
+    def texts(self, name: str) -> list[str]:
+        """All values, see `all`; raises RequestError if one is not a string."""
+        return [_require_string(name, value) for value in self.all(name)]
 
     def all(self, name: str) -> list[Any]:
         """All values: those of repeated fields, or the items of a list."""
@@ -57,6 +59,12 @@ class Parameters:
         """An uploaded file."""
         value = self[name]
         return value if isinstance(value, Upload) else None
+
+
+def _require_string(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise RequestError(400, f"Invalid request: {name} must be a string")
+    return value
 
 
 async def read_parameters(request: Request) -> Parameters:

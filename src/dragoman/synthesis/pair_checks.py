@@ -72,21 +72,24 @@ def check_language(lines: Iterator[str], bundle: Bundle, name: str) -> Iterator[
         UserError: Too many of the first lines look like another language.
     """
     source, target = bundle.recipe.data.source_language, bundle.recipe.data.target_language
-    wanted = (
-        f"{source}, but {bundle.origin} translates from {source} into {target}; remove these lines, or use a bundle of "
-        "another direction"
+    advice = (
+        f"{bundle.origin} translates from {source} into {target}; remove these lines, or use a bundle of another "
+        "direction"
     )
-    return require_language(lines, PairChecks.of_bundle(bundle).language, name, wanted)
+    return require_language(lines, PairChecks.of_bundle(bundle).language, name, source, advice)
 
 
-def require_language(lines: Iterator[str], language: SourceLanguage | None, name: str, wanted: str) -> Iterator[str]:
-    """The lines of a text, if the first ones are in a language, as far as that can be recognized.
+def require_language(
+    lines: Iterator[str], language: SourceLanguage | None, name: str, expected: str, advice: str
+) -> Iterator[str]:
+    """Check that the first lines of a text look like a language, and return all lines.
 
     Args:
         lines: The lines; no more than the first ones are read at once.
-        language: Recognizes the language; None if nothing does.
+        language: Recognizes the language; None if nothing does, and every text is accepted.
         name: The name of the text, for the error.
-        wanted: The language and the advice, for the error.
+        expected: The language, for the error.
+        advice: What the user can do, for the error.
 
     Raises:
         UserError: Too many of the first lines look like another language.
@@ -95,5 +98,5 @@ def require_language(lines: Iterator[str], language: SourceLanguage | None, name
     texts = list(filter(str.strip, first))
     other = sum(language.find_other(text) is not None for text in texts) if language else 0
     if other > MAX_OTHER * max(len(texts), MIN_LINES):
-        raise UserError(f"{name}: {other:,} of the first {len(texts):,} lines do not look like {wanted}")
+        raise UserError(f"{name}: {other:,} of the first {len(texts):,} lines do not look like {expected}; {advice}")
     return chain(first, lines)

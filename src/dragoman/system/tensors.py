@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -45,3 +46,37 @@ def open_tensors(path: Path) -> Iterator[Any]:
             yield opened
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path}: damaged: {error}; copy it again") from error
+
+
+def read_parameters(path: Path, file: Any, parameters: Mapping[str, Tensor]) -> None:
+    """Copy the tensors of an open file into parameters, in float32.
+
+    Raises:
+        UserError: One contains NaN or infinite values.
+    """
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            stored = file.get_tensor(name)
+            if not stored.isfinite().all():
+                raise UserError(
+                    f"{path}: {name} contains NaN or infinite values; train the model again with a lower "
+                    "training.learning_rate"
+                )
+            parameter.copy_(stored)
+
+
+def check_header(path: Path, file: Any, parameters: Mapping[str, Tensor]) -> None:
+    """Compare names, shapes and data types in the header of an open file with those of parameters.
+
+    Raises:
+        UserError: They differ.
+    """
+    if set(file.keys()) != parameters.keys():
+        raise UserError(f"{path}: its weights do not fit the recipe in bundle.json")
+    for name, parameter in parameters.items():
+        stored = file.get_slice(name)
+        shape, dtype = tuple(stored.get_shape()), stored.get_dtype()
+        if shape != parameter.shape:
+            raise UserError(f"{path}: {name} has shape {shape}, not {tuple(parameter.shape)}")
+        if dtype != "F32":
+            raise UserError(f"{path}: {name} has the data type {dtype}, not F32 (float32)")

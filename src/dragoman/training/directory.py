@@ -18,7 +18,8 @@ from dragoman.dataset.prepare import Dataset
 from dragoman.errors import UserError
 from dragoman.recipe import load_recipe, save_recipe
 from dragoman.settings import Data, Recipe
-from dragoman.system.files import follow_links, is_leftover, read_json, remove_leftovers, write_json
+from dragoman.system.files import read_json, write_json
+from dragoman.system.leftovers import follow_links, is_leftover, remove_leftovers
 from dragoman.text.registry import SOURCE_FILE, TARGET_FILE, load_tokenizers, save_tokenizers, tokenizers_digest
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import refuse_other_tokenizers

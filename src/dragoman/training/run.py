@@ -17,7 +17,8 @@ from dragoman.model.transformer import parameter_counts
 from dragoman.recipe import save_recipe
 from dragoman.settings import Recipe
 from dragoman.system.device import compute_dtype
-from dragoman.system.files import restore_replaced, write_text
+from dragoman.system.files import write_text
+from dragoman.system.leftovers import restore_replaced
 from dragoman.system.progress import ProgressLine
 from dragoman.training.checkpoint import checkpoint_steps, load_checkpoint, newest_intact, refuse_other_versions
 from dragoman.training.directory import (

@@ -127,19 +127,28 @@ def _copy(recipe: Recipe, data_directory: Path | None, directory: Path, line: Pr
 
 
 def check_mono_language(recipe: Recipe, text: StageText) -> None:
-    """Check the language of the text that will be translated back, before a teacher is trained for that.
+    """Check the language of monolingual text before a teacher is trained for it.
 
     Raises:
-        UserError: A file is in another language than the targets of the training text.
+        UserError: A file to translate back is not in the target language of the training text, or one for distillation
+            is not in the source language.
     """
-    if not recipe.backtranslation.mono:
+    languages = recipe.data.languages
+    _require_language("backtranslation.mono", recipe.backtranslation.mono, text, languages, side=1)
+    _require_language("distillation.mono", recipe.distillation.mono, text, languages, side=0)
+
+
+def _require_language(key: str, files: Sequence[str], text: StageText, languages: Languages, side: int) -> None:
+    """Check that monolingual files are in the language of one side of the training text."""
+    if not files:
         return
-    source, target = recipe.data.languages
-    files = file_pair(text.directory / "train-0")
-    pairs = list(islice(read_corpus(files, source_language=source, target_language=target), COMPARED_PAIRS))
-    described = describe_text([pair.target for pair in pairs], [pair.source for pair in pairs], (target, source))
-    language = SourceLanguage(described, target, source)
-    wanted = f"{target}, the target language, in which backtranslation.mono must be; remove these lines or the file"
-    for file in recipe.backtranslation.mono:
+    source, target = languages
+    corpus = read_corpus(file_pair(text.directory / "train-0"), source_language=source, target_language=target)
+    pairs = [(pair.source, pair.target) for pair in islice(corpus, COMPARED_PAIRS)]
+    expected, other = languages[side], languages[1 - side]
+    described = describe_text([pair[side] for pair in pairs], [pair[1 - side] for pair in pairs], (expected, other))
+    language = SourceLanguage(described, expected, other)
+    advice = f"{key} must be in that language; remove these lines or the file"
+    for file in files:
         with closing(read_lines(Path(file))) as lines:
-            require_language(lines, language, file, wanted)
+            require_language(lines, language, file, expected, advice)

@@ -20,7 +20,7 @@ MAX_DEVIATIONS = 4.0  # of the length ratio; 0.1 to 0.8 % of the pairs of seven 
 MIN_COPIED_WORDS = 5  # shorter copies may be names …
 MIN_COPIED_EVIDENCE = 3.0  # … unless their words show the source language, in nats
 _WIDE_LETTER = regex.compile(rf"([{WITHOUT_SPACES}])")
-_LOOP_IN_WORD = regex.compile(r"(?=\w{8})(\w{1,10}?)\1{7,}")  # what is looked for first only saves time
+_LOOP_IN_WORD = regex.compile(r"(?=\w{8})(\w{1,10}?)\1{7,}")  # the lookahead only saves time
 
 
 def check_sentence(source: str, translation: str, trained: TrainingText | None = None) -> Iterator[str]:

@@ -37,6 +37,7 @@ class SlotCache:
         self.width = 1  # hypotheses of each sentence
         self.length = 0  # tokens of each hypothesis
         self.slots = 0  # of each sentence
+        # Zeros, because slots without a token are multiplied by 0, and memory may contain NaN.
         self.own = self._empty(MIN_KEYS).zero_()  # (layers, 2, sentences, heads, slots and spare ones, d_head)
         self.visible: Tensor | None = None  # (sentences, width, slots), 0 or LOWEST; None if all slots are visible
         self.own_bias: Tensor | None = None  # (sentences * heads, or 1, width, keys), the same for every head; or None

@@ -73,10 +73,8 @@ class PrepackedDecoder:
         padding = source == self.model.source_pad  # (sentences, source)
         if source.shape[1] >= MIN_KEYS and not bool(padding.any()):
             return None
-        bias = pad_bias(torch.zeros(padding.shape).masked_fill_(padding, LOWEST))[
-            :, None, None
-        ]  # (sentences, 1, 1, keys)
-        return bias.repeat(1, self.model.settings.heads, 1, 1).flatten(0, 1)
+        bias = pad_bias(torch.zeros(padding.shape).masked_fill_(padding, LOWEST))  # (sentences, keys)
+        return bias[:, None, None].repeat(1, self.model.settings.heads, 1, 1).flatten(0, 1)
 
 
 def _complex_rotation(model: Transformer, positions: Tensor) -> Tensor | None:

@@ -10,7 +10,8 @@ from dragoman import __version__
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.system.cache import cache_directory
-from dragoman.system.files import atomic_directory, read_json, remove_leftovers, sha256, write_json
+from dragoman.system.files import atomic_directory, read_json, sha256, write_json
+from dragoman.system.leftovers import remove_leftovers
 from dragoman.system.locks import wait_for_lock
 from dragoman.text.registry import save_tokenizers
 from dragoman.text.shortlist import Shortlist
