@@ -120,6 +120,24 @@ def test_lines_of_another_text_or_other_settings_are_not_used(
     assert not (tmp_path / "out").read_text("utf-8").startswith("{")
 
 
+def test_an_input_that_changes_while_it_is_translated_is_refused(
+    finished_run: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = tmp_path / "in.de", tmp_path / "out.en"
+    source.write_text("Ein Hund läuft.\nEin Kind spielt.\n", "utf-8")
+
+    def change(*arguments: object) -> None:
+        source.write_text("Eine Frau liest.\nEin Hund läuft.\nEin Kind spielt.\n", "utf-8")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.cli.translate_lines.ProblemCounts.add", change)
+        outcome = command("translate", finished_run, *FAST, "--input", source, "--output", output)
+    assert (outcome.code, "in.de: changed while it was translated" in outcome.error) == (2, True)
+    assert {path.name for path in tmp_path.iterdir()} == {source.name}
+    assert command("translate", finished_run, *FAST, "--input", source, "--output", output).code == 0
+    assert output.read_text("utf-8").count("\n") == 3
+
+
 def test_two_processes_do_not_write_the_same_output(
     finished_run: Path, command: Command, source: Path, tmp_path: Path
 ) -> None:

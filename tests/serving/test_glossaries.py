@@ -131,7 +131,7 @@ def test_keys_see_only_their_own_glossaries(start_server: StartServer) -> None:
     logging.getLogger("deepl").handlers.clear()
 
 
-def test_glossaries_survive_a_restart_and_damage_is_reported(tmp_path: Path) -> None:
+def test_glossaries_survive_a_restart_and_damage_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path, glossary = tmp_path / "state" / "glossaries.sqlite3", Glossary.parse(["Hund\thound"])
     made = GlossaryStore(path, 10).add("alice", "animals", ("de", "en"), glossary)
     again = GlossaryStore(path, 10)
@@ -141,6 +141,7 @@ def test_glossaries_survive_a_restart_and_damage_is_reported(tmp_path: Path) -> 
     path.write_bytes(b"damaged" * 1000)
     with pytest.raises(RequestError, match="cannot read"):
         again.all("alice")
+    assert "file is not a database" in caplog.text
 
 
 def test_a_real_translator_uses_the_terms(finished_run: Path) -> None:

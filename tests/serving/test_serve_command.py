@@ -23,6 +23,7 @@ import httpx
 import pytest
 from running_server import StartServer
 
+from dragoman.errors import UserError
 from dragoman.serving import start
 from dragoman.serving.models import ModelOptions
 from dragoman.translator import load
@@ -218,6 +219,34 @@ def test_a_failure_to_load_bundles_again_is_logged(
     asyncio.run(reload())
     assert "could not be loaded again" in caplog.text
     assert running.translate("Hund").json()["translatedText"] == "en[Hund]"
+
+
+def test_a_signal_while_bundles_are_loaded_again_loads_them_once_more(
+    start_server: StartServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions, loading, release = ["old"], threading.Event(), threading.Event()
+    loaded: list[str] = []
+
+    def load(*arguments: object) -> None:
+        loaded.append(versions[-1])
+        loading.set()
+        release.wait(10)
+        raise UserError("not needed")
+
+    async def reload() -> None:
+        reloader.start()
+        await asyncio.to_thread(loading.wait, 10)
+        versions.append("new")
+        for _ in range(3):
+            reloader.start()
+        release.set()
+        assert reloader._loading is not None
+        await reloader._loading
+
+    monkeypatch.setattr(start, "load_models", load)
+    reloader = start.BundleReloader(start_server().service, [], ModelOptions())
+    asyncio.run(reload())
+    assert loaded == ["old", "new"]
 
 
 def test_keys_and_settings(bundle: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

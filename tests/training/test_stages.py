@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -179,6 +180,15 @@ def test_text_that_changes_while_teachers_are_trained_is_refused(
     mono.write_bytes(original)
     monkeypatch.setattr("dragoman.training.stages._describe_teacher", lambda *arguments: "the scores")
     assert train(recipe, run, resume=True)
+
+
+def test_text_is_not_needed_once_it_is_translated(make_staged: Any, mono: Path, tmp_path: Path) -> None:
+    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
+    assert train(recipe, run)
+    shutil.rmtree(run / "bundle")
+    mono.unlink()
+    assert train(recipe, run, resume=True)
+    assert Bundle.load(run)
 
 
 def test_other_settings_are_refused_when_resuming(make_staged: Any, mono: Path, tmp_path: Path) -> None:

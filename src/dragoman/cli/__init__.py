@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
-import signal
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -29,6 +27,7 @@ from dragoman.cli.inspect import inspect
 from dragoman.cli.score import score
 from dragoman.cli.serve import serve
 from dragoman.cli.serve_key import serve_key_app
+from dragoman.cli.signals import find_cause, listen_for_signals, stop_behind
 from dragoman.cli.suggestions import SuggestingCommand, corrected_command
 from dragoman.cli.text_files import TextFilesCommand
 from dragoman.cli.train import TrainCommand, quickstart, train
@@ -75,8 +74,7 @@ app.add_typer(serve_key_app, name="serve-key")
 
 def main() -> None:
     """Run the command line; a UserError becomes a message and exit code 2."""
-    signal.signal(signal.SIGTERM, _terminate)
-    sys.unraisablehook = _repeat_lost_signal
+    listen_for_signals()
     warnings.showwarning = _show_warnings_once()
     _prepare_streams()
     try:
@@ -111,46 +109,19 @@ def _report(error: Exception) -> int:
     raise error
 
 
-def _terminate(number: int, frame: object) -> None:
-    """Exit as after Ctrl-C, so that unfinished files are deleted; a second signal ends the process at once."""
-    signal.signal(number, signal.SIG_DFL)
-    raise SystemExit(128 + number)
-
-
-def _repeat_lost_signal(unraisable: sys.UnraisableHookArgs) -> None:
-    """Send a signal again whose exception was raised where Python ignores exceptions, such as in `__del__`."""
-    if not issubclass(unraisable.exc_type, SystemExit | KeyboardInterrupt):
-        sys.__unraisablehook__(unraisable)
-        return
-    number = signal.SIGINT if issubclass(unraisable.exc_type, KeyboardInterrupt) else signal.SIGTERM
-    if number == signal.SIGTERM:
-        signal.signal(number, _terminate)
-    threading.Timer(0.01, os.kill, (os.getpid(), number)).start()
-
-
 def _run() -> None:
     """Run the command; when it ends, what it printed has been written."""
     try:
         app(standalone_mode=True)
     except SystemExit as error:
-        if cause := _cause(error, BrokenPipeError, KeyboardInterrupt):  # typer replaces these two by exit codes
+        if cause := find_cause(error, BrokenPipeError, KeyboardInterrupt):  # typer replaces these two by exit codes
             raise cause from None
         sys.stdout.flush()
         raise
-    except Exception as error:  # an import that a signal stops raises another error
-        if cause := _cause(error, KeyboardInterrupt, SystemExit):
-            raise cause from None
-        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # by `_terminate`
-            sys.exit(128 + signal.SIGTERM)
+    except Exception as error:
+        if stop := stop_behind(error):
+            raise stop from None
         raise
-
-
-def _cause(error: BaseException, *kinds: type[BaseException]) -> BaseException | None:
-    """The latest of an error and its causes that is of one of these kinds."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, kinds):
-        cause = cause.__cause__ or cause.__context__
-    return cause
 
 
 def _prepare_streams() -> None:

@@ -23,7 +23,7 @@ class ServerConfig(uvicorn.Config):
 
     Attributes:
         settings: The limits.
-        idle: Connections that wait for a request, the longest first.
+        idle: Connections that wait for their client, the longest first: for a request, or until it reads the reply.
     """
 
     def __init__(self, app: Starlette, settings: Serving, host: str, port: int) -> None:
@@ -43,10 +43,10 @@ class ServerConfig(uvicorn.Config):
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """The protocol of uvicorn, which also closes connections on which no request arrives in time.
+    """The protocol of uvicorn, which also closes connections whose client does not send or read in time.
 
-    A connection above the limit replaces the one that has waited longest for a request, so that connections that send
-    nothing do not keep others out. If all of them are busy, it is closed.
+    A connection above the limit replaces the one that has waited longest for its client, so that clients that do
+    nothing do not keep others out. If all connections are busy, it is closed.
     """
 
     config: ServerConfig
@@ -57,7 +57,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._waiting: asyncio.TimerHandle | None = None
         self._is_stopping = False
         self._incomplete = 0  # bytes of a head that have arrived
-        self._limit_head()
+        self._limit_wait()
         if len(self.connections) > self.config.settings.connections:
             longest = next(iter(self.config.idle))
             del self.config.idle[longest]  # it is lost only later
@@ -66,7 +66,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what arrives: a request is in time once its head is complete."""
         if self.cycle is not None and self.cycle.response_complete and self._waiting is None:
-            self._limit_head()
+            self._limit_wait()
         self._incomplete += len(data)
         super().data_received(data)
         if self._incomplete > _HEAD_BYTES and not self.transport.is_closing():
@@ -93,9 +93,24 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Begin to wait for the next request."""
         super().on_response_complete()  # begins the next request if that has arrived already
-        is_sent = not self.transport.is_closing() and not self.transport.get_write_buffer_size()
-        if self.cycle.response_complete and is_sent and not self._is_refused():
+        if not self.cycle.response_complete or self._is_refused() or self._waiting:
+            return
+        if self.transport.get_write_buffer_size():
+            self._limit_wait()
+        elif not self.transport.is_closing():
             self.config.idle[self] = None
+
+    def pause_writing(self) -> None:
+        """Wait until the client has read a part of the reply."""
+        super().pause_writing()
+        if self._waiting is None:
+            self._limit_wait()
+
+    def resume_writing(self) -> None:
+        """Continue to send the reply."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        super().resume_writing()
 
     def shutdown(self) -> None:
         """Close the connection when its request is answered, also if that only arrives now."""
@@ -121,8 +136,8 @@ class LimitedProtocol(HttpToolsProtocol):
         """Whether the client still sends a request that is already answered, because it is too large."""
         return self.cycle is not None and self.cycle.response_complete and self.cycle.more_body
 
-    def _limit_head(self) -> None:
-        """Close the connection if the head of a request takes too long from now on."""
+    def _limit_wait(self) -> None:
+        """Close the connection if the client does not go on in time, with a head or with reading the reply."""
         self.config.idle[self] = None
         self._waiting = self.loop.call_later(self.config.settings.read_seconds, self.transport.abort)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from dragoman.serving.errors import RequestError
 
+_LOG = logging.getLogger(__name__)
 _SECONDS = 5.0  # how long to wait while another process writes
 
 
@@ -42,4 +44,5 @@ class Database:
                 connection.execute(self._table)
                 yield connection
         except (OSError, sqlite3.Error) as error:
+            _LOG.error("%s cannot be read or written: %s", self._path, error)
             raise RequestError(503, f"The server cannot read or write {self._path.name}.", 10) from error

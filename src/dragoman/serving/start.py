@@ -75,6 +75,7 @@ class BundleReloader:
     def __init__(self, service: Service, bundles: Sequence[Path], options: ModelOptions) -> None:
         self._service, self._bundles, self._options = service, bundles, options
         self._loading: asyncio.Task[None] | None = None
+        self._is_outdated = False  # what is being loaded
 
     def listen(self) -> None:
         """Wait for SIGHUP in the running event loop."""
@@ -82,9 +83,15 @@ class BundleReloader:
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.start)
 
     def start(self) -> None:
-        """Begin to load, unless that is under way."""
+        """Begin to load, or load once more after what is under way."""
+        self._is_outdated = True
         if self._loading is None or self._loading.done():
-            self._loading = asyncio.create_task(self._load())
+            self._loading = asyncio.create_task(self._load_latest())
+
+    async def _load_latest(self) -> None:
+        while self._is_outdated:
+            self._is_outdated = False
+            await self._load()
 
     async def _load(self) -> None:
         try:

@@ -100,14 +100,18 @@ class Serving(Settings):
         1_000_000, ge=1, le=1_000_000_000, description="Maximum size of the body of a request without a file."
     )
     read_seconds: float = advanced(
-        20.0, gt=0, le=3600, description="Maximum time in which a client must send the whole request, in seconds."
+        20.0,
+        gt=0,
+        le=3600,
+        description="Maximum time in which a client must send the whole request, and for which it may stop "
+        "reading the reply, in seconds.",
     )
     connections: int = advanced(
         1000,
         ge=1,
         le=1_000_000,
-        description="Maximum number of open connections; a further one replaces the one that has sent no request for "
-        "the longest time.",
+        description="Maximum number of open connections; a further one replaces the one that has waited longest for "
+        "its client.",
     )
     shutdown_seconds: int = advanced(
         20,

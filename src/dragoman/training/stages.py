@@ -79,14 +79,17 @@ class Stages:
         check_stage_corpora(self.recipe)
         with self.ranks.first_before_others():
             open_start(self.recipe, self.run, no_log)  # these errors should not come after hours of training teachers
-            for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
-                count_texts(path)
             if self.ranks.first:
                 record_start(self.recipe, self.run)
-                check_sources(self.recipe, self.run)
             text = collect_text(self.recipe, self.data_directory, self.run / "text", self.line)
-            check_mono_language(self.recipe, text)
-        data, teachers = text.data(self.recipe), needed_teachers(self.recipe)
+            data = text.data(self.recipe)
+            if not self._is_translated(data):
+                for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
+                    count_texts(path)
+                if self.ranks.first:
+                    check_sources(self.recipe, self.run)
+                check_mono_language(self.recipe, text)
+        teachers = needed_teachers(self.recipe)
         facts = [("Cleaning", text.cleaning)] if text.cleaning else []
         for number, direction in enumerate(teachers, start=1):
             recipe, directory = teacher_recipe(self.recipe, data, direction), self._teachers.path(direction)
@@ -128,7 +131,8 @@ class Stages:
         with stop_on_signals(stop, self.line.log, "and keeping what is translated"):  # in all processes
             with self.ranks.first_before_others():
                 if self.ranks.first:
-                    check_sources(self.recipe, self.run)  # the teachers may have been trained for hours
+                    if not self._is_translated(data):
+                        check_sources(self.recipe, self.run)  # the teachers may have been trained for hours
                     self._synthetic.mkdir(exist_ok=True)
                     try:
                         with stop.interruptible():
@@ -139,6 +143,10 @@ class Stages:
         if stopped:
             self.line.log(f"stopped while translating; continue with: {resume_command(self.run, self.data_directory)}")
         return not stopped
+
+    def _is_translated(self, data: Data) -> bool:
+        """Whether all synthetic corpora are complete, so that their sources are not needed any more."""
+        return all(corpus.result is not None for corpus in self._corpora(data))
 
     @property
     def _synthetic(self) -> Path:

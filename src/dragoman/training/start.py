@@ -80,7 +80,7 @@ def check_sources(recipe: Recipe, run: Path) -> None:
     """Store which teachers a run has and which text they translate, or compare them with what was stored.
 
     Raises:
-        UserError: A bundle or a file was changed, or a file is missing; a bundle may be, if it has translated all.
+        UserError: A bundle or a file was changed, or a file is missing; all of them may be, once all is translated.
     """
     given, digests = recipe.distillation, {}
     for bundle in (*given.teachers, *([given.round_trip] if given.round_trip else [])):

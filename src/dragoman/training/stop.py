@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from dragoman.system.discard import discard
+from dragoman.system.signals import send_again
 
 HANGUP = getattr(signal, "SIGHUP", None)
 """The terminal is closed. Windows has no such signal."""
@@ -91,7 +92,7 @@ def stop_on_signals(
             hook(unraisable)
             return
         flag.lost = True
-        threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+        send_again(signal.SIGINT, 0.01)
 
     hook, sys.unraisablehook = sys.unraisablehook, repeat_lost
     numbers = [signal.SIGINT, signal.SIGTERM]

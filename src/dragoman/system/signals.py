@@ -1,0 +1,22 @@
+"""Signals."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import time
+
+
+def send_again(number: int, *delays: float) -> None:
+    """Send this process a signal after each of some delays, in seconds.
+
+    `threading.Timer` would wait until its thread runs. The signal could arrive meanwhile, at the place where it was
+    lost before.
+    """
+    _thread.start_new_thread(_send, (number, delays))
+
+
+def _send(number: int, delays: tuple[float, ...]) -> None:
+    for delay in delays:
+        time.sleep(delay)
+        os.kill(os.getpid(), number)
