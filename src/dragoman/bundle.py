@@ -122,8 +122,7 @@ class Bundle:
             UserError: There is no bundle, or it is damaged, of another program, or of a newer format.
         """
         for _ in range(MAX_READS):
-            directory = find_bundle(path)
-            stored = _read_stored(directory)
+            directory, stored = _find_stored(path)
             try:
                 bundle = cls._read(directory, stored)
             except UserError:
@@ -132,7 +131,7 @@ class Bundle:
             else:
                 if _read_stored(directory) == stored:
                     return bundle
-        raise UserError(f"{path}: the bundle was replaced {MAX_READS} times while it was read")
+        raise _replaced(path)
 
     @classmethod
     def _read(cls, directory: Path, stored: bytes) -> Bundle:
@@ -192,15 +191,31 @@ def bundle_digest(path: str | Path) -> str:
     Raises:
         UserError: There is no bundle, or its bundle.json is damaged.
     """
-    directory = find_bundle(path)
-    about = _parse_stored(directory, _read_stored(directory))
+    about = _parse_stored(*_find_stored(path))
     return hashlib.sha256(json.dumps(about["sha256"], sort_keys=True).encode()).hexdigest()
 
 
-def _read_stored(directory: Path) -> bytes:
-    """The content of bundle.json; empty if it is missing at this moment, because the directory is being replaced."""
-    path = directory / ABOUT
-    return read_bytes(path, MAX_ABOUT_BYTES) if path.is_file() else b""
+def _find_stored(path: str | Path) -> tuple[Path, bytes]:
+    """The directory of a bundle, and the content of its bundle.json."""
+    for _ in range(MAX_READS):
+        directory = find_bundle(path)
+        if (stored := _read_stored(directory)) is not None:
+            return directory, stored
+    raise _replaced(path)
+
+
+def _read_stored(directory: Path) -> bytes | None:
+    """The content of bundle.json; None if it is missing at this moment, because the directory is being replaced."""
+    try:
+        return read_bytes(directory / ABOUT, MAX_ABOUT_BYTES)
+    except UserError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise
+
+
+def _replaced(path: str | Path) -> UserError:
+    return UserError(f"{path}: the bundle was replaced {MAX_READS} times while it was read")
 
 
 def _parse_stored(directory: Path, stored: bytes) -> dict[str, Any]:

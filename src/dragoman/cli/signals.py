@@ -7,8 +7,7 @@ import sys
 
 from dragoman.system.signals import send_again
 
-_DELAYS = (0.01, 5.0)
-"""Seconds. The second time ends the program at once, if the first time was lost, too."""
+_DELAY = 0.05  # seconds
 _lost: list[int] = []
 """Signals whose exceptions Python ignored."""
 
@@ -24,9 +23,7 @@ def stop_behind(error: BaseException) -> BaseException | None:
 
     An import that is stopped raises another error, and some libraries go on as if a check had failed.
     """
-    if cause := find_cause(error, KeyboardInterrupt, SystemExit):
-        return cause
-    if signal.SIGINT in _lost:
+    if find_cause(error, KeyboardInterrupt) or signal.SIGINT in _lost:
         return KeyboardInterrupt()
     if _lost or signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # by `_terminate`
         return SystemExit(128 + signal.SIGTERM)
@@ -56,4 +53,4 @@ def _repeat_lost_signal(unraisable: sys.UnraisableHookArgs) -> None:
     _lost.append(number)
     if number == signal.SIGTERM:
         signal.signal(number, _terminate)
-    send_again(number, *_DELAYS)
+    send_again(number, _DELAY)

@@ -16,6 +16,7 @@ from dragoman.cli.translate_input import TranslateInput
 from dragoman.cli.translation_problems import ProblemCounts, with_doubt
 from dragoman.cli.unfinished_output import OutputLine, finished_lines
 from dragoman.errors import UserError, counted
+from dragoman.system.files import sha256
 
 if TYPE_CHECKING:
     from dragoman.documents.translate import TextTranslator
@@ -38,10 +39,11 @@ def translate_lines(
     """
     to_file = output not in (None, DASH) and not (os.path.exists(output) and not os.path.isfile(output))
     total = chosen.count_lines() if to_file else None
-    before = identity() if output and total and chosen.file else None
+    read = [file for file in (chosen.file, prefixes) if file and file.is_file()] if total else []
+    before = [sha256(file) for file in read]
     truncated, counts = 0, ProblemCounts("line")
     with (  # the finished lines are deleted last, once the output has its name
-        finished_lines(output, before, GROUP) if output and before else nullcontext() as finished,
+        finished_lines(output, identity(), GROUP) if output and total and chosen.file else nullcontext() as finished,
         open_output(output) as file,
     ):
         done = finished.number if finished else 0
@@ -56,8 +58,9 @@ def translate_lines(
             file.write(f"{line.text}\n")
             if chosen.typed:
                 file.flush()
-        if before and identity() != before:  # lines of the output would belong to different lines of the input
-            raise UserError(f"{chosen.file}: changed while it was translated; run the command again")
+        for path, digest in zip(read, before, strict=True):
+            if not path.is_file() or sha256(path) != digest:  # the lines would belong to different versions
+                raise UserError(f"{path}: changed while it was translated; run the command again")
     if truncated:
         print(
             f"dragoman: warning: translated only the beginning of {counted(truncated, 'line')} longer than the model's "

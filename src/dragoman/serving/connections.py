@@ -76,7 +76,8 @@ class LimitedProtocol(HttpToolsProtocol):
             self._stop_waiting()
             self._waiting = self.loop.call_later(_SECONDS_TO_READ_REPLY, self.transport.abort)
         elif self.cycle is not None and not self.cycle.response_complete:
-            self._stop_waiting()
+            if not self.flow.write_paused:
+                self._stop_waiting()
             if self._is_stopping:
                 self._announce_end()
 
@@ -139,7 +140,18 @@ class LimitedProtocol(HttpToolsProtocol):
     def _limit_wait(self) -> None:
         """Close the connection if the client does not go on in time, with a head or with reading the reply."""
         self.config.idle[self] = None
-        self._waiting = self.loop.call_later(self.config.settings.read_seconds, self.transport.abort)
+        unread = self.transport.get_write_buffer_size()
+        self._waiting = self.loop.call_later(self.config.settings.read_seconds, self._end_wait, unread)
+
+    def _end_wait(self, unread: int) -> None:
+        """Close the connection, unless the client has read a part of these bytes of the reply."""
+        left = self.transport.get_write_buffer_size()
+        if left >= unread:
+            self.transport.abort()
+        elif left:
+            self._limit_wait()
+        else:
+            self._waiting = None
 
     def _stop_waiting(self) -> None:
         self.config.idle.pop(self, None)

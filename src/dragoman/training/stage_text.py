@@ -90,7 +90,6 @@ def collect_text(recipe: Recipe, data_directory: Path | None, directory: Path, l
     Raises:
         UserError: A corpus is missing or broken, or no pair is left to train on.
     """
-    directory = directory.resolve()  # the same in a resumed run that is named in another way
     if (directory / FACTS).is_file():
         line.log(f"text: the copy in {directory}; changes to the files since the start of the run do not count")
     else:

@@ -27,7 +27,7 @@ from dragoman.training.stage_recipes import (
     teacher_recipe,
 )
 from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.stage_text import StageText, check_mono_language, collect_text
+from dragoman.training.stage_text import FACTS, StageText, check_mono_language, collect_text
 from dragoman.training.start import check_sources, open_start, record_start
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 
@@ -79,17 +79,17 @@ class Stages:
         check_stage_corpora(self.recipe)
         with self.ranks.first_before_others():
             open_start(self.recipe, self.run, no_log)  # these errors should not come after hours of training teachers
-            if self.ranks.first:
-                record_start(self.recipe, self.run)
-            text = collect_text(self.recipe, self.data_directory, self.run / "text", self.line)
-            data = text.data(self.recipe)
-            if not self._is_translated(data):
+            is_translated = self._is_translated()
+            if not is_translated:
                 for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
                     count_texts(path)
-                if self.ranks.first:
-                    check_sources(self.recipe, self.run)
+            if self.ranks.first:
+                record_start(self.recipe, self.run)
+                check_sources(self.recipe, self.run)
+            text = collect_text(self.recipe, self.data_directory, self._text, self.line)
+            if not is_translated:
                 check_mono_language(self.recipe, text)
-        teachers = needed_teachers(self.recipe)
+        data, teachers = text.data(self.recipe), needed_teachers(self.recipe)
         facts = [("Cleaning", text.cleaning)] if text.cleaning else []
         for number, direction in enumerate(teachers, start=1):
             recipe, directory = teacher_recipe(self.recipe, data, direction), self._teachers.path(direction)
@@ -131,8 +131,7 @@ class Stages:
         with stop_on_signals(stop, self.line.log, "and keeping what is translated"):  # in all processes
             with self.ranks.first_before_others():
                 if self.ranks.first:
-                    if not self._is_translated(data):
-                        check_sources(self.recipe, self.run)  # the teachers may have been trained for hours
+                    check_sources(self.recipe, self.run)  # the teachers may have been trained for hours
                     self._synthetic.mkdir(exist_ok=True)
                     try:
                         with stop.interruptible():
@@ -144,9 +143,16 @@ class Stages:
             self.line.log(f"stopped while translating; continue with: {resume_command(self.run, self.data_directory)}")
         return not stopped
 
-    def _is_translated(self, data: Data) -> bool:
+    def _is_translated(self) -> bool:
         """Whether all synthetic corpora are complete, so that their sources are not needed any more."""
-        return all(corpus.result is not None for corpus in self._corpora(data))
+        if not (self._text / FACTS).is_file():
+            return False
+        corpora = self._corpora(StageText.read(self._text).data(self.recipe))
+        return all(corpus.result is not None for corpus in corpora)
+
+    @property
+    def _text(self) -> Path:
+        return (self.run / "text").resolve()  # the same in a resumed run that is named in another way
 
     @property
     def _synthetic(self) -> Path:

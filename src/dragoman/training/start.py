@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from dragoman.bundle import Bundle, bundle_digest
-from dragoman.corpus.checks import existing_file
 from dragoman.corpus.pair import Languages
 from dragoman.engines.direction import choose_direction, describe_direction, languages_of, same_languages
 from dragoman.errors import UserError
@@ -80,13 +79,14 @@ def check_sources(recipe: Recipe, run: Path) -> None:
     """Store which teachers a run has and which text they translate, or compare them with what was stored.
 
     Raises:
-        UserError: A bundle or a file was changed, or a file is missing; all of them may be, once all is translated.
+        UserError: A bundle or a file was changed. It may be missing, once all is translated.
     """
     given, digests = recipe.distillation, {}
     for bundle in (*given.teachers, *([given.round_trip] if given.round_trip else [])):
         with suppress(NoBundleError):
             digests[bundle] = bundle_digest(bundle)
-    digests |= {file: sha256(existing_file(file)) for file in (*recipe.backtranslation.mono, *given.mono)}
+    files = (*recipe.backtranslation.mono, *given.mono)
+    digests |= {file: sha256(Path(file)) for file in files if Path(file).is_file()}
     path = run / SOURCES_FILE
     if not path.is_file():
         write_json(path, digests)

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -14,6 +15,9 @@ from dragoman.system.signals import send_again
 
 HANGUP = getattr(signal, "SIGHUP", None)
 """The terminal is closed. Windows has no such signal."""
+
+
+_DELAY = 0.05  # seconds
 
 
 class StopRequested(BaseException):
@@ -92,7 +96,7 @@ def stop_on_signals(
             hook(unraisable)
             return
         flag.lost = True
-        send_again(signal.SIGINT, 0.01)
+        send_again(signal.SIGINT, _DELAY)
 
     hook, sys.unraisablehook = sys.unraisablehook, repeat_lost
     numbers = [signal.SIGINT, signal.SIGTERM]
@@ -102,6 +106,8 @@ def stop_on_signals(
     try:
         yield
     finally:
+        if flag.lost:  # the signal that is sent again must not arrive later
+            time.sleep(2 * _DELAY)
         sys.unraisablehook = hook
         for number, handler in previous.items():
             signal.signal(number, handler)
