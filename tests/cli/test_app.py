@@ -165,6 +165,21 @@ def run(**_):
 STOPS = [(signal.SIGTERM, 143), (signal.SIGINT, 130)]
 
 
+def test_an_error_caused_by_code_that_exits_is_no_signal() -> None:
+    run = """
+from dragoman.errors import UserError
+def run(**_):
+    try:
+        raise SystemExit(0)
+    except SystemExit as error:
+        raise UserError("the model exits") from error
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", "\n".join((LOST, run, "cli.app = run", "cli.main()"))], capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stderr) == (2, "dragoman: the model exits\n")
+
+
 @pytest.mark.parametrize(("number", "code"), STOPS)
 @pytest.mark.parametrize(
     "script", [IN_DEL, *(IN_IMPORT.replace("{error}", name) for name in ("ImportError", "RuntimeError", "OSError"))]

@@ -7,7 +7,6 @@ import sys
 
 from dragoman.system.signals import send_again
 
-_DELAY = 0.05  # seconds
 _lost: list[int] = []
 """Signals whose exceptions Python ignored."""
 
@@ -53,4 +52,4 @@ def _repeat_lost_signal(unraisable: sys.UnraisableHookArgs) -> None:
     _lost.append(number)
     if number == signal.SIGTERM:
         signal.signal(number, _terminate)
-    send_again(number, _DELAY)
+    send_again(number)

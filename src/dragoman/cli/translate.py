@@ -168,19 +168,17 @@ def translate(
             seen = bool(chosen.texts) or file.isatty()
         counts.warn(unseen=not seen)
     else:
-        files = [file for file in (source, prefixes) if file and file.is_file()]
 
         def identity() -> list[Any]:
-            return [device, as_json, *_identify(translator, ensemble or [], files)]
+            return [device, as_json, *_identify(translator, ensemble or [])]
 
         translate_lines(translator, chosen, prefixes, output, as_json, identity)
 
 
-def _identify(texts: TextTranslator, ensemble: Sequence[Path], files: Sequence[Path]) -> list[Any]:
-    """What decides the translations of files, as plain data: the program, bundles, search, glossary, memory, files."""
+def _identify(texts: TextTranslator, ensemble: Sequence[Path]) -> list[Any]:
+    """What decides the translations of a text, as plain data: the program, bundles, search, glossary and memory."""
     from dragoman.bundle import bundle_digest
     from dragoman.synthesis.identity import identify_translator
-    from dragoman.system.files import sha256
 
     terms, memory = texts.glossary, texts.memory
     return [
@@ -188,7 +186,6 @@ def _identify(texts: TextTranslator, ensemble: Sequence[Path], files: Sequence[P
         list(map(bundle_digest, ensemble)),
         [[term.source, term.target] for term in terms.terms] if terms else [],
         list(map(list, memory.segments.items())) if memory else [],
-        list(map(sha256, files)),
     ]
 
 

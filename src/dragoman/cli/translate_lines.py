@@ -31,19 +31,21 @@ def translate_lines(
     prefixes: Path | None,
     output: Path | None,
     as_json: bool,
-    identity: Callable[[], Any],
+    identity: Callable[[], list[Any]],
 ) -> None:
     """Write a line for each text; texts with prefixes are neither split into sentences nor divided.
 
-    From a file to a file, an interrupted command continues if `identity` is the same: all that decides the lines.
+    From a file to a file, an interrupted command continues if the files are the same, and so is `identity`: all else
+    that decides the lines.
     """
     to_file = output not in (None, DASH) and not (os.path.exists(output) and not os.path.isfile(output))
     total = chosen.count_lines() if to_file else None
     read = [file for file in (chosen.file, prefixes) if file and file.is_file()] if total else []
     before = [sha256(file) for file in read]
+    is_kept = bool(total and chosen.file)
     truncated, counts = 0, ProblemCounts("line")
     with (  # the finished lines are deleted last, once the output has its name
-        finished_lines(output, identity(), GROUP) if output and total and chosen.file else nullcontext() as finished,
+        finished_lines(output, [*identity(), before], GROUP) if output and is_kept else nullcontext() as finished,
         open_output(output) as file,
     ):
         done = finished.number if finished else 0

@@ -11,13 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from dragoman.system.discard import discard
-from dragoman.system.signals import send_again
+from dragoman.system.signals import DELAY, send_again
 
 HANGUP = getattr(signal, "SIGHUP", None)
 """The terminal is closed. Windows has no such signal."""
-
-
-_DELAY = 0.05  # seconds
 
 
 class StopRequested(BaseException):
@@ -96,7 +93,7 @@ def stop_on_signals(
             hook(unraisable)
             return
         flag.lost = True
-        send_again(signal.SIGINT, _DELAY)
+        send_again(signal.SIGINT)
 
     hook, sys.unraisablehook = sys.unraisablehook, repeat_lost
     numbers = [signal.SIGINT, signal.SIGTERM]
@@ -107,7 +104,7 @@ def stop_on_signals(
         yield
     finally:
         if flag.lost:  # the signal that is sent again must not arrive later
-            time.sleep(2 * _DELAY)
+            time.sleep(2 * DELAY)
         sys.unraisablehook = hook
         for number, handler in previous.items():
             signal.signal(number, handler)
