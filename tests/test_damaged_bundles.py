@@ -16,6 +16,7 @@ from dragoman.bundle import Bundle
 from dragoman.errors import LINE_CHARACTERS, UserError
 from dragoman.settings import Decoding
 from dragoman.system.files import sha256
+from dragoman.system.tensors import open_tensors
 from dragoman.translator import Translator
 
 CHANGES = 60
@@ -93,3 +94,8 @@ def test_every_failure_is_reported(name: str, finished_run: Path, tmp_path: Path
     for message in messages:
         assert str(tmp_path) in message
         assert all(len(line) <= LINE_CHARACTERS and line.isprintable() for line in message.splitlines())
+
+
+def test_weights_that_cannot_be_opened_are_not_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"^{tmp_path}: Is a directory$"), open_tensors(tmp_path):
+        pass

@@ -14,9 +14,10 @@ import pytest
 
 from dragoman.cli.translate_lines import GROUP
 from dragoman.cli.unfinished_output import FinishedLines, OutputLine, finished_lines
+from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from conftest import Command
+    from conftest import Command, FileLimit
 
 
 FAST = ("--set", "decoding.beam_size=1", "--set", "decoding.max_length=20")
@@ -185,6 +186,32 @@ def test_finished_lines_stay_until_the_output_has_its_name(
     assert (outcome.code, "could not be saved: " in outcome.error) == (2, True)
     assert not (tmp_path / "out.en").exists()
     assert list(tmp_path.glob("*.partial/*.jsonl")), outcome.error
+
+
+def test_lines_that_do_not_fit_on_the_disk_are_left_out_without_another_error(
+    tmp_path: Path, files_limited_to: FileLimit
+) -> None:
+    finished = FinishedLines(tmp_path / "lines", 2)
+    lines = finished.extend(OutputLine("Zeile") for _ in range(4))
+    for _ in range(3):
+        next(lines)
+    with files_limited_to((tmp_path / "lines").stat().st_size):
+        lines.close()  # type: ignore[attr-defined]
+    assert FinishedLines(tmp_path / "lines", 2).number == 2
+
+
+def test_an_output_that_cannot_be_written_says_how_to_continue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def write() -> None:
+        with finished_lines(tmp_path / "out", [], 2) as finished:
+            list(finished.extend([OutputLine("Zeile")] * 2))
+            raise UserError("could not be saved") from OSError("disk full")
+
+    with pytest.raises(UserError, match="could not be saved"):
+        write()
+    assert "contains 2 translated lines; to continue, run the same command" in capsys.readouterr().err
+    assert list(tmp_path.glob("*.partial"))
 
 
 @pytest.mark.parametrize(("error", "is_told"), [(KeyboardInterrupt(), True), (OSError("disk full"), False)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import httpx
@@ -88,3 +89,12 @@ def test_suggestions_are_limited_and_checked(start_server: StartServer) -> None:
     assert suggest(server, "A dog.").status_code == 200, "equal ones are stored once"
     full = suggest(server, "Another dog.")
     assert (full.status_code, "Retry-After" in full.headers) == (503, True)
+
+
+def test_reading_does_not_change_the_file(tmp_path: Path) -> None:
+    """Another user may be allowed to read it only."""
+    store = CorrectionStore(tmp_path / CORRECTIONS_FILE, 10)
+    store.add(("de", "en"), "Ein Hund.", "A dog.")
+    os.utime(tmp_path / CORRECTIONS_FILE, (1, 1))
+    assert [each.translation for each in store.all()] == ["A dog."]
+    assert (tmp_path / CORRECTIONS_FILE).stat().st_mtime == 1

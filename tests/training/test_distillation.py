@@ -23,7 +23,9 @@ from dragoman.export.run import export
 from dragoman.recipe import build_recipe
 from dragoman.settings import FilePair, WeightedCorpus
 from dragoman.synthesis import block
+from dragoman.synthesis.write import write_synthetic
 from dragoman.system.files import sha256
+from dragoman.training import stage_pairs
 from dragoman.training.directory import saved_tokenizers
 from dragoman.training.run import train
 from dragoman.training.stage_pairs import PASSES, synthetic_corpora
@@ -300,3 +302,44 @@ def test_a_teacher_or_a_text_that_was_changed_is_refused(
         bundle.save(teacher / "bundle")
     with pytest.raises(UserError, match=f"{changed}.*: changed since the run was started"):
         train(recipe, run, resume=True)
+
+
+@pytest.mark.usefixtures("no_card")
+@pytest.mark.parametrize("changed", ["teacher", "mono"])
+def test_a_teacher_or_a_text_that_changes_while_text_is_translated_is_refused(
+    changed: str,
+    make_student: MakeStudent,
+    finished_run: Path,
+    mono: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may change back before the run is resumed: nothing may be kept of what was made from it."""
+    teacher, expected, run = (
+        shutil.copytree(finished_run, tmp_path / "teacher"),
+        tmp_path / "expected",
+        tmp_path / "run",
+    )
+    recipe = make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)], mono=[str(mono)])
+    assert train(recipe, expected)
+    content, other = mono.read_text("utf-8"), Bundle.load(teacher)
+    original = Bundle.load(teacher)
+    with torch.no_grad():
+        other.model.output.weight.mul_(-1)
+
+    def change(*arguments: Any) -> Any:
+        if changed == "mono":
+            mono.write_text(content.partition("\n")[0] + "\n", "utf-8")
+        else:
+            other.save(teacher / "bundle")
+        return write_synthetic(*arguments)
+
+    with monkeypatch.context() as patches:
+        patches.setattr(stage_pairs, "write_synthetic", change)
+        with pytest.raises(UserError, match=f"{changed}.*: changed since the run was started"):
+            train(recipe, run)
+    mono.write_text(content, "utf-8")
+    original.save(teacher / "bundle")
+    assert train(recipe, run, resume=run.exists())
+    for name in ("distillation-0", "distillation-mono"):
+        assert texts(run, f"synthetic/{name}") == texts(expected, f"synthetic/{name}")

@@ -426,9 +426,9 @@ def test_a_limit_of_time_leaves_text_out(
     """With a budget in minutes, each corpus gets an equal part of the time that is left."""
     parts: list[float | None] = []
 
-    def limited(corpora: Any, line: Any, limit: float | None) -> None:
+    def limited(corpora: Any, line: Any, limit: float | None, check: Any) -> None:
         parts.append(limit)
-        make_corpora(corpora, line, 1e-9)
+        make_corpora(corpora, line, 1e-9, check)
 
     monkeypatch.setattr(stages, "make_corpora", limited)
     recipe = make_staged("training.minutes=0.05", "teachers.share=0.1", backtranslation={"mono": [str(mono)]})

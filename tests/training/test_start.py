@@ -14,9 +14,11 @@ from safetensors.torch import load_file, save_file
 
 import dragoman
 from dragoman.bundle import Bundle
+from dragoman.dataset.prepare import prepare
 from dragoman.errors import UserError
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.system.files import sha256
+from dragoman.training import run_data
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.run import train
 from dragoman.training.trainer import Trainer
@@ -131,6 +133,26 @@ def test_a_resumed_adaptation_is_the_same_bit_for_bit(
     assert train(recipe, tmp_path / "parts", resume=True)
     whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
+
+
+def test_a_bundle_that_is_replaced_while_the_text_is_read_is_refused(
+    adapting: Adapting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a resumed run would be pulled to other weights than those it started from."""
+    recipe, run = adapting.recipe(PULL), tmp_path / "run"
+
+    def replace_bundle(*arguments: Any) -> Any:
+        bundle = Bundle.load(adapting.base)
+        with torch.no_grad():
+            bundle.model.output.weight += 1
+        bundle.save(adapting.base)
+        return prepare(*arguments)
+
+    with monkeypatch.context() as patches:
+        patches.setattr(run_data, "prepare", replace_bundle)
+        with pytest.raises(UserError, match="the bundle was replaced after it was read; start again"):
+            train(recipe, run)
+    assert train(recipe, run)
 
 
 @pytest.mark.parametrize("setting", [PULL, "training.start_share=0.5"])

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -67,13 +67,17 @@ class FinishedLines:
 
     def extend(self, lines: Iterable[OutputLine]) -> Iterator[OutputLine]:
         """The same lines, of which each complete group is stored."""
-        with self._file.open("a", encoding="utf-8") as file:
+        file = self._file.open("a", encoding="utf-8")
+        try:
             for added, line in enumerate(lines, start=1):
                 file.write(json.dumps(asdict(line), ensure_ascii=False) + "\n")
                 if added % self._group == 0:
                     file.flush()
                     self.number += self._group
                 yield line
+        finally:
+            with suppress(OSError):  # the disk is full; an incomplete group is not needed
+                file.close()
 
 
 @contextmanager
@@ -96,20 +100,15 @@ def finished_lines(output: Path, identity: Any, group: int) -> Iterator[Finished
             print(f"dragoman: continues after {counted(finished.number, 'line')} in {directory}", file=sys.stderr)
         try:
             yield finished
-        except (KeyboardInterrupt, SystemExit, OSError) as error:
-            if finished.number:
+        except (KeyboardInterrupt, SystemExit, OSError, UserError) as error:
+            failed = isinstance(error, OSError | UserError)  # so a message follows
+            wrong = isinstance(error, UserError) and not isinstance(error.__cause__, OSError)
+            if finished.number and not wrong:  # if the input is wrong, so are the lines
                 shown = counted(finished.number, "translated line")
                 print(f"dragoman: {directory} contains {shown}; to continue, run the same command", file=sys.stderr)
             else:
-                if not isinstance(error, OSError):  # whose message follows
+                if not failed:
                     print(f"dragoman: interrupted before {counted(group, 'line')} were translated", file=sys.stderr)
-                _discard(file)
-            raise
-        except UserError as error:
-            is_output = isinstance(
-                error.__cause__, OSError
-            )  # which could not be written; otherwise, the input is wrong
-            if not (is_output and finished.number):
                 _discard(file)
             raise
         shutil.rmtree(directory)

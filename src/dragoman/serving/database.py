@@ -39,7 +39,8 @@ class Database:
         """
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._path.touch(mode=0o600)
+            if not self.exists:
+                self._path.touch(mode=0o600)
             with closing(sqlite3.connect(self._path, timeout=_SECONDS)) as connection, connection:
                 connection.execute(self._table)
                 yield connection

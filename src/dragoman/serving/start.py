@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.serving.app import build_app
 from dragoman.serving.detection import LanguageDetector
 from dragoman.serving.logs import configure_logging
@@ -102,4 +102,4 @@ class BundleReloader:
         except Exception:
             _LOG.exception("the bundles could not be loaded again")
         else:
-            _LOG.info("loaded %d bundles again", len(self._bundles))
+            _LOG.info("loaded %s again", counted(len(self._bundles), "bundle"))

@@ -35,8 +35,12 @@ def open_tensors(path: Path) -> Iterator[Any]:
     """Open a file of safetensors; the library compares its size with its header.
 
     Raises:
-        UserError: It is missing or damaged.
+        UserError: It is missing, unreadable or damaged.
     """
+    try:
+        path.open("rb").close()  # the library says that an unreadable file is missing
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
     try:
         file = safe_open(path, framework="pt")
     except (SafetensorError, OSError, RuntimeError) as error:  # torch maps the file into memory

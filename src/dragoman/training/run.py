@@ -134,11 +134,11 @@ class _Run:
         with removed_after_error(self.output if made else None):
             teachers = self.written.distillation.teachers
             data = read_run_data(self.recipe, self.output, self.data_directory, self.ranks, self.line, teachers)
-        if self.ranks.first:
-            start_directory(self.written, self.output, data.dataset)
-            record_start(self.recipe, self.output)
-            if data.cleaned:
-                shutil.copyfile(data.cleaned.listing, self.output / LEFT_OUT_FILE)
+            if self.ranks.first:
+                start_directory(self.written, self.output, data.dataset)
+                record_start(self.recipe, self.output, data.start)
+                if data.cleaned:
+                    shutil.copyfile(data.cleaned.listing, self.output / LEFT_OUT_FILE)
         return data
 
     def _is_finished(self) -> bool:

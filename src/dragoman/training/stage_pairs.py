@@ -15,6 +15,7 @@ from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.held_out import HeldOutText
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE
+from dragoman.errors import UserError
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.block import BlockMaker, PairBlock
 from dragoman.synthesis.write import Synthesized, write_synthetic
@@ -92,13 +93,26 @@ class SyntheticCorpus:
         """The corpus to train on."""
         return WeightedCorpus(corpus=file_pair(self.path), weight=self.weight, tagged=self.tagged)
 
-    def make(self, line: ProgressLine, limit: float | None) -> Synthesized:
-        """Make the corpus, or continue to make it, for at most `limit` seconds in total."""
+    def make(self, line: ProgressLine, limit: float | None, check: Callable[[], None]) -> Synthesized:
+        """Make the corpus, or continue to make it.
+
+        Args:
+            line: Shows progress.
+            limit: Seconds in total.
+            check: Raises UserError if a teacher or the text was changed.
+        """
         count = sum(1 for _ in self.read())
         meter = Meter(line.update, f"translating the {self.name}", count, limit)
         for side in SIDES:  # of a process that was killed between the last two files
             Path(f"{self.path}.{side}").unlink(missing_ok=True)
-        made = write_synthetic(self.pairs(), self.open_maker(), self.output, SIDES, meter, limit)
+        maker = self.open_maker()
+        check()
+        made = write_synthetic(self.pairs(), maker, self.output, SIDES, meter, limit)
+        try:
+            check()
+        except UserError:
+            delete_unfinished(self.output)
+            raise
         write_json(self._facts, asdict(made))
         late = limit is not None and made.seconds >= limit
         share = made.lines / max(1, count)
@@ -199,19 +213,22 @@ def _training_text(data: Data, number: int) -> str:
     return f"training text {number + 1} of {count}" if count > 1 else "training text"
 
 
-def make_corpora(corpora: Sequence[SyntheticCorpus], line: ProgressLine, limit: float | None) -> None:
+def make_corpora(
+    corpora: Sequence[SyntheticCorpus], line: ProgressLine, limit: float | None, check: Callable[[], None]
+) -> None:
     """Make the corpora that are not complete.
 
     Args:
         corpora: What to make.
         line: Shows progress.
         limit: Seconds for all corpora together; each gets an equal part of what the corpora before it have left.
+        check: See `SyntheticCorpus.make`.
     """
     for number, corpus in enumerate(corpora):
         made = corpus.result
         if made is None:
             part = None if limit is None else limit / (len(corpora) - number)
-            made = corpus.make(line, part)
+            made = corpus.make(line, part, check)
         delete_unfinished(corpus.output)  # also what a process has left that was killed here
         if limit is not None:
             limit = max(0.0, limit - made.seconds)

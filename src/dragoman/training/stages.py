@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dragoman.corpus.monolingual import count_texts
@@ -78,13 +79,13 @@ class Stages:
         """
         check_stage_corpora(self.recipe)
         with self.ranks.first_before_others():
-            open_start(self.recipe, self.run, no_log)  # these errors should not come after hours of training teachers
+            start = open_start(self.recipe, self.run, no_log)  # errors should not come after hours of training teachers
             is_translated = self._is_translated()
             if not is_translated:
                 for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
                     count_texts(path)
             if self.ranks.first:
-                record_start(self.recipe, self.run)
+                record_start(self.recipe, self.run, start)
                 check_sources(self.recipe, self.run)
             text = collect_text(self.recipe, self.data_directory, self._text, self.line)
             if not is_translated:
@@ -127,15 +128,15 @@ class Stages:
         """Make the synthetic corpora; returns False if the run must stop."""
         minutes = self.recipe.training.minutes
         limit = minutes and 60 * minutes * self.recipe.teachers.translation_share
-        stop = StopFlag()
+        stop, check = StopFlag(), partial(check_sources, self.recipe, self.run)
         with stop_on_signals(stop, self.line.log, "and keeping what is translated"):  # in all processes
             with self.ranks.first_before_others():
                 if self.ranks.first:
-                    check_sources(self.recipe, self.run)  # the teachers may have been trained for hours
+                    check()  # the teachers may have been trained for hours
                     self._synthetic.mkdir(exist_ok=True)
                     try:
                         with stop.interruptible():
-                            make_corpora(self._corpora(data), self.line, limit)
+                            make_corpora(self._corpora(data), self.line, limit, check)
                     except StopRequested:
                         stop.requested = True
             (stopped,) = self.ranks.largest((stop.requested,))

@@ -17,6 +17,7 @@ from dragoman.text.registry import save_tokenizers
 from dragoman.text.shortlist import Shortlist
 
 ORIGIN_FILE = "converted.json"
+MODEL_FILE = "model.bin"
 
 COMPUTE_TYPES = ("float32", "int8")
 
@@ -65,7 +66,7 @@ def conversion_directory(path: Path, compute_type: str) -> Path | None:
     for place in places:
         if _is_current(place, _origin(path)):
             return place
-    return next((place for place in places if os.access(_existing_parent(place), os.W_OK)), None)
+    return next((place for place in places if _is_writable(place)), None)
 
 
 def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
@@ -82,7 +83,7 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
         return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with wait_for_lock(place.with_name(f".{place.name}.lock"), "converts the same bundle", warnings.warn):
+        with wait_for_lock(_lock_file(place), "converts the same bundle", warnings.warn):
             _require_origin(bundle, path, _origin(path))  # waiting can take long
             if not _is_intact(place, origin):  # the other process may have converted it
                 remove_leftovers(place.parent, place.name)
@@ -128,10 +129,17 @@ def _is_intact(place: Path, origin: dict[str, str]) -> bool:
         return False
     try:
         checksums = read_json(place / ORIGIN_FILE)["sha256"]
-        return all(sha256(place / name) == value for name, value in checksums.items())
+        files = {each.name: each for each in place.iterdir() if each.is_file()}  # others are not hashed
+        return MODEL_FILE in checksums and all(sha256(files[name]) == value for name, value in checksums.items())
     except (UserError, OSError, KeyError, AttributeError):
         return False
 
 
-def _existing_parent(place: Path) -> Path:
-    return next(parent for parent in place.parents if parent.exists())
+def _lock_file(place: Path) -> Path:
+    return place.with_name(f".{place.name}.lock")
+
+
+def _is_writable(place: Path) -> bool:
+    """Whether a converted bundle can be written there; what another user has written cannot always be replaced."""
+    existing = next(parent for parent in place.parents if parent.exists())
+    return all(os.access(each, os.W_OK) for each in (existing, place, _lock_file(place)) if each.exists())
