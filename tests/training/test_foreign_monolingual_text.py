@@ -36,5 +36,5 @@ def test_most_of_the_text_must_be_in_the_language_of_the_teacher(
     teacher = ForeignText(foreign)
     corpus = SyntheticCorpus("monolingual text", tmp_path / "mono", lambda: iter(texts), lambda: teacher, 1.0)
     with ProgressLine("train") as line:
-        corpus.make(line, None)
+        corpus.make(line, None, lambda: None)
     assert ("most of the monolingual text is in another language" in capsys.readouterr().err) == is_reported
