@@ -18,7 +18,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import dragoman
-from dragoman.bundle import Bundle, find_bundle
+from dragoman.bundle import Bundle, bundle_digest, find_bundle
 from dragoman.engines.choose import ENGINES
 from dragoman.errors import UserError
 from dragoman.evaluation.scoring import score
@@ -147,6 +147,7 @@ def test_a_bundle_that_is_replaced_while_it_is_read_is_the_new_one(
     loaded = Bundle.load(bundle)
     assert torch.equal(loaded.model.source_embedding.weight, new.model.source_embedding.weight)
     assert loaded.json_sha256 == sha256(bundle / "bundle.json")
+    assert loaded.digest == bundle_digest(bundle)
 
 
 def test_full_disk_leaves_the_existing_bundle_unchanged(

@@ -49,8 +49,8 @@ class Bundle:
     `training_text` describes the training text in a few numbers, see `dragoman.doctor.input.training_text`; it is empty
     in imported bundles and in those of older versions. So is `alignment`, which names the attention that shows the
     alignment of words, see `dragoman.explanation.alignment.AttentionRows`, and `confidence`, the numbers with which the
-    confidence of translations is computed, see `dragoman.evaluation.confidence.Confidence`. Students have
-    a `shortlist`. Messages name the `origin`. `json_sha256` is that of the bundle.json that was read.
+    confidence of translations is computed, see `dragoman.evaluation.confidence.Confidence`. Students have a
+    `shortlist`. Messages name the `origin`. `json_sha256` is that of bundle.json, and `digest` that of `bundle_digest`.
     """
 
     recipe: Recipe
@@ -64,6 +64,7 @@ class Bundle:
     shortlist: Shortlist | None = None
     origin: str = ABOUT
     json_sha256: str = ""
+    digest: str = ""
 
     def table(self, name: str, kind: type[Table]) -> Table | None:
         """What training stored in bundle.json; None in imported bundles and in those of older versions.
@@ -153,6 +154,7 @@ class Bundle:
             shortlist=Shortlist.load(directory, *sizes) if SHORTLIST_FILE in about["sha256"] else None,
             origin=str(directory / ABOUT),
             json_sha256=hashlib.sha256(stored).hexdigest(),
+            digest=_digest(about),
         )
 
     def _card(self) -> str:
@@ -191,7 +193,10 @@ def bundle_digest(path: str | Path) -> str:
     Raises:
         UserError: There is no bundle, or its bundle.json is damaged.
     """
-    about = _parse_stored(*_find_stored(path))
+    return _digest(_parse_stored(*_find_stored(path)))
+
+
+def _digest(about: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(about["sha256"], sort_keys=True).encode()).hexdigest()
 
 
@@ -243,18 +248,13 @@ def _check_files(directory: Path, expected: dict[str, str]) -> None:
         path = directory / name
         if not path.is_file():
             raise UserError(f"{path}: missing; the bundle is incomplete")
-        _check_size(path)
+        if name == WEIGHTS:  # hashing a file that is too large would take minutes
+            with open_tensors(path):  # compares the size with the header
+                pass
+        else:
+            require_size(path)
         if sha256(path) != expected.get(name):
             raise UserError(f"{path}: damaged (its SHA-256 differs from the one in bundle.json); copy the bundle again")
-
-
-def _check_size(path: Path) -> None:
-    """Check the size of a file before it is hashed, which would take minutes for a huge one."""
-    if path.name == WEIGHTS:
-        with open_tensors(path):  # compares the size with the header
-            pass
-    else:
-        require_size(path)
 
 
 def _unshared(model: Transformer) -> dict[str, Tensor]:

@@ -22,6 +22,7 @@ from random_bundles import make_bundle, sentences
 from dragoman.bundle import Bundle
 from dragoman.errors import UserError
 from dragoman.settings import Decoding
+from dragoman.system.files import sha256
 from dragoman.text.shortlist import Shortlist
 from dragoman.text.translation import Translation
 from dragoman.translator import Translator
@@ -290,25 +291,34 @@ def test_a_read_only_bundle_is_converted_in_the_cache_directory(
     assert convert(bundle, saved, "float32") == place
 
 
+@pytest.mark.parametrize("change", [('"dragoman": "', '"dragoman": "0.'), ('"model.bin": "', '"model.bin": "0')])
 @pytest.mark.parametrize("name", [".ctranslate2-float32.lock", "ctranslate2-float32"])
-def test_what_another_user_has_converted_is_converted_in_the_cache_directory_if_it_is_outdated(
-    name: str, bundle: Bundle, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_another_user_has_converted_is_converted_in_the_cache_directory_if_it_is_outdated_or_damaged(
+    name: str, change: tuple[str, str], bundle: Bundle, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     converted = convert(bundle, saved, "float32") / "converted.json"
-    outdated = converted.read_text("utf-8").replace('"dragoman": "', '"dragoman": "0.')
+    outdated = converted.read_text("utf-8").replace(*change)
     converted.write_text(outdated, "utf-8")
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != name)
     assert convert(bundle, saved, "float32").is_relative_to(tmp_path / "cache")
     assert converted.read_text("utf-8") == outdated
 
 
-@pytest.mark.parametrize("sha256", [{}, {"/dev/zero": "00"}, {"model.bin/../../bundle.json": "00"}, {"model.bin": 1}])
-def test_a_conversion_whose_list_of_files_is_wrong_is_repeated(
-    sha256: dict[str, Any], bundle: Bundle, saved: Path
-) -> None:
+@pytest.mark.parametrize("name", ["/dev/zero", "../bundle.json"])
+def test_a_conversion_that_lists_files_elsewhere_is_repeated(name: str, bundle: Bundle, saved: Path) -> None:
     converted = convert(bundle, saved, "float32") / "converted.json"
     intact = converted.read_text("utf-8")
-    converted.write_text(json.dumps(json.loads(intact) | {"sha256": sha256}), "utf-8")
+    checksums = json.loads(intact)["sha256"] | {name: sha256(saved / "bundle.json")}
+    converted.write_text(json.dumps(json.loads(intact) | {"sha256": checksums}), "utf-8")
+    convert(bundle, saved, "float32")
+    assert converted.read_text("utf-8") == intact
+
+
+@pytest.mark.parametrize("checksums", [None, 5, [], {}, {"model.bin": 1}])
+def test_a_conversion_whose_list_of_files_is_damaged_is_repeated(checksums: Any, bundle: Bundle, saved: Path) -> None:
+    converted = convert(bundle, saved, "float32") / "converted.json"
+    intact = converted.read_text("utf-8")
+    converted.write_text(json.dumps(json.loads(intact) | {"sha256": checksums}), "utf-8")
     convert(bundle, saved, "float32")
     assert converted.read_text("utf-8") == intact
 

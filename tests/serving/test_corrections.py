@@ -92,7 +92,7 @@ def test_suggestions_are_limited_and_checked(start_server: StartServer) -> None:
 
 
 def test_reading_does_not_change_the_file(tmp_path: Path) -> None:
-    """Another user may be allowed to read it only."""
+    """Another user may only be allowed to read it."""
     store = CorrectionStore(tmp_path / CORRECTIONS_FILE, 10)
     store.add(("de", "en"), "Ein Hund.", "A dog.")
     os.utime(tmp_path / CORRECTIONS_FILE, (1, 1))

@@ -23,12 +23,11 @@ from dragoman.export.run import export
 from dragoman.recipe import build_recipe
 from dragoman.settings import FilePair, WeightedCorpus
 from dragoman.synthesis import block
-from dragoman.synthesis.write import write_synthetic
+from dragoman.synthesis.identity import identify_bundle
 from dragoman.system.files import sha256
-from dragoman.training import stage_pairs
 from dragoman.training.directory import saved_tokenizers
 from dragoman.training.run import train
-from dragoman.training.stage_pairs import PASSES, synthetic_corpora
+from dragoman.training.stage_pairs import PASSES, SyntheticCorpus, synthetic_corpora
 from dragoman.training.stage_recipes import check_stage_corpora
 from dragoman.training.stage_teachers import RunTeachers
 
@@ -314,7 +313,7 @@ def test_a_teacher_or_a_text_that_changes_while_text_is_translated_is_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It may change back before the run is resumed: nothing may be kept of what was made from it."""
+    """Both are changed before the monolingual text is translated, and restored before the run is resumed."""
     teacher, expected, run = (
         shutil.copytree(finished_run, tmp_path / "teacher"),
         tmp_path / "expected",
@@ -322,24 +321,37 @@ def test_a_teacher_or_a_text_that_changes_while_text_is_translated_is_refused(
     )
     recipe = make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)], mono=[str(mono)])
     assert train(recipe, expected)
-    content, other = mono.read_text("utf-8"), Bundle.load(teacher)
-    original = Bundle.load(teacher)
+    content, original, other = mono.read_text("utf-8"), Bundle.load(teacher), Bundle.load(teacher)
     with torch.no_grad():
         other.model.output.weight.mul_(-1)
 
-    def change(*arguments: Any) -> Any:
-        if changed == "mono":
-            mono.write_text(content.partition("\n")[0] + "\n", "utf-8")
-        else:
-            other.save(teacher / "bundle")
-        return write_synthetic(*arguments)
+    def change(corpus: SyntheticCorpus, *arguments: Any) -> Any:
+        if corpus.name == "monolingual text":
+            if changed == "mono":
+                mono.write_text(content.partition("\n")[0] + "\n", "utf-8")
+            else:
+                other.save(teacher / "bundle")
+        return make(corpus, *arguments)
 
+    make = SyntheticCorpus.make
     with monkeypatch.context() as patches:
-        patches.setattr(stage_pairs, "write_synthetic", change)
+        patches.setattr(SyntheticCorpus, "make", change)
         with pytest.raises(UserError, match=f"{changed}.*: changed since the run was started"):
             train(recipe, run)
+    assert texts(run, "synthetic/distillation-0") == texts(expected, "synthetic/distillation-0")
+    assert not (run / "synthetic/distillation-mono.json").exists()
     mono.write_text(content, "utf-8")
     original.save(teacher / "bundle")
-    assert train(recipe, run, resume=run.exists())
-    for name in ("distillation-0", "distillation-mono"):
-        assert texts(run, f"synthetic/{name}") == texts(expected, f"synthetic/{name}")
+    assert train(recipe, run, resume=True)
+    assert texts(run, "synthetic/distillation-mono") == texts(expected, "synthetic/distillation-mono")
+
+
+def test_translations_are_stored_under_the_teacher_that_made_them(finished_run: Path, tmp_path: Path) -> None:
+    teacher = shutil.copytree(finished_run, tmp_path / "teacher")
+    read = Bundle.load(teacher)
+    identity = identify_bundle(read)
+    with torch.no_grad():
+        read.model.output.weight.mul_(-1)
+    read.save(teacher / "bundle")
+    assert identify_bundle(read) == identity == identify_bundle(Bundle.load(finished_run))
+    assert identify_bundle(Bundle.load(teacher)) != identity

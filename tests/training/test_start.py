@@ -135,11 +135,13 @@ def test_a_resumed_adaptation_is_the_same_bit_for_bit(
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
 
 
-def test_a_bundle_that_is_replaced_while_the_text_is_read_is_refused(
+def test_a_bundle_that_is_replaced_while_the_text_is_read_is_not_used(
     adapting: Adapting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise a resumed run would be pulled to other weights than those it started from."""
-    recipe, run = adapting.recipe(PULL), tmp_path / "run"
+    recipe, run, before = adapting.recipe(PULL), tmp_path / "run", tmp_path / "before"
+    assert train(recipe, tmp_path / "whole")
+    shutil.copytree(adapting.base, before)
 
     def replace_bundle(*arguments: Any) -> Any:
         bundle = Bundle.load(adapting.base)
@@ -150,9 +152,15 @@ def test_a_bundle_that_is_replaced_while_the_text_is_read_is_refused(
 
     with monkeypatch.context() as patches:
         patches.setattr(run_data, "prepare", replace_bundle)
-        with pytest.raises(UserError, match="the bundle was replaced after it was read; start again"):
-            train(recipe, run)
-    assert train(recipe, run)
+        interrupt(patches, step=5)
+        assert not train(recipe, run)
+    with pytest.raises(UserError, match="not the bundle that the run was started from, or it was changed"):
+        train(recipe, run, resume=True)
+    shutil.rmtree(adapting.base)
+    before.rename(adapting.base)
+    assert train(recipe, run, resume=True)
+    whole, parts = weights(tmp_path / "whole"), weights(run)
+    assert all(torch.equal(whole[name], parts[name]) for name in whole)
 
 
 @pytest.mark.parametrize("setting", [PULL, "training.start_share=0.5"])

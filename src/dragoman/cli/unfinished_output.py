@@ -76,7 +76,7 @@ class FinishedLines:
                     self.number += self._group
                 yield line
         finally:
-            with suppress(OSError):  # the disk is full; an incomplete group is not needed
+            with suppress(OSError):  # such as a full disk; an incomplete group is not needed
                 file.close()
 
 
@@ -101,13 +101,13 @@ def finished_lines(output: Path, identity: Any, group: int) -> Iterator[Finished
         try:
             yield finished
         except (KeyboardInterrupt, SystemExit, OSError, UserError) as error:
-            failed = isinstance(error, OSError | UserError)  # so a message follows
-            wrong = isinstance(error, UserError) and not isinstance(error.__cause__, OSError)
-            if finished.number and not wrong:  # if the input is wrong, so are the lines
+            has_message = isinstance(error, OSError | UserError)
+            input_is_wrong = isinstance(error, UserError) and not isinstance(error.__cause__, OSError)
+            if finished.number and not input_is_wrong:
                 shown = counted(finished.number, "translated line")
                 print(f"dragoman: {directory} contains {shown}; to continue, run the same command", file=sys.stderr)
             else:
-                if not failed:
+                if not has_message:
                     print(f"dragoman: interrupted before {counted(group, 'line')} were translated", file=sys.stderr)
                 _discard(file)
             raise

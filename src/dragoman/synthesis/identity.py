@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from dragoman import __version__
-from dragoman.bundle import Bundle, bundle_digest
+from dragoman.bundle import Bundle
 from dragoman.settings import Decoding
 from dragoman.system.build_cache import digest
 from dragoman.translator import Translator
 
 
 def identify_translator(translator: Translator) -> dict[str, Any]:
-    """The program, the bundle on disk, the settings of the search, and the engine with its data type."""
+    """The program, the bundle that was read, the settings of the search, and the engine with its data type."""
     return {
         "dragoman": __version__,
         "bundle": identify_bundle(translator.bundle),
@@ -23,10 +22,8 @@ def identify_translator(translator: Translator) -> dict[str, Any]:
 
 
 def identify_bundle(bundle: Bundle) -> str:
-    """The weights, the tokenizers, the direction and the training text of a bundle on disk."""
-    data = bundle.recipe.data
-    parts = bundle_digest(Path(bundle.origin).parent), *data.languages, bundle.training_text
-    return digest(parts)
+    """The weights, the tokenizers, the direction and the training text of a bundle that was read."""
+    return digest((bundle.digest, *bundle.recipe.data.languages, bundle.training_text))
 
 
 def identify_search(decoding: Decoding) -> dict[str, Any]:

@@ -136,7 +136,7 @@ class _Run:
             data = read_run_data(self.recipe, self.output, self.data_directory, self.ranks, self.line, teachers)
             if self.ranks.first:
                 start_directory(self.written, self.output, data.dataset)
-                record_start(self.recipe, self.output, data.start)
+                record_start(self.output, data.start)
                 if data.cleaned:
                     shutil.copyfile(data.cleaned.listing, self.output / LEFT_OUT_FILE)
         return data

@@ -15,7 +15,6 @@ from dragoman.corpus.lines import read_lines
 from dragoman.corpus.pair import Pair
 from dragoman.dataset.held_out import HeldOutText
 from dragoman.doctor.input.source_language import OTHER_LANGUAGE
-from dragoman.errors import UserError
 from dragoman.settings import CorpusReference, Data, Recipe, WeightedCorpus
 from dragoman.synthesis.block import BlockMaker, PairBlock
 from dragoman.synthesis.write import Synthesized, write_synthetic
@@ -99,7 +98,7 @@ class SyntheticCorpus:
         Args:
             line: Shows progress.
             limit: Seconds in total.
-            check: Raises UserError if a teacher or the text was changed.
+            check: Raises UserError if the sources of the run were changed, see `check_sources`.
         """
         count = sum(1 for _ in self.read())
         meter = Meter(line.update, f"translating the {self.name}", count, limit)
@@ -108,11 +107,7 @@ class SyntheticCorpus:
         maker = self.open_maker()
         check()
         made = write_synthetic(self.pairs(), maker, self.output, SIDES, meter, limit)
-        try:
-            check()
-        except UserError:
-            delete_unfinished(self.output)
-            raise
+        check()  # otherwise, the corpus is not complete
         write_json(self._facts, asdict(made))
         late = limit is not None and made.seconds >= limit
         share = made.lines / max(1, count)

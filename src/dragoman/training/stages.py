@@ -85,7 +85,7 @@ class Stages:
                 for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
                     count_texts(path)
             if self.ranks.first:
-                record_start(self.recipe, self.run, start)
+                record_start(self.run, start)
                 check_sources(self.recipe, self.run)
             text = collect_text(self.recipe, self.data_directory, self._text, self.line)
             if not is_translated:

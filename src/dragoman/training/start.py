@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from dragoman.bundle import ABOUT, Bundle, bundle_digest, find_bundle
+from dragoman.bundle import Bundle, bundle_digest
 from dragoman.corpus.pair import Languages
 from dragoman.engines.direction import choose_direction, describe_direction, languages_of, same_languages
 from dragoman.errors import UserError
@@ -47,7 +47,7 @@ def open_start(recipe: Recipe, run: Path, log: Log) -> Bundle | None:
         return None
     try:
         bundle = start_in_direction(Bundle.load(path), recipe.data.languages, recipe.training.new_vocabulary)
-        if (run / START_FILE).is_file() and read_json(run / START_FILE).get("sha256") != bundle_digest(path):
+        if (run / START_FILE).is_file() and read_json(run / START_FILE).get("sha256") != bundle.digest:
             raise UserError(f"{path}: this is not the bundle that the run was started from, or it was changed")
     except UserError as error:
         needed = recipe.training.pull_to_start or recipe.training.start_share
@@ -68,24 +68,16 @@ def start_in_direction(bundle: Bundle, languages: Languages, new_vocabulary: boo
     return choose_direction(bundle, *languages) if languages_of(bundle) and not new_vocabulary else bundle
 
 
-def record_start(recipe: Recipe, run: Path, bundle: Bundle | None) -> None:
+def record_start(run: Path, bundle: Bundle | None) -> None:
     """Store which bundle a run starts from.
 
     Args:
-        recipe: The recipe of the run.
-        run: Its directory.
-        bundle: What `open_start` has loaded.
-
-    Raises:
-        UserError: Another bundle is at its place by now.
+        run: The run directory.
+        bundle: What `open_start` has read.
     """
-    path, place = run / START_FILE, recipe.training.start_from
-    if place is None or bundle is None or path.is_file():
-        return
-    digest = bundle_digest(place)
-    if sha256(find_bundle(place) / ABOUT) != bundle.json_sha256:
-        raise UserError(f"training.start_from: {place}: the bundle was replaced after it was read; start again")
-    write_json(path, {"sha256": digest})
+    path = run / START_FILE
+    if bundle is not None and not path.is_file():
+        write_json(path, {"sha256": bundle.digest})
 
 
 def check_sources(recipe: Recipe, run: Path) -> None:

@@ -62,9 +62,9 @@ def conversion_directory(path: Path, compute_type: str) -> Path | None:
     Returns:
         The directory; None if the converted bundle does not exist and neither place is writable.
     """
-    places = _places(path, compute_type)
+    places, origin = _places(path, compute_type), _origin(path)
     for place in places:
-        if _is_current(place, _origin(path)):
+        if _is_current(place, origin) and (_is_writable(place) or _is_intact(place, origin)):
             return place
     return next((place for place in places if _is_writable(place)), None)
 
@@ -129,9 +129,9 @@ def _is_intact(place: Path, origin: dict[str, str]) -> bool:
         return False
     try:
         checksums = read_json(place / ORIGIN_FILE)["sha256"]
-        files = {each.name: each for each in place.iterdir() if each.is_file()}  # others are not hashed
+        files = {each.name: each for each in place.iterdir() if each.is_file()}  # no devices, nor files elsewhere
         return MODEL_FILE in checksums and all(sha256(files[name]) == value for name, value in checksums.items())
-    except (UserError, OSError, KeyError, AttributeError):
+    except (UserError, OSError, KeyError, TypeError, AttributeError):
         return False
 
 
