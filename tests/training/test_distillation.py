@@ -346,6 +346,33 @@ def test_a_teacher_or_a_text_that_changes_while_text_is_translated_is_refused(
     assert texts(run, "synthetic/distillation-mono") == texts(expected, "synthetic/distillation-mono")
 
 
+@pytest.mark.usefixtures("no_card")
+def test_a_teacher_that_is_gone_must_be_put_back_to_translate_and_is_missed_afterwards(
+    make_student: MakeStudent,
+    finished_run: Path,
+    mono: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    teacher, run = shutil.copytree(finished_run, tmp_path / "teacher"), tmp_path / "run"
+    recipe = make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)], mono=[str(mono)])
+    with monkeypatch.context() as patches:
+        kill_at(patches, 2)
+        with pytest.raises(Killed):
+            train(recipe, run)
+    moved = teacher.rename(tmp_path / "moved")
+    with pytest.raises(UserError, match="teacher: missing, but this run still needs it; put it back"):
+        train(recipe, run, resume=True)
+    moved.rename(teacher)
+    assert train(recipe, run, resume=True)
+    assert "missing" not in capsys.readouterr().err
+    shutil.rmtree(run / "bundle")  # so that the run is not finished
+    shutil.rmtree(teacher)
+    assert train(recipe, run, resume=True)
+    assert "teacher: missing; the student is compared with it only if it is back" in capsys.readouterr().err
+
+
 def test_translations_are_stored_under_the_teacher_that_made_them(finished_run: Path, tmp_path: Path) -> None:
     teacher = shutil.copytree(finished_run, tmp_path / "teacher")
     read = Bundle.load(teacher)

@@ -98,8 +98,8 @@ class BundleReloader:
             models = await asyncio.to_thread(load_models, self._bundles, self._options)
             self._service.use_models(models, await asyncio.to_thread(LanguageDetector.of, models))
         except UserError as error:
-            _LOG.error("the bundles could not be loaded again: %s", error)
+            _LOG.error("the bundles could not be loaded again, so the earlier ones stay in use: %s", error)
         except Exception:
-            _LOG.exception("the bundles could not be loaded again")
+            _LOG.exception("the bundles could not be loaded again, so the earlier ones stay in use")
         else:
             _LOG.info("loaded %s again", counted(len(self._bundles), "bundle"))

@@ -29,7 +29,7 @@ from dragoman.training.stage_recipes import (
 )
 from dragoman.training.stage_teachers import RunTeachers
 from dragoman.training.stage_text import FACTS, StageText, check_mono_language, collect_text
-from dragoman.training.start import check_sources, open_start, record_start
+from dragoman.training.start import check_sources, missing_sources, open_start, record_start
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 
 TrainTeacher = Callable[[Recipe, Path], bool]
@@ -81,6 +81,7 @@ class Stages:
         with self.ranks.first_before_others():
             start = open_start(self.recipe, self.run, no_log)  # errors should not come after hours of training teachers
             is_translated = self._is_translated()
+            self._report_missing(is_translated)
             if not is_translated:
                 for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
                     count_texts(path)
@@ -120,6 +121,20 @@ class Stages:
                 "choose other teachers and another --output"
             )
         return LastStage(last, text, facts)
+
+    def _report_missing(self, is_translated: bool) -> None:
+        """Refuse, or announce, that a resumed run lacks a teacher or text that it was started with."""
+        missing = missing_sources(self.run)
+        if missing and not is_translated:
+            raise UserError(
+                f"{', '.join(missing)}: missing, but this run still needs it; put it back, or choose another "
+                "--output to start again"
+            )
+        if teachers := [name for name in self.recipe.distillation.teachers if name in missing]:
+            self.line.log(
+                f"warning: {', '.join(teachers)}: missing; the student is compared with it only if it is back when the "
+                "training ends"
+            )
 
     def _announce(self, number: int, what: str) -> None:
         self.line.log(f"stage {number} of {len(needed_teachers(self.recipe)) + 2}: {what}")

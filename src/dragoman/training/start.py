@@ -104,6 +104,12 @@ def check_sources(recipe: Recipe, run: Path) -> None:
         )
 
 
+def missing_sources(run: Path) -> list[str]:
+    """The teachers and the text with which a run was started, and that are not at their places any more."""
+    path = run / SOURCES_FILE
+    return [name for name in read_json(path) if not Path(name).exists()] if path.is_file() else []
+
+
 def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:
     """Check that a training can start from a bundle.
 
