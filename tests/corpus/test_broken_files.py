@@ -19,6 +19,7 @@ from corpus_files import PAIRS, WRITERS
 from dragoman.corpus import archive as archives
 from dragoman.corpus import xml_units, zipped
 from dragoman.corpus.corpus import aligned_files, read_corpus
+from dragoman.corpus.delimited import QUOTED_ROWS
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.references import UndeclaredError
 from dragoman.errors import UserError
@@ -208,6 +209,11 @@ BROKEN: dict[str, tuple[str, bytes, list[str]]] = {
         "t.tsv",
         b'a\tb\n"He said ""no"" twice"\tb\n',
         ["line 2: the quotation marks in", "look like those of Excel", "quotes = true", "--quotes", "(--no-quotes)"],
+    ),
+    "tsv with quotes everywhere": (
+        "t.tsv",
+        b'"Ein Hund."\t"A dog."\n' * QUOTED_ROWS,
+        [f"line {QUOTED_ROWS}: the quotation marks in", "look like those of Excel", "--quotes", "(--no-quotes)"],
     ),
     "tsv with line breaks": ("t.tsv", b'a\tb\n"c\nd"\te\n', ["line 2: the quotation marks in", "quotes = true"]),
     "tsv with a header": ("t.tsv", b"source\ttarget\na\tb\n", ["line 1: 'source' and 'target' look like a header"]),

@@ -22,6 +22,7 @@ from dragoman.settings import CorpusFile, CorpusReference
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _SAMPLE = 50  # rows from which the delimiter is detected
+QUOTED_ROWS = 20  # at the beginning of a file; in text, so many sentences in quotation marks are improbable
 _STATED_DELIMITER = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)  # the first line, which Excel does not show
 _QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 
@@ -105,12 +106,16 @@ def _describe(error: csv.Error) -> str:
 
 
 def _without_quotes(rows: Iterator[Row], name: str) -> Iterator[Row]:
-    """The rows; UndeclaredError if a column is written as Excel does it, in quotation marks and with "" inside."""
-    width = 0
-    for number, row in rows:
+    """The rows; UndeclaredError if a column, or all of the first rows, are in quotation marks like those of Excel."""
+    width, all_quoted = 0, True
+    for index, (number, row) in enumerate(rows, start=1):
         width = width or max(2, len(row))
+        place = f"{name} line {number}"
         if any(text[:1] == '"' for text in row):
-            _refuse_quotes(row, len(row) != width, f"{name} line {number}")
+            _refuse_quotes(row, len(row) != width, place)
+        all_quoted = all_quoted and all(len(text) > 1 and text[0] == text[-1] == '"' for text in row)
+        if all_quoted and index == QUOTED_ROWS:
+            raise _quoted_like_excel(place, row[0])
         yield number, row
 
 
@@ -118,10 +123,12 @@ def _refuse_quotes(row: Sequence[str], incomplete: bool, place: str) -> None:
     for text in row:
         opened = incomplete and text.count('"') % 2  # and closed on another line
         if text.startswith('"') and (opened or looks_quoted(text)):
-            problem = f"{place}: the quotation marks in {shortened(text)} look like those of Excel"
-            raise UndeclaredError(
-                f"{problem}; if they are part of the text, set quotes = false (--no-quotes)", quotes=True
-            )
+            raise _quoted_like_excel(place, text)
+
+
+def _quoted_like_excel(place: str, text: str) -> UndeclaredError:
+    problem = f"{place}: the quotation marks in {shortened(text)} look like those of Excel"
+    return UndeclaredError(f"{problem}; if they are part of the text, set quotes = false (--no-quotes)", quotes=True)
 
 
 def looks_quoted(text: str) -> bool:
