@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.corpus.corpus import read_corpus
+from dragoman.corpus.delimited import QUOTED_ROWS
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.writers import write_corpus
 from dragoman.errors import UserError
@@ -102,3 +103,10 @@ def test_two_sides_of_the_same_name_are_refused(name: str, tmp_path: Path) -> No
 def test_unknown_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"expected a name that ends in \.tsv, \.jsonl, \.tmx, or a pattern"):
         write_corpus(PAIRS, f"{tmp_path}/t.docx", ("de", "en"))
+
+
+def test_text_in_quotation_marks_that_dragoman_has_written_can_be_read(tmp_path: Path) -> None:
+    pairs = [Pair(f'"Satz {number}."', f'"Sentence {number}."') for number in range(2 * QUOTED_ROWS)]
+    write_corpus(pairs, str(tmp_path / "written.tsv"), ("de", "en"))
+    read = list(read_corpus(str(tmp_path / "written.tsv"), source_language="de", target_language="en"))
+    assert [(pair.source.strip(), pair.target.strip()) for pair in read] == [(p.source, p.target) for p in pairs]

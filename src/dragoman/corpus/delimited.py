@@ -113,7 +113,7 @@ def _without_quotes(rows: Iterator[Row], name: str) -> Iterator[Row]:
         place = f"{name} line {number}"
         if any(text[:1] == '"' for text in row):
             _refuse_quotes(row, len(row) != width, place)
-        all_quoted = all_quoted and all(len(text) > 1 and text[0] == text[-1] == '"' for text in row)
+        all_quoted = all_quoted and all(map(is_quoted, row))
         if all_quoted and index == QUOTED_ROWS:
             raise _quoted_like_excel(place, row[0])
         yield number, row
@@ -129,6 +129,11 @@ def _refuse_quotes(row: Sequence[str], incomplete: bool, place: str) -> None:
 def _quoted_like_excel(place: str, text: str) -> UndeclaredError:
     problem = f"{place}: the quotation marks in {shortened(text)} look like those of Excel"
     return UndeclaredError(f"{problem}; if they are part of the text, set quotes = false (--no-quotes)", quotes=True)
+
+
+def is_quoted(text: str) -> bool:
+    """Whether a column is in quotation marks, which may be a part of the text."""
+    return len(text) > 1 and text[0] == text[-1] == '"'
 
 
 def looks_quoted(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
 from dragoman import __version__
-from dragoman.corpus.delimited import looks_quoted
+from dragoman.corpus.delimited import is_quoted, looks_quoted
 from dragoman.corpus.pair import Languages, Pair
 from dragoman.errors import UserError
 from dragoman.system.files import atomic_text_file
@@ -105,10 +105,11 @@ def _open_tsv(output: str, languages: Languages) -> Iterator[Writer]:
 def tsv_line(pair: Pair) -> str:
     """The line of a pair in a TSV file, without its end.
 
-    A text that would be read as one in quotation marks of Excel begins with a space.
+    A text that could be read as one in quotation marks of Excel begins with a space.
     """
-    texts = (text.replace("\t", " ") for text in (pair.source, pair.target))
-    return "\t".join(f" {text}" if looks_quoted(text) else text for text in texts)
+    texts = [text.replace("\t", " ") for text in (pair.source, pair.target)]
+    all_quoted = all(map(is_quoted, texts))  # many such lines are refused
+    return "\t".join(f" {text}" if all_quoted or looks_quoted(text) else text for text in texts)
 
 
 @contextmanager
