@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import islice, pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dragoman.corpus.pair import Pair
 from dragoman.corpus.synthetic.captions import captions
+from dragoman.dataset.buckets import plan_epoch
 from dragoman.errors import UserError
 from dragoman.planning.plan import Texts, plan_with
 from dragoman.planning.speed import MachineSpeed
@@ -75,6 +77,22 @@ def test_subwords_are_measured() -> None:
     chinese = [Pair(pair.source, "".join(characters[word] for word in pair.target.split())) for pair in pairs]
     fewer = measure_subwords(TextFacts(len(chinese), side, other), chinese, ("de", "zh"))
     assert fewer.characters_per_subword < measured.characters_per_subword / 1.5
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_steps_are_estimated_for_the_longer_side(repeats: int) -> None:
+    """A batch is full when one of its sides is; with longer sources, this is after fewer pairs."""
+    pairs = [Pair(" ".join([source] * repeats), target) for source, target in islice(captions("train"), 2000)]
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    sides = (SideFacts(sum(map(len, side)), 1, "Latin") for side in (sources, targets))
+    facts = measure_subwords(TextFacts(len(pairs), *sides), pairs, ("de", "en"))
+    recipe = plan_with(Texts(("de", "en"), ["x.tsv"]), facts, None, MachineSpeed(1e12)).recipe().text
+    tokenizers = train_tokenizers(sources, targets, recipe, source_language="de", target_language="en")
+    lengths = (
+        np.array([len(ids) + 1 for ids in tokenizer.encode(texts)])
+        for tokenizer, texts in zip(tokenizers, (sources, targets), strict=True)
+    )
+    assert facts.steps_per_epoch(1024) == pytest.approx(len(plan_epoch(*lengths, 1024, seed=1, epoch=0)), rel=0.05)
 
 
 def test_text_without_spaces_is_noticed(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_the_comparison_is_interrupted_and_repeated(
     assert "Compared with its teacher" in (run / "bundle" / "README.md").read_text("utf-8")
 
 
-def test_a_run_ends_well_without_its_teacher(
+def test_a_run_ends_well_without_its_teacher_and_compares_once_it_is_back(
     make_student: MakeStudent,
     tmp_path: Path,
     finished_run: Path,
@@ -153,10 +153,18 @@ def test_a_run_ends_well_without_its_teacher(
     with monkeypatch.context() as patch:
         patch.setattr("dragoman.training.run.write_student_card", interrupt)
         assert not train(recipe, run)
-    shutil.rmtree(teacher)
+    moved, card = teacher.rename(tmp_path / "moved"), run / "bundle" / "README.md"
+    for expected in ("not compared with the teacher", "so the student is not compared with it"):
+        assert train(recipe, run, resume=True)
+        assert expected in capsys.readouterr().err
+    assert "was not compared with its teacher" in card.read_text("utf-8")
+    assert "Not compared with the teacher" in (run / "report.html").read_text("utf-8")
+    moved.rename(teacher)
     assert train(recipe, run, resume=True)
-    assert "not compared with the teacher" in capsys.readouterr().err
-    assert (run / "report.html").is_file()
+    assert "times as fast as greedy search of the teacher" in card.read_text("utf-8")
+    assert "not compared" not in card.read_text("utf-8") + (run / "report.html").read_text("utf-8").lower()
+    assert train(recipe, run, resume=True)
+    assert capsys.readouterr().err.count("comparing with the teacher") == 1
 
 
 @pytest.mark.usefixtures("no_card")
@@ -370,7 +378,9 @@ def test_a_teacher_that_is_gone_must_be_put_back_to_translate_and_is_missed_afte
     shutil.rmtree(run / "bundle")  # so that the run is not finished
     shutil.rmtree(teacher)
     assert train(recipe, run, resume=True)
-    assert "teacher: missing; the student is compared with it only if it is back" in capsys.readouterr().err
+    assert (
+        "teacher: missing; the student is compared with it when the training ends, or later" in capsys.readouterr().err
+    )
 
 
 def test_translations_are_stored_under_the_teacher_that_made_them(finished_run: Path, tmp_path: Path) -> None:

@@ -44,8 +44,10 @@ class StartingPoint:
     parameters: int
 
 
-def load_start(path: str, languages: Languages, new_vocabulary: bool = False) -> tuple[StartingPoint, Tokenizer]:
-    """A bundle to start from, and its target tokenizer.
+def load_start(
+    path: str, languages: Languages, new_vocabulary: bool = False
+) -> tuple[StartingPoint, tuple[Tokenizer, Tokenizer]]:
+    """A bundle to start from, and its tokenizers of source and target.
 
     Args:
         path: The bundle or run directory.
@@ -56,7 +58,8 @@ def load_start(path: str, languages: Languages, new_vocabulary: bool = False) ->
         UserError: It is missing or damaged, or has several languages, but not these.
     """
     bundle = start_in_direction(Bundle.load(path), languages, new_vocabulary)
-    return StartingPoint(path, bundle.recipe, parameter_counts(bundle.model)["total"]), bundle.target
+    start = StartingPoint(path, bundle.recipe, parameter_counts(bundle.model)["total"])
+    return start, (bundle.source, bundle.target)
 
 
 def choose_adaptation(facts: TextFacts, start: StartingPoint, budget: PlannedBudget) -> list[ChosenSetting]:

@@ -9,7 +9,7 @@ from dragoman.planning.speed import R_DROP_COST, MachineSpeed, measure_speed
 from dragoman.planning.text_facts import TextFacts
 from dragoman.recipe import overridden
 
-SMALL_BATCH, LARGE_BATCH = 1024, 4096  # target tokens
+SMALL_BATCH, LARGE_BATCH = 1024, 4096  # tokens of each side
 LARGE_BATCH_PAIRS = 100_000
 MANY_STEPS = 10_000  # more of them help less than larger batches
 OFTEN = 40.0  # epochs; with 20 epochs of 9,000 pairs, a dropout of 0.3 costs several points of chrF
@@ -27,7 +27,7 @@ class PlannedBudget:
         epochs: Passes over the text.
         epochs_without_r_drop: Those that the same time would suffice for without R-Drop.
         r_drop: Whether each sentence is computed twice.
-        batch_tokens: Target tokens in a batch.
+        batch_tokens: Tokens of each side of a batch.
         steps: The number of optimizer steps, at least 1.
     """
 
@@ -69,10 +69,10 @@ def plan_budget(
         readings = float(round(epochs_share * min(max(20 * (30_000 / facts.pairs) ** 0.3, 4), 60)))
     else:
         readings = 60 * minutes * tokens_per_second / facts.target_tokens
-    often = readings >= R_DROP_EPOCHS and readings * facts.target_tokens >= R_DROP_STEPS * SMALL_BATCH
+    often = readings >= R_DROP_EPOCHS and readings * facts.steps_per_epoch(SMALL_BATCH) >= R_DROP_STEPS
     r_drop = allow_r_drop and minutes is not None and facts.pairs < R_DROP_PAIRS and often
     epochs = readings / R_DROP_COST if r_drop else readings
-    large = facts.pairs >= LARGE_BATCH_PAIRS and epochs * facts.target_tokens >= MANY_STEPS * LARGE_BATCH
+    large = facts.pairs >= LARGE_BATCH_PAIRS and epochs * facts.steps_per_epoch(LARGE_BATCH) >= MANY_STEPS
     batch_tokens = LARGE_BATCH if large else SMALL_BATCH
     return PlannedBudget(
         minutes=minutes,
@@ -81,7 +81,7 @@ def plan_budget(
         epochs_without_r_drop=readings,
         r_drop=r_drop,
         batch_tokens=batch_tokens,
-        steps=max(1, int(epochs * facts.target_tokens / batch_tokens)),
+        steps=max(1, int(epochs * facts.steps_per_epoch(batch_tokens))),
     )
 
 

@@ -142,7 +142,7 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
         "training",
         "batch_tokens",
         budget.batch_tokens,
-        "Target tokens in a batch: small batches allow many steps.",
+        "Tokens of each side of a batch: small batches allow many steps.",
     )
     reason = "Adam with decoupled weight decay." if large else "A small model learns the same in half as many steps."
     yield ChosenSetting("training", "optimizer", "adamw" if large else "muon", reason)

@@ -45,16 +45,16 @@ def expect_training(
     speed = machine.tokens_per_second(parameters) / (R_DROP_COST if training.r_drop else 1)
     batch = training.batch_tokens
     if training.batch_sentences:
-        batch = min(batch, max(1, training.batch_sentences * tokens // facts.pairs))
-    step = batch * training.accumulation
+        batch = min(batch, max(1, round(training.batch_sentences * facts.longer_side * tokens / facts.pairs)))
+    steps_per_epoch = facts.steps_per_epoch(batch * training.accumulation)
     if training.minutes is not None:
         epochs = 60 * training.minutes * speed / tokens
     elif training.steps is not None:
-        epochs = training.steps * step / tokens
+        epochs = training.steps / steps_per_epoch
     else:
         assert training.epochs is not None, "a recipe has one budget"
         epochs = training.epochs
-    steps = max(1, int(epochs * tokens / step))
+    steps = max(1, int(epochs * steps_per_epoch))
     return ExpectedTraining(parameters, speed, steps, epochs, epochs * tokens / speed / 60)
 
 

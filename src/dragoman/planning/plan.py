@@ -153,7 +153,7 @@ def plan_recipe(
     """
     minutes = chosen_minutes(minutes, overrides)
     new_vocabulary = overridden(overrides, "training.new_vocabulary") is True
-    start, tokenizer = (None, None) if start_from is None else load_start(start_from, texts.languages, new_vocabulary)
+    start, tokenizers = (None, None) if start_from is None else load_start(start_from, texts.languages, new_vocabulary)
     if start and not new_vocabulary:
         check_start_languages(texts.languages, start.recipe, start.path)  # before the text is read, which takes long
     find_training_corpora(texts.data(), data_directory).check_files(
@@ -166,10 +166,10 @@ def plan_recipe(
             "the training text has one pair, and training needs another one to validate on; add text, or name "
             "validation text with --validation"
         )
-    if start is None or tokenizer is None:
+    if start is None or tokenizers is None:
         facts = measure_subwords(facts, sample, texts.languages)
     else:
-        facts = facts_with(facts, tokenizer, [pair.target for pair in sample])
+        facts = facts_with(facts, tokenizers, sample)
         new = [each.corpus for each in texts.data().weighted]
         old, share = choose_old_text(start, texts.languages, new, facts.pairs, data_directory, log)
         texts, facts = replace(texts, train=[*texts.train, *old]), replace(facts, old_share=share)

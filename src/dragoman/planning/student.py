@@ -121,7 +121,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
     except UserError as error:
         hint = "" if of_data else f"; it is training text of {path}; if it was moved, name it with --set data.train=…"
         raise UserError(f"{error}{hint}") from error
-    facts = facts_with(facts, bundle.target, [pair.target for pair in sample])
+    facts = facts_with(facts, (bundle.source, bundle.target), sample)
     subwords = min(largest_vocabulary(bundle), STUDENT_SIZES[plan.size].subwords)
     machine = measure_chosen_speed(overrides)
     document = _choose_sections(plan, teacher, facts, mono, subwords, machine) | {

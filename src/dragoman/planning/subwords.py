@@ -1,4 +1,4 @@
-"""How many characters a subword has, measured with a tokenizer of a sample of the text."""
+"""How long text is in subwords, measured with tokenizers of a sample of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.text.tokenizer import Tokenizer
 def measure_subwords(
     facts: TextFacts, sample: Sequence[Pair], languages: Languages, settings: Text | None = None
 ) -> TextFacts:
-    """The facts with the characters per subword of the sample, split by tokenizers with these settings.
+    """The facts with the length of the sample in subwords, split by tokenizers with these settings.
 
     Measured characters per subword: 3.4 to 4.5 in German, English and Hindi corpora, 3.7 in Czech, 2.2 in Korean, 2.1
     in Japanese and 1.6 in Chinese interface texts. The sample gives 0 to 4 % more than the whole text in four corpora
@@ -31,13 +31,22 @@ def measure_subwords(
     settings = settings or Text.model_validate({choice.key: choice.value for choice in choose_text(facts)})
     sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
     source_language, target_language = languages
-    _, tokenizer = train_tokenizers(
+    tokenizers = train_tokenizers(
         sources, targets, settings, source_language=source_language, target_language=target_language
     )
-    return facts_with(facts, tokenizer, targets)
+    return facts_with(facts, tokenizers, sample)
 
 
-def facts_with(facts: TextFacts, tokenizer: Tokenizer, targets: Sequence[str]) -> TextFacts:
-    """The facts with the characters per subword of some targets, split by a tokenizer."""
-    subwords = sum(map(len, tokenizer.encode(targets)))
-    return replace(facts, characters_per_subword=sum(map(len, targets)) / max(1, subwords))
+def facts_with(facts: TextFacts, tokenizers: tuple[Tokenizer, Tokenizer], sample: Sequence[Pair]) -> TextFacts:
+    """The facts with what the tokenizers of source and target show about some pairs of the text."""
+    sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
+    source_lengths, target_lengths = (
+        [len(ids) + 1 for ids in tokenizer.encode(texts)]  # with eos
+        for tokenizer, texts in zip(tokenizers, (sources, targets), strict=True)
+    )
+    target_tokens = sum(target_lengths)
+    return replace(
+        facts,
+        characters_per_subword=sum(map(len, targets)) / max(1, target_tokens - len(targets)),
+        longer_side=sum(map(max, source_lengths, target_lengths)) / max(1, target_tokens),
+    )

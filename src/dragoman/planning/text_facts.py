@@ -52,6 +52,7 @@ class TextFacts:
         source: The sources.
         target: The targets.
         characters_per_subword: Of the targets, on average; 4 is typical of European languages.
+        longer_side: Tokens of the longer side of each pair, which limit a batch, relative to those of the targets.
         similar_neighbors: Whether lines that follow each other have similar sources.
         old_share: Pairs of old text in an epoch for each of these, if training starts from a bundle.
     """
@@ -60,6 +61,7 @@ class TextFacts:
     source: SideFacts
     target: SideFacts
     characters_per_subword: float = 4.0
+    longer_side: float = 1.1
     similar_neighbors: bool = False
     old_share: float = 0.0
 
@@ -75,6 +77,10 @@ class TextFacts:
         """An estimate of the number of subwords on the target side in an epoch."""
         return round((self.target.characters / self.characters_per_subword + self.pairs) * (1 + self.old_share))
 
+    def steps_per_epoch(self, batch_tokens: int) -> float:
+        """An estimate of the number of batches in an epoch, each with so many tokens on the longer side."""
+        return self.longer_side * self.target_tokens / batch_tokens
+
     @property
     def same_script(self) -> bool:
         """Whether both sides are in one script, so that they can share subwords."""
@@ -87,7 +93,7 @@ def collect_facts(
     """Read corpora once.
 
     Returns:
-        The facts, with the default of `characters_per_subword`, and a sample: some thousand pairs, evenly spread.
+        The facts, with the defaults of what only tokenizers show, and a sample: some thousand pairs, evenly spread.
 
     Raises:
         UserError: A corpus is missing or damaged, or there is no pair with text on both sides.

@@ -41,10 +41,10 @@ from dragoman.training.report.verdict import judge_run, judge_text
 from dragoman.training.run_data import RunData, read_run_data
 from dragoman.training.stage_recipes import has_stages
 from dragoman.training.stages import LastStage, Stages
-from dragoman.training.start import record_start
+from dragoman.training.start import missing_sources, record_start
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
-from dragoman.training.student_card import write_student_card
+from dragoman.training.student_card import lacks_comparison, write_student_card
 from dragoman.training.trainer import Trainer
 
 REPORT_FILE = "report.html"
@@ -142,11 +142,21 @@ class _Run:
         return data
 
     def _is_finished(self) -> bool:
-        """Whether nothing is left to do: a run stopped between its bundle and its report finishes once more."""
+        """Whether nothing is left to do.
+
+        A run that was stopped between its bundle and its report finishes once more, and so does a student whose teacher
+        was missing and is back.
+        """
         bundle = self.output / "bundle"
         restore_replaced(bundle)
-        has_report = (self.output / REPORT_FILE).exists() or not checkpoint_steps(self.output)
-        if finished := has_report and self._has_bundle:
+        has_checkpoint = bool(checkpoint_steps(self.output))
+        finished = self._has_bundle and ((self.output / REPORT_FILE).exists() or not has_checkpoint)
+        if finished and has_checkpoint and lacks_comparison(bundle):
+            missing = [name for name in self.written.distillation.teachers if name in missing_sources(self.output)]
+            if not missing:
+                return False
+            self.line.log(f"{', '.join(missing)}: missing, so the student is not compared with it")
+        if finished:
             self.line.log(f"{self.output}: this run is finished; its bundle is {bundle}")
         return finished
 

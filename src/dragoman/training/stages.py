@@ -132,8 +132,8 @@ class Stages:
             )
         if teachers := [name for name in self.recipe.distillation.teachers if name in missing]:
             self.line.log(
-                f"warning: {', '.join(teachers)}: missing; the student is compared with it only if it is back when the "
-                "training ends"
+                f"warning: {', '.join(teachers)}: missing; the student is compared with it when the training ends, or "
+                "later, when the run is resumed with the teacher in its place"
             )
 
     def _announce(self, number: int, what: str) -> None:

@@ -21,6 +21,8 @@ from dragoman.system.files import write_text
 from dragoman.system.progress import Meter, ProgressLine, Update, no_update
 from dragoman.training.compared_search import COLUMNS, ComparedSearch, sizes_on_disk
 
+HEADING = "## Compared with its teacher"
+NOT_COMPARED = "This translator was not compared with its teacher: "
 MAX_PAIRS = 1000
 REPEATS = 3  # of the measurement of the speed
 
@@ -36,7 +38,7 @@ class StudentCard:
         """The section of the card of the bundle."""
         header = ["", *COLUMNS]
         table = "\n".join(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *self.rows])
-        return "\n\n".join(["## Compared with its teacher", table, *self.sentences]) + "\n"
+        return "\n\n".join([HEADING, table, *self.sentences]) + "\n"
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """The rows as lines of the report."""
@@ -64,13 +66,25 @@ def write_student_card(
         teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
     except UserError as error:
         line.log(f"not compared with the teacher: {error}")
-        return []
+        _add_to_card(student.paths[0], f"{HEADING}\n\n{NOT_COMPARED}{error}\n")
+        return [("Not compared with the teacher", str(error))]
     card = compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS], line.update)
-    path, facts = student.paths[0] / "README.md", list(card.facts())
-    write_text(path, f"{path.read_text('utf-8').rstrip()}\n\n{card.markdown()}")
+    facts = list(card.facts())
+    _add_to_card(student.paths[0], card.markdown())
     for label, value in facts:
         line.log(f"{label}: {value}")
     return facts
+
+
+def lacks_comparison(bundle: Path) -> bool:
+    """Whether the card of a bundle says that it was not compared with its teacher."""
+    card = bundle / "README.md"
+    return card.is_file() and NOT_COMPARED in card.read_text("utf-8", errors="replace")
+
+
+def _add_to_card(bundle: Path, section: str) -> None:
+    card = bundle / "README.md"
+    write_text(card, f"{card.read_text('utf-8').rstrip()}\n\n{section}")
 
 
 def compare_with_teachers(
