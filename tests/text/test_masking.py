@@ -156,6 +156,23 @@ def test_a_span_after_the_end_of_a_sentence_gets_its_space() -> None:
     assert MASKING.mask("Siehe x.{a} {b}").restore(f"See.{first}{second}") == "See.{a}{b}"
 
 
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("Ein <b>sehr</b> großer Hund.", "A <b> very </b> large dog.", "A <b>very</b> large dog."),
+        ("Ein <b>sehr</b> großer Hund.", "A<b> very </b>large dog.", "A <b>very</b> large dog."),
+        ("Ein <b><i>Hund</i></b>.", "A <b> <i> dog </i> </b> .", "A <b><i>dog</i></b> ."),
+        ("<b>Un</b>glaublich, 5 <i>%</i>!", "<b> In </b>credible, 5<i> % </i>!", "<b>In</b>credible, 5 <i>%</i>!"),
+        ("Ein <b> sehr </b> großer Hund.", "A <b> very </b> large dog.", "A <b> very </b> large dog."),
+        ("Eins,<br/>zwei", "One,<br/> two", "One,<br/> two"),
+        ("the <b>dog</b> runs", "那只<b>狗</b>跑", "那只<b>狗</b>跑"),
+    ],
+)
+def test_tags_enclose_no_spaces_that_the_source_lacks(source: str, translation: str, expected: str) -> None:
+    mask = MASKING.mask(source)
+    assert mask.restore(mask.apply(translation)) == expected
+
+
 def test_a_prefix_gets_the_tokens_of_its_source() -> None:
     mask = MASKING.mask("Siehe {a} und 2019.")
     assert mask.apply("See {a} or {b}, 2019\ufdd5") == f"See {mask.text[6]} or {{b}}, {RESERVED['number'][0]}\ufffd"

@@ -15,6 +15,7 @@ import regex
 from dragoman.text.known_characters import KnownCharacters
 from dragoman.text.number_forms import exchange_separators, number_form
 from dragoman.text.placeholders import LETTER, Span, SpanKind, find_spans, match_between
+from dragoman.text.tag_spaces import place_tag_spaces
 from dragoman.text.term_marks import TERM_MARKS
 from dragoman.text.usual_case import Case, UsualCase, change_case, without_capitals
 
@@ -74,11 +75,12 @@ class Mask:
         """A text with the spans in place of reserved characters; those that stand for no span are dropped.
 
         A span that always follows a space in the sentence also gets one after the end of a sentence, where a search
-        that requires missing tokens may have put it.
+        that requires missing tokens may have put it. Tags enclose no spaces that they do not enclose in the sentence.
         """
         known = re.sub(f" ?[{unknown}]", "", text) if (unknown := self._unknown(text)) else text
         spaced = _AFTER_SENTENCE.sub(lambda match: " " if self._follows_space(match[1]) else "", known)
-        return _RESERVED_PATTERN.sub(lambda match: self.spans[match.group()], change_case(spaced, self.case))
+        placed = place_tag_spaces(self.text, spaced, self.spans)
+        return _RESERVED_PATTERN.sub(lambda match: self.spans[match.group()], change_case(placed, self.case))
 
     def apply(self, text: str) -> str:
         """Another text, such as the beginning of the translation, with the same characters for the same spans."""

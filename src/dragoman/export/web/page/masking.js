@@ -2,6 +2,7 @@
 
 import { KnownCharacters } from "./known_characters.js";
 import { exchangeSeparators, findSpans, numberForm } from "./spans.js";
+import { placeTagSpaces } from "./tag_spaces.js";
 import { ALL_RESERVED, RESERVED } from "./tokenizer.js";
 import { changeCase, UsualCase } from "./usual_case.js";
 
@@ -26,7 +27,8 @@ class Mask {
   restore(text) {
     const known = text.replace(SPACED_RESERVED, (all, character) => (this.spans.has(character) ? all : ""));
     const spaced = known.replace(AFTER_SENTENCE, (_, character) => (this.#followsSpace(character) ? " " : ""));
-    return changeCase(spaced, this.letterCase).replace(RESERVED_PATTERN, (character) => this.spans.get(character));
+    const placed = placeTagSpaces(this.text, spaced, this.spans);
+    return changeCase(placed, this.letterCase).replace(RESERVED_PATTERN, (character) => this.spans.get(character));
   }
 
   /** Which spans a translation lacks, repeats or adds, given the tokens of the source and of the translation. */
