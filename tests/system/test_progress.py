@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from dragoman.system.progress import TRACKED_PAIRS, Meter, ProgressLine, format_seconds
+from dragoman.system.progress import PLAIN_SECONDS, TRACKED_PAIRS, Meter, ProgressLine, format_seconds
 
 
 def test_messages_are_printed_unchanged_except_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,6 +27,18 @@ def test_progress_is_printed_at_intervals(capsys: pytest.CaptureFixture[str], mo
     printed = capsys.readouterr().err.splitlines()
     assert printed[0] == "  0%  step 0"
     assert 1 < len(printed) < 5
+
+
+def test_work_that_is_often_short_is_announced_later(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    with ProgressLine("run", often_short=True) as line:
+        line.update(0.1, "early")
+        now += PLAIN_SECONDS
+        line.update(0.5, "late")
+    assert capsys.readouterr().err == " 50%  late\n"
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (61.9, "1:01"), (3599, "59:59"), (3661, "1:01:01")])

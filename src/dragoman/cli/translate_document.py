@@ -107,11 +107,11 @@ def read_document(path: Path) -> bytes:
 
 
 def _translate(texts: TextTranslator, segments: Sequence[Segment]) -> Iterator[tuple[Segment, TranslatedSegment]]:
-    """Segments with their translations; the progress is shown on a terminal."""
+    """Segments with their translations; the progress is shown on standard error."""
     from dragoman.system.progress import ProgressLine, format_seconds
 
     started = time.monotonic()
-    with ProgressLine("translating", quiet=not sys.stderr.isatty()) as progress:
+    with ProgressLine("translating", often_short=True) as progress:
         for start in range(0, len(segments), _BATCH):
             batch = segments[start : start + _BATCH]
             yield from zip(batch, texts.translate_segments(batch), strict=True)

@@ -53,8 +53,7 @@ def translate_lines(
         if finished:
             lines = chain(finished, finished.extend(lines))
         seen = chosen.texts or chosen.typed or file.isatty()
-        shown = sys.stderr.isatty() and not seen
-        for line in _with_progress(lines, total, done) if shown else lines:
+        for line in lines if seen else _with_progress(lines, total, done):
             truncated += line.truncated
             counts.add(line.problems)
             file.write(f"{line.text}\n")
@@ -94,7 +93,7 @@ def _with_progress(lines: Iterable[OutputLine], total: int | None, done: int) ->
     """The same lines; their number, rate and remaining time are shown on standard error."""
     from dragoman.system.progress import Meter, ProgressLine
 
-    with ProgressLine("translate") as progress:
+    with ProgressLine("translate", often_short=True) as progress:
         meter = Meter(progress.update, "translating", total, unit="lines")
         for number, line in enumerate(lines, start=1):
             yield line

@@ -16,6 +16,9 @@ from dragoman.errors import escape_controls
 PLAIN_SECONDS = 30.0
 """Time between progress lines if the output is not a terminal, where a line cannot be redrawn."""
 
+MEASURABLE = 0.5
+"""Seconds after which a rate is shown."""
+
 TRACKED_PAIRS = 10_000
 """Number of pairs between two updates of `Meter.track`."""
 
@@ -66,7 +69,7 @@ class Meter:
         self._done += pairs
         self._skipped += pairs if skipped else 0
         elapsed = time.monotonic() - self._started
-        rate = (self._done - self._skipped) / max(1e-9, elapsed)
+        rate = (self._done - self._skipped) / elapsed if elapsed >= MEASURABLE else 0.0
         text = f"{self._work}: {self._done:,}{f' of {self._total:,}' if self._total else ''} {self._unit}"
         text += f", {rate:,.0f} {self._unit}/s" if rate else ""
         if rate and self._total:
@@ -85,12 +88,19 @@ class Meter:
 
 
 class ProgressLine:
-    """A progress bar on standard error in a terminal; otherwise a plain line every `PLAIN_SECONDS`."""
+    """A progress bar on standard error in a terminal; otherwise a plain line every `PLAIN_SECONDS`.
 
-    def __init__(self, label: str, *, quiet: bool = False) -> None:
+    Args:
+        label: Shown before the bar.
+        quiet: Show nothing.
+        often_short: Whether the work often takes less than `PLAIN_SECONDS`, so that the first plain line comes after
+            this time.
+    """
+
+    def __init__(self, label: str, *, quiet: bool = False, often_short: bool = False) -> None:
         self.console = Console(stderr=True, highlight=False, quiet=quiet)
         self.live = self.console.is_terminal
-        self._next_plain = time.monotonic()
+        self._next_plain = time.monotonic() + PLAIN_SECONDS * often_short
         self._bar = Progress(
             TextColumn(escape(label)), BarColumn(bar_width=20), TextColumn("{task.description}"), console=self.console
         )
