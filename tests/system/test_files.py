@@ -245,6 +245,17 @@ def test_files_have_the_usual_permissions(tmp_path: Path) -> None:
     assert stat.S_IMODE(os.stat(tmp_path / "x").st_mode) == stat.S_IMODE(os.stat(tmp_path / "plain").st_mode)
 
 
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    private.write_text("old")
+    private.chmod(0o600)
+    with atomic_file(private) as file:
+        file.write("new")
+        (temporary,) = tmp_path.glob(".private.tmp-*")
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+    assert (private.read_text(), stat.S_IMODE(private.stat().st_mode)) == ("new", 0o600)
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

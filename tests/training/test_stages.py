@@ -437,7 +437,7 @@ def test_a_limit_of_time_leaves_text_out(
     translated = len(texts(tmp_path / "run", "synthetic/backtranslation")[1])
     assert translated == 10 // 5, "one small block"
     share = translated / len(mono.read_text().splitlines())
-    assert f"{share:.0%} of the text fit into teachers.translation_share" in capsys.readouterr().err
+    assert f"{share:.0%} of the text fit into the time for translating" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("weight", "of_corpus"), [("0.0005", "1"), ("0.05", "0.01"), ("1000", "2")])

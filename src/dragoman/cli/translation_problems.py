@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 
@@ -16,7 +17,7 @@ def with_doubt(problems: Sequence[str], confidence: float | None) -> list[str]:
 
     if confidence is None or confidence >= LOW_CONFIDENCE:
         return list(problems)
-    return [*problems, f"{_UNSURE} (confidence {confidence:.0%})"]
+    return [*problems, f"{_UNSURE} (confidence {math.floor(100 * confidence)}%)"]  # below the limit when rounded, too
 
 
 class ProblemCounts:

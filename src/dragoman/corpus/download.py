@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from dragoman.corpus.hub import load_split
 from dragoman.errors import UserError
 from dragoman.system.cache import cache_directory
 from dragoman.system.files import sha256
+from dragoman.system.progress import PLAIN_SECONDS
 
 
 def find_file(file: CatalogFile, data_directory: Path | None = None) -> Path | None:
@@ -116,7 +118,8 @@ def download(url: str, path: Path, checksum: str | None) -> None:
     pooch.get_logger().setLevel("WARNING")  # the progress bar replaces its messages
     try:
         # pooch replaces the total. Without one, the truth value of a bar is undefined.
-        with tqdm(desc=path.name, total=1, unit="B", unit_scale=True) as progress:
+        between = 0.1 if sys.stderr.isatty() else PLAIN_SECONDS
+        with tqdm(desc=path.name, total=1, unit="B", unit_scale=True, mininterval=between) as progress:
             headers = {"Accept-Encoding": "identity"}  # requests must not decompress .gz files
             downloader = pooch.HTTPDownloader(progressbar=progress, headers=headers)
             pooch.retrieve(url, known_hash=checksum, fname=path.name, path=path.parent, downloader=downloader)

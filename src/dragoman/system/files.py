@@ -75,8 +75,8 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
     """Yield an open temporary file; if the block succeeds, it is renamed to `path` and replaces what was there.
 
     Text is written as UTF-8. A device or a pipe, such as /dev/stdout, is written to directly instead of being replaced.
-    If `path` is a symbolic link, what it points to is replaced. What a killed process has left of the same file is
-    deleted.
+    If `path` is a symbolic link, what it points to is replaced. The new file has the permissions of the old one. What a
+    killed process has left of the same file is deleted.
 
     Raises:
         UserError: The disk is full or `path` is not writable; what was there is unchanged.
@@ -90,6 +90,8 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
                 if leftover.is_file() and is_leftover(leftover) and not is_in_use(leftover):
                     leftover.unlink(missing_ok=True)
         with temporary.open(mode, encoding="utf-8" if mode == "w" else None) as file:
+            if not special and place.exists():
+                shutil.copymode(place, temporary)  # before there is text, which may be private
             yield file
         if not special:
             _flush(temporary)

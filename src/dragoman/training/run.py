@@ -252,6 +252,8 @@ class _Run:
             findings = check_start(
                 self.recipe, self.data_directory, len(data.train), trainer.state.model, *vocabularies
             )
+        if self.written.distillation.teachers:  # texts that are repeated are frequent; their pairs cannot be edited
+            findings = [each for each in findings if each.code != "duplicates"]
         trainer.log.warn(trainer.position, findings)
 
     def _write_report(self, trainer: Trainer, data: RunData, facts: list[tuple[str, str]]) -> None:

@@ -111,7 +111,7 @@ class SyntheticCorpus:
         write_json(self._facts, asdict(made))
         late = limit is not None and made.seconds >= limit
         share = made.lines / max(1, count)
-        rest = f"; {share:.0%} of the text fit into teachers.translation_share" if late else ""
+        rest = f"; {share:.0%} of the text fit into the time for translating" if late else ""
         if late and 0 < share < 1:
             rest += f", and all of it would with {1 / share:.1f} times as many minutes"
         line.log(f"synthetic pairs, {self.name}: {made}{rest}")

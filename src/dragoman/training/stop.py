@@ -84,7 +84,8 @@ def stop_on_signals(
             raise KeyboardInterrupt
         flag.requested = True
         with suppress(RuntimeError):  # the signal arrived while a line was written, which is not possible twice
-            log(f"stopping {how}; press Ctrl-C again to stop immediately")
+            again = "press Ctrl-C again" if number == signal.SIGINT else "send another signal"
+            log(f"stopping {how}; {again} to stop immediately")
         flag.interrupt()
 
     def repeat_lost(unraisable: sys.UnraisableHookArgs) -> None:

@@ -145,7 +145,7 @@ def test_the_verdict_comes_first() -> None:
     page = render([*FINISHED_RUN, scores_line("captions:test", bleu=0.1, chrf=9.0, problems=["all are empty"])])
     assert page.text.index("Useless on captions:test") < page.text.index("All are empty.") < page.text.index("Test: ")
     assert "Good on captions:test" in render(FINISHED_RUN).text
-    assert "Useless on the validation scores of step 100" in render([validation_line(100, bleu=0.0, chrf=5.0)]).text
+    assert "Useless on the validation text, at step 100" in render([validation_line(100, bleu=0.0, chrf=5.0)]).text
     assert "No verdict yet" in render([train_line(50)]).text
 
 

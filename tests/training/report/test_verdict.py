@@ -125,7 +125,7 @@ def test_little_or_bad_text_is_named() -> None:
 def test_the_verdict_of_a_run_is_about_its_tests_if_there_are_any() -> None:
     validation = validation_line(100, loss=2.0)
     unfinished = judge_run([validation], RECIPE, ["The text is short."])
-    assert [verdict.scope for verdict in unfinished.scores] == [f"the validation scores of step {validation['step']:,}"]
+    assert [verdict.scope for verdict in unfinished.scores] == [f"the validation text, at step {validation['step']:,}"]
     assert list(unfinished.lines())[-1] == "The text is short."
     tests = [scores_line("test") | {"name": name} for name in ("one", "two")]
     finished = judge_run([validation, *tests], RECIPE)

@@ -71,7 +71,7 @@ def judge_run(metrics: Metrics, recipe: Recipe, about_text: Sequence[str] = ()) 
     best = next((line for line in reversed(validations) if line["best"]), None)
     scores = [judge_scores(test, name) for name, test in tests.items()]
     if best and not scores:
-        scores = [judge_scores(best, f"the validation scores of step {best['step']:,}")]
+        scores = [judge_scores(best, f"the validation text, at step {best['step']:,}")]
     # The loss of a student is that of references, which it does not imitate.
     about_losses = [] if recipe.distillation.teachers else judge_training(validations, recipe.training)
     return RunVerdict(scores, [*about_losses, *_judge_forgetting(compared_texts(metrics)), *about_text])
