@@ -190,6 +190,13 @@ def test_a_prefix_may_contain_spans(path: Path) -> None:
     assert translation.problems == []
 
 
+def test_a_prefix_keeps_its_spaces(path: Path) -> None:
+    """Also where the translation would have none without it."""
+    source, prefix = "Ein <b>sehr</b> großer {x}.{y}", "A <b> very </b> large.{y}{x}"
+    (translation,) = translator(path)([source], [prefix])
+    assert str(translation).startswith(prefix)
+
+
 def test_missing_and_unknown_tokens_are_reported(bundle: Bundle) -> None:
     class Fixed:
         name, max_length = "fixed", 50

@@ -153,8 +153,9 @@ class Translator:
     def _stream(self, texts: Iterable[str], prefixes: Iterable[str] | None, window: int) -> Iterator[Translation]:
         pairs = zip(texts, repeat("")) if prefixes is None else _pair(texts, prefixes)
         for group in windows(pairs, window):
-            sources = self.text_search.encode([text for text, _ in group])
-            prefix_ids = self.text_search.encode_prefixes(sources, [prefix for _, prefix in group])
+            given = [prefix for _, prefix in group]
+            sources = self.text_search.encode([text for text, _ in group], given)
+            prefix_ids = self.text_search.encode_prefixes(sources, given)
             found = self.text_search.search(sources, prefix_ids)
             yield from map(self.text_search.translation, sources, found)
 

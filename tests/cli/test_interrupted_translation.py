@@ -175,11 +175,14 @@ def test_only_complete_groups_are_kept(written: int, cut: int, tmp_path: Path) -
 def test_finished_lines_stay_until_the_output_has_its_name(
     finished_run: Path, command: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(path: Path) -> None:
+    rename = Path.rename
+
+    def fail(path: Path, target: Path) -> Path:
         if path.parent == tmp_path:  # the converted bundle is in another one
             raise OSError("killed")
+        return rename(path, target)
 
-    monkeypatch.setattr("dragoman.system.files._flush", fail)
+    monkeypatch.setattr(Path, "rename", fail)
     line = (corpus / "test.de").read_text("utf-8").partition("\n")[0]
     (tmp_path / "in.de").write_text(f"{line}\n" * (GROUP + 1), "utf-8")
     outcome = command("translate", finished_run, "--input", tmp_path / "in.de", "--output", tmp_path / "out.en")

@@ -159,7 +159,7 @@ def test_decoding_settings_can_be_changed(
         (["Hund", "--output", "{source}", "--memory", "{source}"], "is also a memory"),
         (["Hund", "--output", "{source}", "--memory", "{pattern}"], "is also a memory"),
         (["--output", "{source}", "--prefixes", "{source}"], "is also the prefixes"),
-        (["--input", "{source}x"], "test.dex: No such file"),
+        (["--input", "{source}x"], "test.dex: no such file"),
         (["Hund", "--output", "{source}/x"], "there is no directory"),
         (["--beam", "3"], "No such option: --beam"),
     ],

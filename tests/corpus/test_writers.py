@@ -110,3 +110,9 @@ def test_text_in_quotation_marks_that_dragoman_has_written_can_be_read(tmp_path:
     write_corpus(pairs, str(tmp_path / "written.tsv"), ("de", "en"))
     read = list(read_corpus(str(tmp_path / "written.tsv"), source_language="de", target_language="en"))
     assert [(pair.source.strip(), pair.target.strip()) for pair in read] == [(p.source, p.target) for p in pairs]
+
+
+def test_speech_at_both_ends_of_sentences_is_text(tmp_path: Path) -> None:
+    path, pair = tmp_path / "speech.tsv", Pair('"Ja", sagte er, "ja."', '"Yes", he said, "yes."')
+    path.write_text(2 * QUOTED_ROWS * f"{pair.source}\t{pair.target}\n", "utf-8")
+    assert set(read_corpus(str(path), source_language="de", target_language="en")) == {pair}

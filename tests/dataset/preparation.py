@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from dragoman.dataset import builder, prepare
 from dragoman.dataset.prepare import Dataset
 from dragoman.settings import Recipe
-from dragoman.system.progress import no_update
+from dragoman.system.progress import Update, no_update
 
 PAIRS = 400
 """Of the tiny corpus."""
@@ -33,7 +32,7 @@ def treat_as_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere")
 
 
-def prepare_dataset(recipe: Recipe, update: Callable[[float, str], None] = no_update) -> Dataset:
+def prepare_dataset(recipe: Recipe, update: Update = no_update) -> Dataset:
     return prepare.prepare(recipe, None, None, print, update)
 
 

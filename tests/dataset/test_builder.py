@@ -50,8 +50,8 @@ class Interruption:
     def __init__(self, pairs: int) -> None:
         self.pairs = pairs
 
-    def __call__(self, share: float, text: str) -> None:
-        if text.startswith("encoding") and round(share * PAIRS) >= self.pairs:
+    def __call__(self, share: float | None, text: str) -> None:
+        if text.startswith("encoding") and share is not None and round(share * PAIRS) >= self.pairs:
             raise KeyboardInterrupt
 
 
@@ -155,7 +155,7 @@ def test_a_corpus_that_changes_while_it_is_read_is_refused(
     for language in ("de", "en"):
         (tmp_path / f"own.{language}").write_bytes((corpus / f"train.{language}").read_bytes())
 
-    def touch(share: float, text: str) -> None:
+    def touch(share: float | None, text: str) -> None:
         if text.startswith(f"{work}:"):
             os.utime(tmp_path / "own.en", (1, 1))
 

@@ -33,6 +33,7 @@ TEXTS = [
     " ",
     "<unk>",
     "Ein <b>sehr</b> <i> großer </i>Hund: <b>un</b>glaublich, <br/>5<u>%</u>!",
+    "</u>Das \"<b><i>Auto</i></b>\" <u>fährt</u>: <a href='x'>ja</a>(<1>nein</1>)<file>.",
     "a<unk>b",
     "<</s>",
     "a" * 3000,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -181,6 +182,9 @@ def test_overrides_change_what_is_expected() -> None:
     assert expect("training.batch_tokens=2048").steps == before.steps // 2
     assert expect("training.accumulation=2").steps == before.steps // 2
     assert expect("training.batch_sentences=1").steps > 10 * before.steps
+    one_by_one = planned.recipe(["training.batch_sentences=1", "training.epochs=1"])
+    with_old_text = expect_training(one_by_one, replace(facts, old_share=1), MachineSpeed(5e11))
+    assert with_old_text.steps == pytest.approx(2 * facts.pairs, rel=0.1)
     assert expect("model.d_model=128", "model.d_ff=512").parameters < before.parameters
     assert expect("model.d_model=128", "model.d_ff=512").epochs > before.epochs
     assert expect("text.vocabulary_size=8000").parameters > before.parameters

@@ -84,15 +84,20 @@ def test_steps_are_estimated_for_the_longer_side(repeats: int) -> None:
     """A batch is full when one of its sides is; with longer sources, this is after fewer pairs."""
     pairs = [Pair(" ".join([source] * repeats), target) for source, target in islice(captions("train"), 2000)]
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    sides = (SideFacts(sum(map(len, side)), 1, "Latin") for side in (sources, targets))
-    facts = measure_subwords(TextFacts(len(pairs), *sides), pairs, ("de", "en"))
+    source, target = (SideFacts(sum(map(len, side)), 1, "Latin") for side in (sources, targets))
+    facts = measure_subwords(TextFacts(len(pairs), source, target), pairs, ("de", "en"))
     recipe = plan_with(Texts(("de", "en"), ["x.tsv"]), facts, None, MachineSpeed(1e12)).recipe().text
     tokenizers = train_tokenizers(sources, targets, recipe, source_language="de", target_language="en")
-    lengths = (
+    source_lengths, target_lengths = (
         np.array([len(ids) + 1 for ids in tokenizer.encode(texts)])
         for tokenizer, texts in zip(tokenizers, (sources, targets), strict=True)
     )
-    assert facts.steps_per_epoch(1024) == pytest.approx(len(plan_epoch(*lengths, 1024, seed=1, epoch=0)), rel=0.05)
+    plan = plan_epoch(source_lengths, target_lengths, 1024, seed=1, epoch=0)
+    assert facts.steps_per_epoch(1024) == pytest.approx(len(plan), rel=0.05)
+    exchanged = measure_subwords(
+        TextFacts(len(pairs), target, source), [Pair(pair.target, pair.source) for pair in pairs], ("en", "de")
+    )
+    assert exchanged.computed_tokens == pytest.approx(facts.computed_tokens, rel=0.05), "they take the same time"
 
 
 def test_text_without_spaces_is_noticed(tmp_path: Path) -> None:

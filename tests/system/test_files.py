@@ -256,6 +256,28 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
     assert (private.read_text(), stat.S_IMODE(private.stat().st_mode)) == ("new", 0o600)
 
 
+def test_a_replaced_file_keeps_its_group_and_gets_no_special_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    shared.write_text("old")
+    try:
+        os.chown(shared, -1, shared.stat().st_gid + 1)
+    except PermissionError:
+        pytest.skip("this user has one group")
+    shared.chmod(0o4664)
+    group = shared.stat().st_gid
+    write_text(shared, "new")
+    assert (shared.stat().st_gid, stat.S_IMODE(shared.stat().st_mode)) == (group, 0o664)
+
+    def refuse(*arguments: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "chown", refuse)
+    write_text(shared, "newer")
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o604, "another group may read nothing"
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

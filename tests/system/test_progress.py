@@ -47,7 +47,7 @@ def test_seconds_become_minutes_and_hours(seconds: float, text: str) -> None:
 
 
 def test_a_meter_reports_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    reports: list[tuple[float, str]] = []
+    reports: list[tuple[float | None, str]] = []
     now = 50.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     meter = Meter(lambda share, text: reports.append((share, text)), "counting", total=8_000)
@@ -64,7 +64,7 @@ def test_a_meter_reports_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_time_left_is_at_most_that_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    reports: list[tuple[float, str]] = []
+    reports: list[tuple[float | None, str]] = []
     now = 50.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     meter = Meter(lambda share, text: reports.append((share, text)), "counting", total=8_000, limit=40)
@@ -76,6 +76,12 @@ def test_the_time_left_is_at_most_that_of_the_limit(monkeypatch: pytest.MonkeyPa
         (0.25, "0:30 left for as many as fit"),
         (0.875, "0:02 left"),
     ]
+
+
+def test_a_share_that_is_not_known_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressLine("run") as line:
+        Meter(line.update, "counting").advance(5)
+    assert capsys.readouterr().err == "counting: 5 pairs\n"
 
 
 def test_tracked_pairs_are_unchanged() -> None:

@@ -161,16 +161,26 @@ def test_a_span_after_the_end_of_a_sentence_gets_its_space() -> None:
     [
         ("Ein <b>sehr</b> großer Hund.", "A <b> very </b> large dog.", "A <b>very</b> large dog."),
         ("Ein <b>sehr</b> großer Hund.", "A<b> very </b>large dog.", "A <b>very</b> large dog."),
+        ("Ein <b>sehr</b> großer Hund.", "A <b>  very  </b> large dog.", "A <b>very</b> large dog."),
         ("Ein <b><i>Hund</i></b>.", "A <b> <i> dog </i> </b> .", "A <b><i>dog</i></b> ."),
-        ("<b>Un</b>glaublich, 5 <i>%</i>!", "<b> In </b>credible, 5<i> % </i>!", "<b>In</b>credible, 5 <i>%</i>!"),
-        ("Ein <b> sehr </b> großer Hund.", "A <b> very </b> large dog.", "A <b> very </b> large dog."),
-        ("Eins,<br/>zwei", "One,<br/> two", "One,<br/> two"),
+        ("Ein <b><i>Hund</i></b> da.", "A<b><i> dog </i></b>there.", "A <b><i>dog</i></b> there."),
+        ("Das <b>Auto</b> <i>fährt</i>.", "The <b> car </b><i> drives </i>.", "The <b>car</b> <i>drives</i>."),
+        ("Der <b>Hund</b> (groß)", "The<b> dog </b>(big)", "The <b>dog</b> (big)"),
+        ("Er sagt: <b>ja</b>", "He says:<b> yes</b>", "He says: <b>yes</b>"),
+        ('Er sagt "<b>ja</b>".', 'He says "<b> yes </b>".', 'He says "<b>yes</b>".'),
+        ("<b>Un</b>glaublich, 5 <i>%</i>!", "<b> In </b>credible, 5<i> % </i>!", "<b>In</b> credible, 5 <i>%</i>!"),
+        ("这是<b>狗</b>。", "This is<b> a dog </b>.", "This is <b>a dog</b>."),
         ("the <b>dog</b> runs", "那只<b>狗</b>跑", "那只<b>狗</b>跑"),
+        ("Ein <b> sehr </b> großer Hund.", "A <b> very </b> large dog.", "A <b> very </b> large dog."),
+        ("<file> fehlt, wie <Enter>.", "Missing: <file> , as <Enter> now.", "Missing: <file> , as <Enter> now."),
+        ("Eins,<br/>zwei <br>", "One,<br/> two <br> now", "One,<br/> two <br> now"),
     ],
 )
-def test_tags_enclose_no_spaces_that_the_source_lacks(source: str, translation: str, expected: str) -> None:
+def test_pairs_of_tags_enclose_no_spaces_that_the_source_lacks(source: str, translation: str, expected: str) -> None:
     mask = MASKING.mask(source)
-    assert mask.restore(mask.apply(translation)) == expected
+    translation = mask.apply(translation)
+    assert mask.restore(translation) == expected
+    assert mask.restore(mask.apply(expected)) == expected
 
 
 def test_a_prefix_gets_the_tokens_of_its_source() -> None:

@@ -154,11 +154,20 @@ def test_a_run_ends_well_without_its_teacher_and_compares_once_it_is_back(
         patch.setattr("dragoman.training.run.write_student_card", interrupt)
         assert not train(recipe, run)
     moved, card = teacher.rename(tmp_path / "moved"), run / "bundle" / "README.md"
-    for expected in ("not compared with the teacher", "so the student is not compared with it"):
+    for expected in ("comparing with the teacher", "this run is finished"):
         assert train(recipe, run, resume=True)
-        assert expected in capsys.readouterr().err
-    assert "was not compared with its teacher" in card.read_text("utf-8")
-    assert "Not compared with the teacher" in (run / "report.html").read_text("utf-8")
+        printed = capsys.readouterr().err
+        assert expected in printed
+        assert "not compared with the teacher: " in printed
+    assert "was not compared with the teacher" in card.read_text("utf-8")
+    assert "not compared with the teacher" in (run / "report.html").read_text("utf-8")
+    replaced = Bundle.load(moved)
+    with torch.no_grad():
+        replaced.model.output.weight.mul_(-1)
+    replaced.save(teacher / "bundle")
+    assert train(recipe, run, resume=True)
+    assert "changed since the run was started" in capsys.readouterr().err
+    shutil.rmtree(teacher)
     moved.rename(teacher)
     assert train(recipe, run, resume=True)
     assert "times as fast as greedy search of the teacher" in card.read_text("utf-8")
@@ -355,7 +364,7 @@ def test_a_teacher_or_a_text_that_changes_while_text_is_translated_is_refused(
 
 
 @pytest.mark.usefixtures("no_card")
-def test_a_teacher_that_is_gone_must_be_put_back_to_translate_and_is_missed_afterwards(
+def test_a_teacher_that_is_gone_must_be_put_back_to_translate_and_is_reported_afterwards(
     make_student: MakeStudent,
     finished_run: Path,
     mono: Path,
@@ -378,17 +387,29 @@ def test_a_teacher_that_is_gone_must_be_put_back_to_translate_and_is_missed_afte
     shutil.rmtree(run / "bundle")  # so that the run is not finished
     shutil.rmtree(teacher)
     assert train(recipe, run, resume=True)
-    assert (
-        "teacher: missing; the student is compared with it when the training ends, or later" in capsys.readouterr().err
-    )
+    assert "teacher: missing; to compare the student with it, put it back" in capsys.readouterr().err
+    shutil.rmtree(run / "bundle")
+    (run / "source.tokenizer.json").unlink()  # as before the last stage has begun
+    with pytest.raises(UserError, match="teacher: missing, but this run still needs it; put it back"):
+        train(recipe, run, resume=True)
+
+
+@pytest.mark.usefixtures("no_card")
+def test_repeated_monolingual_text_is_no_problem(
+    make_student: MakeStudent, mono: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mono.write_text(3 * mono.read_text("utf-8"), "utf-8")
+    assert train(make_student("training.steps=2", "training.validations=1", mono=[str(mono)]), tmp_path / "run")
+    assert "duplicates:" not in capsys.readouterr().err
 
 
 def test_translations_are_stored_under_the_teacher_that_made_them(finished_run: Path, tmp_path: Path) -> None:
     teacher = shutil.copytree(finished_run, tmp_path / "teacher")
     read = Bundle.load(teacher)
     identity = identify_bundle(read)
+    other = Bundle.load(teacher)
     with torch.no_grad():
-        read.model.output.weight.mul_(-1)
-    read.save(teacher / "bundle")
+        other.model.output.weight.mul_(-1)
+    other.save(teacher / "bundle")
     assert identify_bundle(read) == identity == identify_bundle(Bundle.load(finished_run))
     assert identify_bundle(Bundle.load(teacher)) != identity

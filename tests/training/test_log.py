@@ -13,7 +13,7 @@ class ShownLine(ProgressLine):
 
     text = ""
 
-    def update(self, share: float, text: str) -> None:
+    def update(self, share: float | None, text: str) -> None:
         self.text = text
 
 

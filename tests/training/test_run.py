@@ -171,7 +171,7 @@ def test_second_interrupt_stops_at_once_and_loses_nothing_saved(
     wait_for(lambda: bool(checkpoint_steps(run)), process)
     process.send_signal(signal.SIGINT)
     assert process.stderr
-    while "again to stop immediately" not in process.stderr.readline():
+    while "press Ctrl-C again to stop immediately" not in process.stderr.readline():
         assert process.poll() is None
     saved = digests(run / "checkpoints")
     process.send_signal(signal.SIGINT)

@@ -356,8 +356,8 @@ def test_a_stop_between_microbatches_abandons_the_step(
 class Impatient(ProgressLine):
     """Interrupts the run at once when most of it is done."""
 
-    def update(self, share: float, text: str) -> None:
-        if share > 0.7:
+    def update(self, share: float | None, text: str) -> None:
+        if share is not None and share > 0.7:
             raise KeyboardInterrupt
 
 

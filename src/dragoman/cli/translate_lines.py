@@ -39,10 +39,10 @@ def translate_lines(
     that decides the lines.
     """
     to_file = output not in (None, DASH) and not (os.path.exists(output) and not os.path.isfile(output))
-    total = chosen.count_lines() if to_file else None
-    read = [file for file in (chosen.file, prefixes) if file and file.is_file()] if total else []
+    total = chosen.count_lines()
+    read = [file for file in (chosen.file, prefixes) if file and file.is_file()] if to_file and total else []
     before = [sha256(file) for file in read]
-    is_kept = bool(total and chosen.file)
+    is_kept = bool(to_file and total and chosen.file)
     truncated, counts = 0, ProblemCounts("line")
     with (  # the finished lines are deleted last, once the output has its name
         finished_lines(output, [*identity(), before], GROUP) if output and is_kept else nullcontext() as finished,
@@ -90,11 +90,15 @@ def _translate(
 
 
 def _with_progress(lines: Iterable[OutputLine], total: int | None, done: int) -> Iterator[OutputLine]:
-    """The same lines; their number, rate and remaining time are shown on standard error."""
+    """The same lines; their number, rate and remaining time are shown on standard error after each group of them."""
     from dragoman.system.progress import Meter, ProgressLine
 
     with ProgressLine("translate", often_short=True) as progress:
         meter = Meter(progress.update, "translating", total, unit="lines")
+        number = 0
         for number, line in enumerate(lines, start=1):
             yield line
-            meter.advance(1, skipped=number <= done)
+            if number % GROUP == 0:
+                meter.advance(GROUP, skipped=number <= done)
+        if rest := number % GROUP:
+            meter.advance(rest)

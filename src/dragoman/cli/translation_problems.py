@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 
@@ -17,7 +16,8 @@ def with_doubt(problems: Sequence[str], confidence: float | None) -> list[str]:
 
     if confidence is None or confidence >= LOW_CONFIDENCE:
         return list(problems)
-    return [*problems, f"{_UNSURE} (confidence {math.floor(100 * confidence)}%)"]  # below the limit when rounded, too
+    shown = min(round(100 * confidence), round(100 * LOW_CONFIDENCE) - 1)  # below the limit when rounded, too
+    return [*problems, f"{_UNSURE} (confidence {shown}%)"]
 
 
 class ProblemCounts:

@@ -24,6 +24,7 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 _SAMPLE = 50  # rows from which the delimiter is detected
 QUOTED_ROWS = 20  # at the beginning of a file; in text, so many sentences in quotation marks are improbable
 _STATED_DELIMITER = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)  # the first line, which Excel does not show
+_IN_QUOTES = re.compile(r'"(?:[^"]|"")*"')
 _QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 
 
@@ -106,16 +107,19 @@ def _describe(error: csv.Error) -> str:
 
 
 def _without_quotes(rows: Iterator[Row], name: str) -> Iterator[Row]:
-    """The rows; UndeclaredError if a column, or all of the first rows, are in quotation marks like those of Excel."""
-    width, all_quoted = 0, True
+    """The rows; UndeclaredError if a column, or all of the first rows, are in quotation marks like those of Excel.
+
+    One of them need not be: the first one may be a header.
+    """
+    width, quoted = 0, 0
     for index, (number, row) in enumerate(rows, start=1):
         width = width or max(2, len(row))
         place = f"{name} line {number}"
         if any(text[:1] == '"' for text in row):
             _refuse_quotes(row, len(row) != width, place)
-        all_quoted = all_quoted and all(map(is_quoted, row))
-        if all_quoted and index == QUOTED_ROWS:
-            raise _quoted_like_excel(place, row[0])
+        quoted += index <= QUOTED_ROWS + 1 and _is_text_quoted(row)
+        if quoted == QUOTED_ROWS:
+            raise _quoted_like_excel(place, next(filter(is_quoted, row)))
         yield number, row
 
 
@@ -131,9 +135,15 @@ def _quoted_like_excel(place: str, text: str) -> UndeclaredError:
     return UndeclaredError(f"{problem}; if they are part of the text, set quotes = false (--no-quotes)", quotes=True)
 
 
+def _is_text_quoted(row: Sequence[str]) -> bool:
+    """Whether several columns of a row are in quotation marks, and the others have no letters."""
+    unquoted = [text for text in row if not is_quoted(text)]
+    return len(row) - len(unquoted) > 1 and not any(character.isalpha() for text in unquoted for character in text)
+
+
 def is_quoted(text: str) -> bool:
     """Whether a column is in quotation marks, which may be a part of the text."""
-    return len(text) > 1 and text[0] == text[-1] == '"'
+    return _IN_QUOTES.fullmatch(text) is not None
 
 
 def looks_quoted(text: str) -> bool:

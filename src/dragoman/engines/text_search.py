@@ -62,9 +62,11 @@ class TextSearch:
     decoding: Decoding
     memory: FuzzyMemory | None = None
 
-    def encode(self, texts: Sequence[str]) -> list[SourceText]:
-        """The ids of texts."""
+    def encode(self, texts: Sequence[str], prefixes: Sequence[str] | None = None) -> list[SourceText]:
+        """The ids of texts; translations that begin with a prefix will keep its spaces."""
         limit, masks = self.engine.max_length - 1, mask_texts(self.bundle.source, texts)
+        if prefixes and any(prefixes):
+            masks = [replace(mask, keeps_spaces=bool(each)) for mask, each in zip(masks, prefixes, strict=True)]
         encoded = encode_masked(self.bundle.source, [mask.text for mask in masks])
         found = [self.memory.find(ids) if self.memory else ([], NO_MATCH) for ids in encoded]
         return [

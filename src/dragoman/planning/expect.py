@@ -45,17 +45,17 @@ def expect_training(
     speed = machine.tokens_per_second(parameters) / (R_DROP_COST if training.r_drop else 1)
     batch = training.batch_tokens
     if training.batch_sentences:
-        batch = min(batch, max(1, round(training.batch_sentences * facts.longer_side * tokens / facts.pairs)))
+        batch = min(batch, max(1, round(training.batch_sentences * facts.longer_side * tokens / facts.pairs_per_epoch)))
     steps_per_epoch = facts.steps_per_epoch(batch * training.accumulation)
     if training.minutes is not None:
-        epochs = 60 * training.minutes * speed / tokens
+        epochs = 60 * training.minutes * speed / facts.computed_tokens
     elif training.steps is not None:
         epochs = training.steps / steps_per_epoch
     else:
         assert training.epochs is not None, "a recipe has one budget"
         epochs = training.epochs
     steps = max(1, int(epochs * steps_per_epoch))
-    return ExpectedTraining(parameters, speed, steps, epochs, epochs * tokens / speed / 60)
+    return ExpectedTraining(parameters, speed, steps, epochs, epochs * facts.computed_tokens / speed / 60)
 
 
 def advise(facts: TextFacts, epochs: float) -> Iterator[str]:

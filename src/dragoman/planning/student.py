@@ -53,12 +53,12 @@ STUDENT_SIZES: dict[SizeName, StudentSize] = {  # the largest first
 
 TRAINING: dict[str, Any] = {
     "best_by": "bleu",  # the loss would be that of references, which a student does not imitate
-    "validation_sentences": 1000,  # which a student translates in a second
     "early_stopping": None,
 }
 """Settings of the training that differ from those that `choose_training` chooses."""
 
 LESS_DROPOUT = 0.1  # than a model that learns from text of people: a student is small, and its text is simpler
+SHORT_MINUTES = 5.0  # in which validations of many sentences would take too large a part
 GREEDY = {**PLAIN_SEARCH, "beam_size": 1, "n_best": 1}
 TRANSLATION_SHARE = 0.25  # at most; the student also gets the time that translating does not need
 
@@ -196,6 +196,7 @@ def _choose_sections(
         "augmentation": teacher.training.augmentation.model_dump(),
         "seed": teacher.training.seed,  # which decides which pairs are held out
         **TRAINING,
+        "validation_sentences": 200 if plan.minutes and plan.minutes < SHORT_MINUTES else 1000,
     }
     sections = teacher.to_dict()
     return {

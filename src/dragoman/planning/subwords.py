@@ -49,4 +49,5 @@ def facts_with(facts: TextFacts, tokenizers: tuple[Tokenizer, Tokenizer], sample
         facts,
         characters_per_subword=sum(map(len, targets)) / max(1, target_tokens - len(targets)),
         longer_side=sum(map(max, source_lengths, target_lengths)) / max(1, target_tokens),
+        mean_side=(sum(source_lengths) + target_tokens) / max(1, 2 * target_tokens),
     )

@@ -53,6 +53,7 @@ class TextFacts:
         target: The targets.
         characters_per_subword: Of the targets, on average; 4 is typical of European languages.
         longer_side: Tokens of the longer side of each pair, which limit a batch, relative to those of the targets.
+        mean_side: The mean of the tokens of both sides, which take the time, relative to those of the targets.
         similar_neighbors: Whether lines that follow each other have similar sources.
         old_share: Pairs of old text in an epoch for each of these, if training starts from a bundle.
     """
@@ -62,6 +63,7 @@ class TextFacts:
     target: SideFacts
     characters_per_subword: float = 4.0
     longer_side: float = 1.1
+    mean_side: float = 1.0
     similar_neighbors: bool = False
     old_share: float = 0.0
 
@@ -73,9 +75,19 @@ class TextFacts:
         )
 
     @property
+    def pairs_per_epoch(self) -> float:
+        """The pairs that an epoch contains, with those of old text."""
+        return self.pairs * (1 + self.old_share)
+
+    @property
     def target_tokens(self) -> int:
         """An estimate of the number of subwords on the target side in an epoch."""
         return round((self.target.characters / self.characters_per_subword + self.pairs) * (1 + self.old_share))
+
+    @property
+    def computed_tokens(self) -> float:
+        """An estimate of the tokens that an epoch computes on each side, on average."""
+        return self.mean_side * self.target_tokens
 
     def steps_per_epoch(self, batch_tokens: int) -> float:
         """An estimate of the number of batches in an epoch, each with so many tokens on the longer side."""

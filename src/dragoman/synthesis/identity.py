@@ -22,7 +22,8 @@ def identify_translator(translator: Translator) -> dict[str, Any]:
 
 
 def identify_bundle(bundle: Bundle) -> str:
-    """The weights, the tokenizers, the direction and the training text of a bundle that was read."""
+    """The weights, the tokenizers, the direction and the training text of a bundle that was read from a disk."""
+    assert bundle.digest, "a bundle in memory may be any other"
     return digest((bundle.digest, *bundle.recipe.data.languages, bundle.training_text))
 
 

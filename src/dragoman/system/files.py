@@ -91,10 +91,12 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
                     leftover.unlink(missing_ok=True)
         with temporary.open(mode, encoding="utf-8" if mode == "w" else None) as file:
             if not special and place.exists():
-                shutil.copymode(place, temporary)  # before there is text, which may be private
+                _copy_permissions(place, temporary)  # before there is text, which may be private
             yield file
+            if not special:
+                file.flush()
+                os.fsync(file.fileno())
         if not special:
-            _flush(temporary)
             temporary.rename(place)
             _flush(place.parent)
     except OSError as error:
@@ -103,6 +105,19 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
         if not special:
             with suppress(OSError):  # the file does not exist (renamed, or never created)
                 temporary.unlink()
+
+
+def _copy_permissions(old: Path, new: Path) -> None:
+    """Give a new file the group of an old one, and its permissions; none to another group."""
+    about = old.stat()
+    mode = about.st_mode & 0o777
+    with suppress(OSError):  # not every file system has permissions
+        if about.st_gid != new.stat().st_gid:
+            try:
+                os.chown(new, -1, about.st_gid)
+            except PermissionError:
+                mode &= 0o707
+        new.chmod(mode)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Progress shown on the terminal during a run."""
+"""Progress shown on standard error."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ TRACKED_PAIRS = 10_000
 Log = Callable[[str], None]
 """Receives messages: `ProgressLine.log`."""
 
-Update = Callable[[float, str], None]
-"""Receives the completed share of the work, from 0 to 1, and a description: `ProgressLine.update`."""
+Update = Callable[[float | None, str], None]
+"""Receives the completed share of the work, from 0 to 1 if it is known, and a description: `ProgressLine.update`."""
 
 _Item = TypeVar("_Item")
 
@@ -35,7 +35,7 @@ def no_log(text: str) -> None:
     """Ignore a message."""
 
 
-def no_update(share: float, text: str) -> None:
+def no_update(share: float | None, text: str) -> None:
     """Ignore progress."""
 
 
@@ -76,8 +76,8 @@ class Meter:
             left, allowed = (self._total - self._done) / rate, self._limit - elapsed
             text += f", {format_seconds(max(0, min(left, allowed)))} left"
             text += " for as many as fit" if left > allowed else ""
-        share = max(self._done / self._total, elapsed / self._limit) if self._total else 0.0
-        self._update(min(1.0, share), text)
+        share = min(1.0, max(self._done / self._total, elapsed / self._limit)) if self._total else None
+        self._update(share, text)
 
     def track(self, pairs: Iterable[_Item]) -> Iterator[_Item]:
         """Yield the same pairs, counting them every `TRACKED_PAIRS` pairs."""
@@ -100,7 +100,7 @@ class ProgressLine:
     def __init__(self, label: str, *, quiet: bool = False, often_short: bool = False) -> None:
         self.console = Console(stderr=True, highlight=False, quiet=quiet)
         self.live = self.console.is_terminal
-        self._next_plain = time.monotonic() + PLAIN_SECONDS * often_short
+        self._next_plain = time.monotonic() + (PLAIN_SECONDS if often_short else 0.0)
         self._bar = Progress(
             TextColumn(escape(label)), BarColumn(bar_width=20), TextColumn("{task.description}"), console=self.console
         )
@@ -115,13 +115,13 @@ class ProgressLine:
         if self.live:
             self._bar.stop()
 
-    def update(self, share: float, text: str) -> None:
-        """Show the completed share of the run, from 0 to 1, and what it is doing."""
+    def update(self, share: float | None, text: str) -> None:
+        """Show the completed share of the run, from 0 to 1 if it is known, and what it is doing."""
         if self.live:
-            self._bar.update(self._task, completed=share, description=escape(text))
+            self._bar.update(self._task, completed=share or 0.0, description=escape(text))
         elif time.monotonic() >= self._next_plain:
             self._next_plain = time.monotonic() + PLAIN_SECONDS
-            self.log(f"{share:4.0%}  {text}")
+            self.log(text if share is None else f"{share:4.0%}  {text}")
 
     def log(self, text: str) -> None:
         """Print a line that stays above the progress bar."""

@@ -64,23 +64,26 @@ class Mask:
         spans: What each reserved character stands for: the span as the translation writes it.
         source: The sentence itself, if it is known.
         case: That of the sentence, and of what is restored. If it is not the usual one, `text` is written as usual.
+        keeps_spaces: Whether translations are restored with exactly their spaces, because their beginning is given.
     """
 
     text: str
     spans: dict[str, str]
     source: str | None = None
     case: Case = "usual"
+    keeps_spaces: bool = False
 
     def restore(self, text: str) -> str:
         """A text with the spans in place of reserved characters; those that stand for no span are dropped.
 
         A span that always follows a space in the sentence also gets one after the end of a sentence, where a search
-        that requires missing tokens may have put it. Tags enclose no spaces that they do not enclose in the sentence.
+        that requires missing tokens may have put it. Pairs of tags enclose no spaces if they do not in the sentence.
         """
         known = re.sub(f" ?[{unknown}]", "", text) if (unknown := self._unknown(text)) else text
-        spaced = _AFTER_SENTENCE.sub(lambda match: " " if self._follows_space(match[1]) else "", known)
-        placed = place_tag_spaces(self.text, spaced, self.spans)
-        return _RESERVED_PATTERN.sub(lambda match: self.spans[match.group()], change_case(placed, self.case))
+        if not self.keeps_spaces:
+            known = _AFTER_SENTENCE.sub(lambda match: " " if self._follows_space(match[1]) else "", known)
+            known = place_tag_spaces(self.text, known, self.spans)
+        return _RESERVED_PATTERN.sub(lambda match: self.spans[match.group()], change_case(known, self.case))
 
     def apply(self, text: str) -> str:
         """Another text, such as the beginning of the translation, with the same characters for the same spans."""

@@ -1,32 +1,60 @@
-"""Spaces next to tags in translations of models that have learned from few tags."""
+"""Spaces between pairs of tags and what they enclose, in translations of models that have learned from few tags."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import regex
 
+_TAG = regex.compile(r"</?+([\w:.-]++).*>", regex.DOTALL)
+_NO_SPACE_AFTER = regex.compile(r"[\s\p{Ps}\p{Pi}]?")
+_NO_SPACE_BEFORE = regex.compile(r"[\s\p{Pe}\p{Pf}.,;:!?…%]?")
+_NEAR = 50
+"""Tags at most between a tag and the character outside, so that the time is proportional to the length of a text."""
+
 
 def place_tag_spaces(source: str, translation: str, spans: Mapping[str, str]) -> str:
-    """A translation whose tags enclose no space where those of the source enclose none: it is moved out of them.
+    """A translation in which spaces are moved out of pairs of tags that enclose none in the source.
 
-    It is dropped if no word follows outside, or if the source joins the tag to a word there, as in ``<b>un</b>like``.
+    A space is dropped if there is another one outside, or none is needed, as before a comma. Tags without a partner,
+    such as ``<br>`` and ``<file>``, remain as they are.
 
     Args:
         source: The sentence, with a character in place of each span.
         translation: Its translation, with the same characters.
         spans: What each character stands for.
     """
-    tags = {character: span for character, span in spans.items() if span.startswith("<") and span.endswith(">")}
-    word = rf"[\p{{L}}\p{{M}}\p{{N}}{''.join(spans.keys() - tags.keys())}]"
-    for tag, span in tags.items():
-        if span.startswith("</"):
-            inside, moved, before, after = f" {tag}", f"{tag} ", "", f"(?={word})"
-        else:
-            inside, moved, before, after = f"{tag} ", f" {tag}", f"(?<={word})", ""
-        if inside not in translation or inside in source or span.endswith("/>"):
-            continue
-        if not regex.search(f"{before}{tag}{after}", source):
-            translation = regex.sub(f"{before}{inside}{after}", moved, translation)
-        translation = translation.replace(inside, tag)
+    tags = {character: span for character, span in spans.items() if _TAG.fullmatch(span)}
+    pairs, between = list(_find_pairs(source, tags)), f"[{''.join(tags)}]{{0,{_NEAR}}}"
+    if closing := "".join(tag for tag in pairs if tags[tag].startswith("</") and f" {tag}" not in source):
+        quotes = {'"', "'"} & set(regex.findall(f"[{closing}](?={between}(.?))", source, regex.DOTALL))
+
+        def move_behind(match: regex.Match[str]) -> str:
+            needless = match[2] in quotes or _NO_SPACE_BEFORE.fullmatch(match[2])
+            return match[1] if needless else f"{match[1]} "
+
+        translation = regex.sub(
+            f"(?<! ) +([{closing}]+)(?={between}(.?))", move_behind, translation, flags=regex.DOTALL
+        )
+    if opening := "".join(tag for tag in pairs if not tags[tag].startswith("</") and f"{tag} " not in source):
+        starts = f"(?<![{opening}])(?=[{opening}])(?<=(.?){between})"
+        quotes = {'"', "'"} & set(regex.findall(starts, source, regex.DOTALL))
+
+        def move_before(match: regex.Match[str]) -> str:
+            needless = match[1] in quotes or _NO_SPACE_AFTER.fullmatch(match[1])
+            return match[2] if needless else f" {match[2]}"
+
+        translation = regex.sub(f"{starts}([{opening}]+) +", move_before, translation, flags=regex.DOTALL)
     return translation
+
+
+def _find_pairs(source: str, tags: Mapping[str, str]) -> Iterator[str]:
+    """The tags of a text with a partner: an opening one and a later closing one have the same name."""
+    names = {tag: _TAG.findall(span)[0] for tag, span in tags.items()}
+    closes = {tag for tag, span in tags.items() if span.startswith("</")}
+    for tag, name in names.items():
+        same = {other for other in names if names[other] == name}
+        first = min((source.find(other) for other in same - closes), default=len(source))
+        last = max((source.rfind(other) for other in same & closes), default=-1)
+        if first < source.rfind(tag) if tag in closes else source.find(tag) < last:
+            yield tag

@@ -75,7 +75,10 @@ def check_directory(output: Path, resume: bool) -> None:
         if not resume:
             raise UserError(f"{output}: already contains a run; continue it with --resume, or choose another --output")
     elif resume:
-        raise UserError(f"{output}: there is no run to resume; name the run's directory with --output")
+        raise UserError(
+            f"{output}: there is no run to resume; leave out --resume to start one, or name the run's directory with "
+            "--output"
+        )
     elif output.exists() and not output.is_dir():
         raise UserError(f"{output}: is a file, not a directory; choose another --output")
     elif output.exists() and not all(map(_is_leftover, output.iterdir())):

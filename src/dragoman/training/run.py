@@ -41,10 +41,10 @@ from dragoman.training.report.verdict import judge_run, judge_text
 from dragoman.training.run_data import RunData, read_run_data
 from dragoman.training.stage_recipes import has_stages
 from dragoman.training.stages import LastStage, Stages
-from dragoman.training.start import missing_sources, record_start
+from dragoman.training.start import record_start
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
-from dragoman.training.student_card import lacks_comparison, write_student_card
+from dragoman.training.student_card import can_be_compared, write_student_card
 from dragoman.training.trainer import Trainer
 
 REPORT_FILE = "report.html"
@@ -151,11 +151,8 @@ class _Run:
         restore_replaced(bundle)
         has_checkpoint = bool(checkpoint_steps(self.output))
         finished = self._has_bundle and ((self.output / REPORT_FILE).exists() or not has_checkpoint)
-        if finished and has_checkpoint and lacks_comparison(bundle):
-            missing = [name for name in self.written.distillation.teachers if name in missing_sources(self.output)]
-            if not missing:
-                return False
-            self.line.log(f"{', '.join(missing)}: missing, so the student is not compared with it")
+        if finished and has_checkpoint and can_be_compared(self.written, self.output, self.line.log):
+            return False
         if finished:
             self.line.log(f"{self.output}: this run is finished; its bundle is {bundle}")
         return finished
@@ -252,7 +249,7 @@ class _Run:
             findings = check_start(
                 self.recipe, self.data_directory, len(data.train), trainer.state.model, *vocabularies
             )
-        if self.written.distillation.teachers:  # texts that are repeated are frequent; their pairs cannot be edited
+        if self.written.distillation.teachers:  # translations of teachers often repeat, and users cannot edit them
             findings = [each for each in findings if each.code != "duplicates"]
         trainer.log.warn(trainer.position, findings)
 

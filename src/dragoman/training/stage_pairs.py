@@ -107,7 +107,7 @@ class SyntheticCorpus:
         maker = self.open_maker()
         check()
         made = write_synthetic(self.pairs(), maker, self.output, SIDES, meter, limit)
-        check()  # otherwise, the corpus is not complete
+        check()  # if this raises an error, the corpus stays incomplete
         write_json(self._facts, asdict(made))
         late = limit is not None and made.seconds >= limit
         share = made.lines / max(1, count)

@@ -17,7 +17,7 @@ from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
 from dragoman.settings import Data, Recipe
 from dragoman.system.progress import ProgressLine, format_seconds, no_log
-from dragoman.training.directory import resume_command, update_text_paths
+from dragoman.training.directory import resume_command, saved_tokenizers, update_text_paths
 from dragoman.training.distributed import Ranks
 from dragoman.training.metrics_file import current_lines, read_metrics
 from dragoman.training.stage_pairs import SyntheticCorpus, make_corpora, synthetic_corpora
@@ -79,15 +79,12 @@ class Stages:
         """
         check_stage_corpora(self.recipe)
         with self.ranks.first_before_others():
-            start = open_start(self.recipe, self.run, no_log)  # errors should not come after hours of training teachers
             is_translated = self._is_translated()
             self._report_missing(is_translated)
             if not is_translated:
                 for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
                     count_texts(path)
-            if self.ranks.first:
-                record_start(self.run, start)
-                check_sources(self.recipe, self.run)
+            self._record_sources()
             text = collect_text(self.recipe, self.data_directory, self._text, self.line)
             if not is_translated:
                 check_mono_language(self.recipe, text)
@@ -122,18 +119,26 @@ class Stages:
             )
         return LastStage(last, text, facts)
 
+    def _record_sources(self) -> None:
+        """Check what the run starts from and what it reads, because errors should not come after hours of training."""
+        start = open_start(self.recipe, self.run, no_log)
+        if self.ranks.first:
+            record_start(self.run, start)
+            check_sources(self.recipe, self.run)
+
     def _report_missing(self, is_translated: bool) -> None:
         """Refuse, or announce, that a resumed run lacks a teacher or text that it was started with."""
-        missing = missing_sources(self.run)
-        if missing and not is_translated:
+        missing = missing_sources(self.recipe, self.run)
+        teachers = [name for name in self.recipe.distillation.teachers if name in missing]
+        if (missing and not is_translated) or (teachers and saved_tokenizers(self.run) is None):
             raise UserError(
                 f"{', '.join(missing)}: missing, but this run still needs it; put it back, or choose another "
                 "--output to start again"
             )
-        if teachers := [name for name in self.recipe.distillation.teachers if name in missing]:
+        if teachers:
             self.line.log(
-                f"warning: {', '.join(teachers)}: missing; the student is compared with it when the training ends, or "
-                "later, when the run is resumed with the teacher in its place"
+                f"warning: {', '.join(teachers)}: missing; to compare the student with it, put it back before the "
+                "training ends, or resume the run afterwards"
             )
 
     def _announce(self, number: int, what: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from dragoman.bundle import Bundle, bundle_digest
+from dragoman.bundle import Bundle, bundle_digest, find_bundle
 from dragoman.corpus.pair import Languages
 from dragoman.engines.direction import choose_direction, describe_direction, languages_of, same_languages
 from dragoman.errors import UserError
@@ -104,10 +104,20 @@ def check_sources(recipe: Recipe, run: Path) -> None:
         )
 
 
-def missing_sources(run: Path) -> list[str]:
-    """The teachers and the text with which a run was started, and that are not at their places any more."""
+def missing_sources(recipe: Recipe, run: Path) -> list[str]:
+    """The teachers and the text with which a run was started, and that no longer exist."""
     path = run / SOURCES_FILE
-    return [name for name in read_json(path) if not Path(name).exists()] if path.is_file() else []
+    recorded = read_json(path) if path.is_file() else {}
+    files = {*recipe.backtranslation.mono, *recipe.distillation.mono}
+    return [name for name in recorded if not (Path(name).is_file() if name in files else _has_bundle(name))]
+
+
+def _has_bundle(path: str) -> bool:
+    try:
+        find_bundle(path)
+    except NoBundleError:
+        return False
+    return True
 
 
 def check_start_fits(recipe: Recipe, of_bundle: Recipe, path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +18,17 @@ from dragoman.settings import Recipe
 from dragoman.settings.decoding import PLAIN_SEARCH
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.system.cpu import usable_cores
-from dragoman.system.files import write_text
-from dragoman.system.progress import Meter, ProgressLine, Update, no_update
+from dragoman.system.files import write_json, write_text
+from dragoman.system.progress import Log, Meter, ProgressLine, Update, no_update
+from dragoman.system.run_paths import NoBundleError
 from dragoman.training.compared_search import COLUMNS, ComparedSearch, sizes_on_disk
+from dragoman.training.directory import resume_command
+from dragoman.training.start import check_sources
 
 HEADING = "## Compared with its teacher"
-NOT_COMPARED = "This translator was not compared with its teacher: "
+NOT_COMPARED_FILE = "not-compared.json"
+"""In the run of a student that was finished without its teachers."""
+
 MAX_PAIRS = 1000
 REPEATS = 3  # of the measurement of the speed
 
@@ -45,6 +51,8 @@ class StudentCard:
         for name, search, engine, *values in self.rows:
             shown = (f"{column} {value}" for column, value in zip(COLUMNS[2:], values, strict=True))
             yield f"{name}, {search}", f"{', '.join(shown)} ({engine})"
+        for sentence in self.sentences:
+            yield "Comparison", sentence
 
 
 def write_student_card(
@@ -65,21 +73,42 @@ def write_student_card(
     try:
         teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
     except UserError as error:
-        line.log(f"not compared with the teacher: {error}")
-        _add_to_card(student.paths[0], f"{HEADING}\n\n{NOT_COMPARED}{error}\n")
-        return [("Not compared with the teacher", str(error))]
+        reason = _not_compared(error)
+        line.log(f"{reason}; to compare it later, put the teacher back, and run: {resume_command(run)}")
+        _add_to_card(student.paths[0], f"{HEADING}\n\nThis translator was {reason}.\n")
+        write_json(run / NOT_COMPARED_FILE, {"reason": reason})
+        return [("Comparison", f"{reason}.")]
     card = compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS], line.update)
     facts = list(card.facts())
     _add_to_card(student.paths[0], card.markdown())
-    for label, value in facts:
+    (run / NOT_COMPARED_FILE).unlink(missing_ok=True)
+    for label, value in facts[: len(card.rows)]:
         line.log(f"{label}: {value}")
     return facts
 
 
-def lacks_comparison(bundle: Path) -> bool:
-    """Whether the card of a bundle says that it was not compared with its teacher."""
-    card = bundle / "README.md"
-    return card.is_file() and NOT_COMPARED in card.read_text("utf-8", errors="replace")
+def can_be_compared(recipe: Recipe, run: Path, log: Log) -> bool:
+    """Whether a finished student was not compared with its teachers, and all of them are there now.
+
+    Args:
+        recipe: The recipe of the run.
+        run: The run directory.
+        log: Receives why it can still not be compared.
+    """
+    if not (run / NOT_COMPARED_FILE).is_file() or not os.access(run, os.W_OK):
+        return False
+    try:
+        check_sources(recipe, run)
+        BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
+    except UserError as error:
+        log(_not_compared(error))
+        return False
+    return True
+
+
+def _not_compared(error: UserError) -> str:
+    reason = f"{error.path} is missing" if isinstance(error, NoBundleError) else str(error)
+    return f"not compared with the teacher: {reason}"
 
 
 def _add_to_card(bundle: Path, section: str) -> None:

@@ -63,10 +63,8 @@ def conversion_directory(path: Path, compute_type: str) -> Path | None:
         The directory; None if the converted bundle does not exist and neither place is writable.
     """
     places, origin = _places(path, compute_type), _origin(path)
-    for place in places:
-        if _is_current(place, origin) and (_is_writable(place) or _is_intact(place, origin)):
-            return place
-    return next((place for place in places if _is_writable(place)), None)
+    current = (place for place in places if _is_current(place, origin))
+    return next(current, None) or next(filter(_is_writable, places), None)
 
 
 def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
@@ -75,12 +73,13 @@ def convert(bundle: Bundle, path: Path, compute_type: str) -> Path:
     Raises:
         UserError: It cannot be written, or another bundle is in its place now.
     """
-    place, origin = conversion_directory(path, compute_type), _origin(path)
+    places, origin = _places(path, compute_type), _origin(path)
+    _require_origin(bundle, path, origin)
+    if intact := next((place for place in places if _is_intact(place, origin)), None):
+        return intact
+    place = next(filter(_is_writable, places), None)
     if place is None:
         raise UserError(f"{path}: neither the bundle's directory nor the cache directory is writable")
-    _require_origin(bundle, path, origin)
-    if _is_intact(place, origin):
-        return place
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with wait_for_lock(_lock_file(place), "converts the same bundle", warnings.warn):
@@ -129,7 +128,7 @@ def _is_intact(place: Path, origin: dict[str, str]) -> bool:
         return False
     try:
         checksums = read_json(place / ORIGIN_FILE)["sha256"]
-        files = {each.name: each for each in place.iterdir() if each.is_file()}  # no devices, nor files elsewhere
+        files = {each.name: each for each in place.iterdir() if each.is_file() and not each.is_symlink()}
         return MODEL_FILE in checksums and all(sha256(files[name]) == value for name, value in checksums.items())
     except (UserError, OSError, KeyError, TypeError, AttributeError):
         return False

@@ -169,7 +169,7 @@ function showNotes(text, reply) {
 function notesOf(sentence, { problems, confidence }) {
   const quoted = `“${sentence.length > 60 ? `${sentence.slice(0, 60)} …` : sentence}”`;
   const low = confidence !== null && confidence < LOW_CONFIDENCE;
-  const doubt = low ? [`the translation is probably wrong (confidence ${Math.round(100 * confidence)}%)`] : [];
+  const doubt = low ? [`the translation is probably wrong (confidence ${Math.min(Math.round(100 * confidence), 100 * LOW_CONFIDENCE - 1)}%)`] : [];
   return [...problems.map((each) => PROBLEMS[each] ?? each), ...doubt].map((problem) => `${quoted}: ${problem}`);
 }
 

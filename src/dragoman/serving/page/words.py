@@ -120,7 +120,7 @@ class WordTranslator:
         return len(self._texts.divide(text)) == 1
 
     def _replace_word(self, text: str, prefix: str) -> TranslatedSegment:
-        sources = self._search.encode([text])
+        sources = self._search.encode([text], [prefix])
         (begin,) = self._search.encode_prefixes(sources, [prefix])
         likeliest = self._likeliest(sources[0].with_context, begin)
         hypotheses = self._search.search(sources * len(likeliest), [[*begin, token] for token, _ in likeliest])

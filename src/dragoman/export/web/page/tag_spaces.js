@@ -1,20 +1,41 @@
-// Spaces next to tags in translations, as in `dragoman.text.tag_spaces`.
+// Spaces between pairs of tags and what they enclose, as in `dragoman.text.tag_spaces`.
 
-/** A translation whose tags enclose no space where those of the source enclose none: it is moved out of them.
+const NO_SPACE_AFTER = /^[\s\p{Ps}\p{Pi}]?$/u, NO_SPACE_BEFORE = /^[\s\p{Pe}\p{Pf}.,;:!?…%]?$/u;
+const QUOTES = ['"', "'"];
+const TAG = /^<\/?([\p{L}\p{M}\p{N}\p{Pc}:.-]+).*>$/su;
+const NEAR = 50;
+
+/** A translation in which spaces are moved out of pairs of tags that enclose none in the source.
  *  @param source the sentence, with a character in place of each span
  *  @param translation its translation, with the same characters
  *  @param spans what each character stands for, a Map */
 export function placeTagSpaces(source, translation, spans) {
-  const isTag = (span) => span.startsWith("<") && span.endsWith(">");
-  const others = [...spans].filter(([, span]) => !isTag(span)).map(([character]) => character);
-  const word = `[\\p{L}\\p{M}\\p{N}${others.join("")}]`;
-  for (const [tag, span] of spans) {
-    if (!isTag(span) || span.endsWith("/>")) continue;
-    const isClosing = span.startsWith("</"), inside = isClosing ? ` ${tag}` : `${tag} `;
-    if (!translation.includes(inside) || source.includes(inside)) continue;
-    const outside = (text) => new RegExp(isClosing ? `${text}(?=${word})` : `(?<=${word})${text}`, "gu");
-    if (!outside(tag).test(source)) translation = translation.replace(outside(inside), isClosing ? `${tag} ` : ` ${tag}`);
-    translation = translation.replaceAll(inside, tag);
+  const tags = [...spans].filter(([, span]) => TAG.test(span));
+  const pairs = findPairs(source, tags), between = `[${tags.map(([tag]) => tag).join("")}]{0,${NEAR}}`;
+  const outside = (pattern) => [...source.matchAll(new RegExp(pattern, "gsu"))].map((match) => match[1]);
+  const closing = pairs.filter(({ tag, closes }) => closes && !source.includes(` ${tag}`)).map(({ tag }) => tag).join("");
+  if (closing) {
+    const quotes = outside(`[${closing}](?=${between}(.?))`).filter((each) => QUOTES.includes(each));
+    translation = translation.replace(new RegExp(`(?<! ) +([${closing}]+)(?=${between}(.?))`, "gsu"), (_, found, after) =>
+      quotes.includes(after) || NO_SPACE_BEFORE.test(after) ? found : `${found} `);
+  }
+  const opening = pairs.filter(({ tag, closes }) => !closes && !source.includes(`${tag} `)).map(({ tag }) => tag).join("");
+  if (opening) {
+    const starts = `(?<![${opening}])(?=[${opening}])(?<=(.?)${between})`;
+    const quotes = outside(starts).filter((each) => QUOTES.includes(each));
+    translation = translation.replace(new RegExp(`${starts}([${opening}]+) +`, "gsu"), (_, before, found) =>
+      quotes.includes(before) || NO_SPACE_AFTER.test(before) ? found : ` ${found}`);
   }
   return translation;
+}
+
+/** The tags of a text with a partner: an opening one and a later closing one have the same name. */
+function findPairs(source, tags) {
+  const named = tags.map(([tag, span]) => ({ tag, closes: span.startsWith("</"), name: span.match(TAG)[1] }));
+  return named.filter(({ tag, closes, name }) => {
+    const places = (wanted, find) => named.filter((other) => other.name === name && other.closes === wanted).map((other) => find(other.tag));
+    const first = Math.min(...places(false, (other) => source.indexOf(other)), Infinity);
+    const last = Math.max(...places(true, (other) => source.lastIndexOf(other)), -1);
+    return closes ? first < source.lastIndexOf(tag) : source.indexOf(tag) < last;
+  });
 }
