@@ -30,6 +30,7 @@ from dragoman.training.run import train
 from dragoman.training.stage_pairs import PASSES, SyntheticCorpus, synthetic_corpora
 from dragoman.training.stage_recipes import check_stage_corpora
 from dragoman.training.stage_teachers import RunTeachers
+from dragoman.training.student_card import write_student_card
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
@@ -174,6 +175,28 @@ def test_a_run_ends_well_without_its_teacher_and_compares_once_it_is_back(
     assert "not compared" not in card.read_text("utf-8") + (run / "report.html").read_text("utf-8").lower()
     assert train(recipe, run, resume=True)
     assert capsys.readouterr().err.count("comparing with the teacher") == 1
+
+
+def test_a_teacher_that_is_replaced_during_the_training_is_not_compared(
+    make_student: MakeStudent,
+    tmp_path: Path,
+    finished_run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    teacher, run = shutil.copytree(finished_run, tmp_path / "teacher"), tmp_path / "run"
+
+    def replace_teacher(*arguments: Any) -> Any:
+        other = Bundle.load(teacher)
+        with torch.no_grad():
+            other.model.output.weight.mul_(-1)
+        other.save(teacher / "bundle")
+        return write_student_card(*arguments)
+
+    monkeypatch.setattr("dragoman.training.run.write_student_card", replace_teacher)
+    assert train(make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)]), run)
+    assert "not compared with the teacher: " in capsys.readouterr().err
+    assert "changed since the run was started" in (run / "bundle" / "README.md").read_text("utf-8")
 
 
 @pytest.mark.usefixtures("no_card")
@@ -389,7 +412,7 @@ def test_a_teacher_that_is_gone_must_be_put_back_to_translate_and_is_reported_af
     assert train(recipe, run, resume=True)
     assert "teacher: missing; to compare the student with it, put it back" in capsys.readouterr().err
     shutil.rmtree(run / "bundle")
-    (run / "source.tokenizer.json").unlink()  # as before the last stage has begun
+    (run / "source.tokenizer.json").unlink()  # as before the last stage
     with pytest.raises(UserError, match="teacher: missing, but this run still needs it; put it back"):
         train(recipe, run, resume=True)
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -197,9 +198,9 @@ def _print(maker: BackTranslator, pairs: Iterator[Pair], meter: Meter) -> Synthe
     from dragoman.synthesis.block import made_blocks
     from dragoman.synthesis.write import NOTHING
 
-    written = NOTHING
+    written, numbers = NOTHING, count(1)
     for block in made_blocks(pairs, maker, meter):
-        sys.stdout.writelines(f"{tsv_line(pair)}\n" for pair in block.pairs)
+        sys.stdout.writelines(f"{tsv_line(pair, next(numbers))}\n" for pair in block.pairs)
         sys.stdout.flush()
         written = written.plus(block)
     return written

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
@@ -99,16 +100,21 @@ def _open_aligned(output: str, languages: Languages) -> Iterator[Writer]:
 @contextmanager
 def _open_tsv(output: str, languages: Languages) -> Iterator[Writer]:
     with atomic_text_file(Path(output)) as file:
-        yield lambda pair: _write_line(file, tsv_line(pair))
+        numbers = count(1)
+        yield lambda pair: _write_line(file, tsv_line(pair, next(numbers)))
 
 
-def tsv_line(pair: Pair) -> str:
+def tsv_line(pair: Pair, number: int) -> str:
     """The line of a pair in a TSV file, without its end.
 
     A text that could be read as one in quotation marks of Excel begins with a space.
+
+    Args:
+        pair: The pair.
+        number: The number of the line, from 1.
     """
     texts = [text.replace("\t", " ") for text in (pair.source, pair.target)]
-    all_quoted = all(map(is_quoted, texts))  # many such lines are refused
+    all_quoted = number <= 2 and all(map(is_quoted, texts))  # all but one of the first lines would be refused
     return "\t".join(f" {text}" if all_quoted or looks_quoted(text) else text for text in texts)
 
 

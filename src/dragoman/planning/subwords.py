@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from dragoman.corpus.pair import Languages, Pair
+from dragoman.dataset.buckets import plan_epoch
 from dragoman.planning.choose import choose_text
 from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Text
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
+
+GROUP_TOKENS = 256  # a batch of 1,024 tokens consists of four groups of sentences of similar length
 
 
 def measure_subwords(
@@ -41,13 +46,14 @@ def facts_with(facts: TextFacts, tokenizers: tuple[Tokenizer, Tokenizer], sample
     """The facts with what the tokenizers of source and target show about some pairs of the text."""
     sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
     source_lengths, target_lengths = (
-        [len(ids) + 1 for ids in tokenizer.encode(texts)]  # with eos
+        np.array([len(ids) + 1 for ids in tokenizer.encode(texts)])  # with eos
         for tokenizer, texts in zip(tokenizers, (sources, targets), strict=True)
     )
-    target_tokens = sum(target_lengths)
+    target_tokens = int(target_lengths.sum())
+    groups = len(plan_epoch(source_lengths, target_lengths, GROUP_TOKENS, seed=1, epoch=0))
     return replace(
         facts,
         characters_per_subword=sum(map(len, targets)) / max(1, target_tokens - len(targets)),
-        longer_side=sum(map(max, source_lengths, target_lengths)) / max(1, target_tokens),
-        mean_side=(sum(source_lengths) + target_tokens) / max(1, 2 * target_tokens),
+        longer_side=GROUP_TOKENS * groups / max(1, target_tokens),
+        mean_side=(int(source_lengths.sum()) + target_tokens) / max(1, 2 * target_tokens),
     )

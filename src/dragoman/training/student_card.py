@@ -71,6 +71,7 @@ def write_student_card(
     line.log(f"comparing with the teacher on {name} …")
     student = BundleEnsemble.load([str(run)], recipe.data.languages)
     try:
+        check_sources(recipe, run)
         teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
     except UserError as error:
         reason = _not_compared(error)

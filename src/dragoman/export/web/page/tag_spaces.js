@@ -1,8 +1,8 @@
 // Spaces between pairs of tags and what they enclose, as in `dragoman.text.tag_spaces`.
 
-const NO_SPACE_AFTER = /^[\s\p{Ps}\p{Pi}]?$/u, NO_SPACE_BEFORE = /^[\s\p{Pe}\p{Pf}.,;:!?…%]?$/u;
-const QUOTES = ['"', "'"];
-const TAG = /^<\/?([\p{L}\p{M}\p{N}\p{Pc}:.-]+).*>$/su;
+const NO_SPACE_AFTER = /^(?:$|(?![„‚])[\s\p{Ps}])/u, NO_SPACE_BEFORE = /^(?:$|[\s\p{Pe}]|[.,;:!?…%](?![\p{L}\p{N}]))/u;
+const QUOTE = /^["'„‚\p{Pi}\p{Pf}]/u;
+const TAG = /^<\/?([\p{L}\p{M}\p{N}\p{Pc}:.-]+)(?:.*[^/])?>$/su;
 const NEAR = 50;
 
 /** A translation in which spaces are moved out of pairs of tags that enclose none in the source.
@@ -15,16 +15,16 @@ export function placeTagSpaces(source, translation, spans) {
   const outside = (pattern) => [...source.matchAll(new RegExp(pattern, "gsu"))].map((match) => match[1]);
   const closing = pairs.filter(({ tag, closes }) => closes && !source.includes(` ${tag}`)).map(({ tag }) => tag).join("");
   if (closing) {
-    const quotes = outside(`[${closing}](?=${between}(.?))`).filter((each) => QUOTES.includes(each));
-    translation = translation.replace(new RegExp(`(?<! ) +([${closing}]+)(?=${between}(.?))`, "gsu"), (_, found, after) =>
-      quotes.includes(after) || NO_SPACE_BEFORE.test(after) ? found : `${found} `);
+    const next = `(?=${between}(.{0,2}))`, hasQuotes = outside(`[${closing}]${next}`).some((each) => QUOTE.test(each));
+    translation = translation.replace(new RegExp(`(?<! ) +([${closing}]+)${next}`, "gsu"), (_, found, after) =>
+      NO_SPACE_BEFORE.test(after) || (hasQuotes && QUOTE.test(after)) ? found : `${found} `);
   }
   const opening = pairs.filter(({ tag, closes }) => !closes && !source.includes(`${tag} `)).map(({ tag }) => tag).join("");
   if (opening) {
     const starts = `(?<![${opening}])(?=[${opening}])(?<=(.?)${between})`;
-    const quotes = outside(starts).filter((each) => QUOTES.includes(each));
+    const hasQuotes = outside(starts).some((each) => QUOTE.test(each));
     translation = translation.replace(new RegExp(`${starts}([${opening}]+) +`, "gsu"), (_, before, found) =>
-      quotes.includes(before) || NO_SPACE_AFTER.test(before) ? found : ` ${found}`);
+      NO_SPACE_AFTER.test(before) || (hasQuotes && QUOTE.test(before)) ? found : ` ${found}`);
   }
   return translation;
 }
