@@ -52,7 +52,7 @@ class TextFacts:
         source: The sources.
         target: The targets.
         characters_per_subword: Of the targets, on average; 4 is typical of European languages.
-        longer_side: Tokens for which batches have room, because of the longer side of each pair, relative to the targets.
+        longer_side: Tokens for which batches have room, because of the longer sides, relative to those of the targets.
         mean_side: The mean of the tokens of both sides, which take the time, relative to those of the targets.
         similar_neighbors: Whether lines that follow each other have similar sources.
         old_share: Pairs of old text in an epoch for each of these, if training starts from a bundle.
