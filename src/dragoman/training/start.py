@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -86,17 +86,31 @@ def check_sources(recipe: Recipe, run: Path) -> None:
     Raises:
         UserError: A bundle or a file was changed. It may be missing, once all is translated.
     """
-    given, digests = recipe.distillation, {}
-    for bundle in (*given.teachers, *([given.round_trip] if given.round_trip else [])):
-        with suppress(NoBundleError):
-            digests[bundle] = bundle_digest(bundle)
+    given = recipe.distillation
+    digests = _bundle_digests([*given.teachers, *([given.round_trip] if given.round_trip else [])])
     files = (*recipe.backtranslation.mono, *given.mono)
     digests |= {file: sha256(Path(file)) for file in files if Path(file).is_file()}
     path = run / SOURCES_FILE
-    if not path.is_file():
+    if path.is_file():
+        _refuse_changed(digests, read_json(path))
+    else:
         write_json(path, digests)
-        return
-    stored = read_json(path)
+
+
+def check_teachers(recipe: Recipe, run: Path) -> None:
+    """Check that the teachers are those with which a run was started; raises UserError. They may be missing."""
+    _refuse_changed(_bundle_digests(recipe.distillation.teachers), read_json(run / SOURCES_FILE))
+
+
+def _bundle_digests(paths: Sequence[str]) -> dict[str, str]:
+    digests = {}
+    for path in paths:
+        with suppress(NoBundleError):
+            digests[path] = bundle_digest(path)
+    return digests
+
+
+def _refuse_changed(digests: Mapping[str, str], stored: Mapping[str, str]) -> None:
     if changed := [name for name, digest in digests.items() if stored.get(name, digest) != digest]:
         raise UserError(
             f"{', '.join(changed)}: changed since the run was started; restore it, or choose another --output to start "

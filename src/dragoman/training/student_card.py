@@ -23,7 +23,7 @@ from dragoman.system.progress import Log, Meter, ProgressLine, Update, no_update
 from dragoman.system.run_paths import NoBundleError
 from dragoman.training.compared_search import COLUMNS, ComparedSearch, sizes_on_disk
 from dragoman.training.directory import resume_command
-from dragoman.training.start import check_sources
+from dragoman.training.start import check_teachers
 
 HEADING = "## Compared with its teacher"
 NOT_COMPARED_FILE = "not-compared.json"
@@ -71,7 +71,7 @@ def write_student_card(
     line.log(f"comparing with the teacher on {name} …")
     student = BundleEnsemble.load([str(run)], recipe.data.languages)
     try:
-        check_sources(recipe, run)
+        check_teachers(recipe, run)
         teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
     except UserError as error:
         reason = _not_compared(error)
@@ -99,7 +99,7 @@ def can_be_compared(recipe: Recipe, run: Path, log: Log) -> bool:
     if not (run / NOT_COMPARED_FILE).is_file() or not os.access(run, os.W_OK):
         return False
     try:
-        check_sources(recipe, run)
+        check_teachers(recipe, run)
         BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
     except UserError as error:
         log(_not_compared(error))
