@@ -127,6 +127,14 @@ def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path, fini
         assert f"BLEU {row[3]}, chrF {row[4]}" in report
 
 
+def replace_weights(run: Path) -> None:
+    """Put another translator in the place of a finished one."""
+    bundle = Bundle.load(run)
+    with torch.no_grad():
+        bundle.model.output.weight.mul_(-1)
+    bundle.save(run / "bundle")
+
+
 def interrupt(*arguments: Any) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
@@ -162,10 +170,7 @@ def test_a_run_ends_well_without_its_teacher_and_compares_once_it_is_back(
         assert "not compared with the teacher: " in printed
     assert "was not compared with the teacher" in card.read_text("utf-8")
     assert "not compared with the teacher" in (run / "report.html").read_text("utf-8")
-    replaced = Bundle.load(moved)
-    with torch.no_grad():
-        replaced.model.output.weight.mul_(-1)
-    replaced.save(teacher / "bundle")
+    replace_weights(shutil.copytree(moved, teacher))
     assert train(recipe, run, resume=True)
     assert "changed since the run was started" in capsys.readouterr().err
     shutil.rmtree(teacher)
@@ -187,10 +192,7 @@ def test_a_teacher_that_is_replaced_during_the_training_is_not_compared(
     teacher, run = shutil.copytree(finished_run, tmp_path / "teacher"), tmp_path / "run"
 
     def replace_teacher(*arguments: Any) -> Any:
-        other = Bundle.load(teacher)
-        with torch.no_grad():
-            other.model.output.weight.mul_(-1)
-        other.save(teacher / "bundle")
+        replace_weights(teacher)
         return write_student_card(*arguments)
 
     monkeypatch.setattr("dragoman.training.run.write_student_card", replace_teacher)
@@ -361,16 +363,14 @@ def test_a_teacher_or_a_text_that_changes_while_text_is_translated_is_refused(
     )
     recipe = make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)], mono=[str(mono)])
     assert train(recipe, expected)
-    content, original, other = mono.read_text("utf-8"), Bundle.load(teacher), Bundle.load(teacher)
-    with torch.no_grad():
-        other.model.output.weight.mul_(-1)
+    content, original = mono.read_text("utf-8"), Bundle.load(teacher)
 
     def change(corpus: SyntheticCorpus, *arguments: Any) -> Any:
         if corpus.name == "monolingual text":
             if changed == "mono":
                 mono.write_text(content.partition("\n")[0] + "\n", "utf-8")
             else:
-                other.save(teacher / "bundle")
+                replace_weights(teacher)
         return make(corpus, *arguments)
 
     make = SyntheticCorpus.make
@@ -430,9 +430,6 @@ def test_translations_are_stored_under_the_teacher_that_made_them(finished_run: 
     teacher = shutil.copytree(finished_run, tmp_path / "teacher")
     read = Bundle.load(teacher)
     identity = identify_bundle(read)
-    other = Bundle.load(teacher)
-    with torch.no_grad():
-        other.model.output.weight.mul_(-1)
-    other.save(teacher / "bundle")
+    replace_weights(teacher)
     assert identify_bundle(read) == identity == identify_bundle(Bundle.load(finished_run))
     assert identify_bundle(Bundle.load(teacher)) != identity
