@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -45,6 +46,19 @@ def interrupt(arguments: list[str], directory: Path, number: signal.Signals) -> 
     process.send_signal(number)
     _, error = process.communicate(timeout=60)
     return process.returncode, error
+
+
+def test_messages_that_nobody_reads_do_not_end_it(finished_run: Path, tmp_path: Path) -> None:
+    text, output = tmp_path / "in", tmp_path / "out"
+    text.write_text("Собака играет в парке.\n", "utf-8")  # it warns of this text
+    reader, writer = os.pipe()
+    os.close(reader)
+    files = ["--input", str(text), "--output", str(output)]
+    command = [sys.executable, "-m", "dragoman", "translate", str(finished_run), *FAST, *files]
+    ended = subprocess.run(command, stderr=writer)
+    os.close(writer)
+    assert ended.returncode == 0
+    assert output.read_text("utf-8").count("\n") == 1
 
 
 @pytest.mark.parametrize(

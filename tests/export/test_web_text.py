@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +24,7 @@ from dragoman.text.known_characters import CharacterCounts
 from dragoman.text.masking import RESERVED, Masking
 from dragoman.text.normalization import remove_invisible
 from dragoman.text.subword import SubwordTokenizer
+from dragoman.text.tag_spaces import place_tag_spaces
 from dragoman.text.usual_case import UsualCase
 
 PAGE = Path(dragoman.export.web.__file__).parent / "page"
@@ -121,6 +123,28 @@ def test_masked_texts_are_those_of_python(knows_characters: bool, page: Any) -> 
         mask = masking.mask(text)
         spaced = re.sub(f"[{RESERVED['tag']}]", r" \g<0> ", mask.text)
         assert theirs == [mask.text, mask.spans, mask.restore(output + mask.text), mask.restore(spaced)], repr(text)
+
+
+def test_spaces_at_tags_are_moved_as_in_python(page: Any) -> None:
+    generator, tags = random.Random(1), "\ufdd8\ufdd9\ufdda\ufddb"
+    named = ["<b> </b> <i> </i>", "<b> </b> <b> </b>", "<a_href='x/'> </a_> <br/> <file>", "<ä:1> </ä:1> %s <ä>"]
+    spans = [[span.replace("_", " ") for span in each.split()] for each in named]
+    signs = list(",.?()„“»\"'5ab\t\u0301😀-")
+
+    def text(spaces: str) -> str:
+        kinds = generator.choices([*map(list, (tags, spaces)), signs], [2, 1, 1], k=14)
+        return "".join(map(generator.choice, kinds))
+
+    cases = [(text("a"), text(" "), dict(zip(tags, generator.choice(spans), strict=True))) for _ in range(5000)]
+    body = """
+      return argument.map(([source, translation, spans]) =>
+        module.placeTagSpaces(source, translation, new Map(Object.entries(spans))));
+    """
+    changed = 0
+    for case, theirs in zip(cases, run_module(page, "tag_spaces.js", body, cases), strict=True):
+        assert theirs == place_tag_spaces(*case), case
+        changed += theirs != case[1]
+    assert changed > 1000
 
 
 @pytest.mark.parametrize("has_titles", [False, True])

@@ -278,6 +278,17 @@ def test_a_replaced_file_keeps_its_group_and_gets_no_special_bits(
     assert stat.S_IMODE(shared.stat().st_mode) == 0o604, "another group may read nothing"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")
+def test_a_file_that_root_replaces_keeps_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("old")
+    os.chown(path, 1234, 1235)
+    path.chmod(0o640)
+    write_text(path, "new")
+    about = path.stat()
+    assert (about.st_uid, about.st_gid, stat.S_IMODE(about.st_mode)) == (1234, 1235, 0o640)
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

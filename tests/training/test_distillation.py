@@ -122,7 +122,7 @@ def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path, fini
     assert "times as fast as greedy search of the teacher" in card
     assert "approximate randomization" in card
     assert "MB in float16" in card
-    assert f"the teacher, {finished_run / 'bundle'}," in card
+    assert f"The teacher is {finished_run / 'bundle'}. " in card
     for row in table[2:]:
         assert f"BLEU {row[3]}, chrF {row[4]}" in report
 
@@ -139,15 +139,21 @@ def interrupt(*arguments: Any) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_the_comparison_is_interrupted_and_repeated(
-    make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_later(
+    make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1")
+    card, report = run / "bundle" / "README.md", run / "report.html"
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.run.write_student_card", interrupt)
+        patch.setattr("dragoman.training.student_card.compare_with_teachers", interrupt)
         assert not train(recipe, run)
+    assert "to compare the student later" in capsys.readouterr().err
+    for file in (card, report):
+        assert "not compared with the teacher: this was interrupted" in file.read_text("utf-8")
+    Bundle.load(run)
     assert train(recipe, run, resume=True)
-    assert "Compared with its teacher" in (run / "bundle" / "README.md").read_text("utf-8")
+    assert "times as fast as greedy search of the teacher" in card.read_text("utf-8")
+    assert "not compared" not in card.read_text("utf-8") + report.read_text("utf-8")
 
 
 def test_a_run_ends_well_without_its_teacher_and_compares_once_it_is_back(
@@ -160,7 +166,7 @@ def test_a_run_ends_well_without_its_teacher_and_compares_once_it_is_back(
     teacher, run = shutil.copytree(finished_run, tmp_path / "teacher"), tmp_path / "run"
     recipe = make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)])
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.run.write_student_card", interrupt)
+        patch.setattr("dragoman.training.run.finish", interrupt)
         assert not train(recipe, run)
     moved, card = teacher.rename(tmp_path / "moved"), run / "bundle" / "README.md"
     for expected in ("comparing with the teacher", "this run is finished"):

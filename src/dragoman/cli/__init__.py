@@ -27,7 +27,7 @@ from dragoman.cli.inspect import inspect
 from dragoman.cli.score import score
 from dragoman.cli.serve import serve
 from dragoman.cli.serve_key import serve_key_app
-from dragoman.cli.signals import find_cause, listen_for_signals, stop_behind
+from dragoman.cli.signals import TERMINATED, find_cause, listen_for_signals, stop_behind
 from dragoman.cli.suggestions import SuggestingCommand, corrected_command
 from dragoman.cli.text_files import TextFilesCommand
 from dragoman.cli.train import TrainCommand, quickstart, train
@@ -84,6 +84,10 @@ def main() -> None:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
+    except SystemExit as error:
+        if error.code == TERMINATED:
+            print("interrupted", file=sys.stderr)
+        raise
     except Exception as error:
         sys.exit(_report(error))
 
@@ -140,14 +144,14 @@ def _prepare_streams() -> None:
 
 
 class _Messages(io.FileIO):
-    """Standard error. If its messages cannot be written, for example because a disk is full, a command continues."""
+    """Standard error. A command continues if nobody reads its messages, or a disk is full."""
 
     def write(self, data: Any, /) -> int:
         """Write bytes, or lose them."""
         try:
             return super().write(data)
         except OSError as error:
-            if error.errno not in _OUTPUT_ERRORS:
+            if error.errno not in (*_OUTPUT_ERRORS, errno.EPIPE):
                 raise
             return len(memoryview(data))
 

@@ -7,6 +7,9 @@ import sys
 
 from dragoman.system.signals import send_again
 
+TERMINATED = 128 + signal.SIGTERM
+"""The exit code of a command that SIGTERM has ended."""
+
 _lost: list[int] = []
 """Signals whose exceptions Python ignored."""
 
@@ -25,7 +28,7 @@ def stop_behind(error: BaseException) -> BaseException | None:
     if find_cause(error, KeyboardInterrupt) or signal.SIGINT in _lost:
         return KeyboardInterrupt()
     if _lost or signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # by `_terminate`
-        return SystemExit(128 + signal.SIGTERM)
+        return SystemExit(TERMINATED)
     return None
 
 
@@ -40,7 +43,7 @@ def find_cause(error: BaseException, *kinds: type[BaseException]) -> BaseExcepti
 def _terminate(number: int, frame: object) -> None:
     """Exit; a second signal ends the process at once."""
     signal.signal(number, signal.SIG_DFL)
-    raise SystemExit(128 + number)
+    raise SystemExit(TERMINATED)
 
 
 def _repeat_lost_signal(unraisable: sys.UnraisableHookArgs) -> None:

@@ -37,26 +37,28 @@ def describe_comparison(comparison: Comparison) -> list[str]:
     ]
 
 
-def describe_significance(tests: Sequence[Significance]) -> Iterator[str]:
-    """Which of the translators A and B is better, by how much, and the tests of each metric."""
+def describe_significance(tests: Sequence[Significance], first: str = "A", second: str = "B") -> Iterator[str]:
+    """Which of two translators, named in this way, is better, by how much, and the tests of each metric."""
     by_metric: dict[str, list[Significance]] = {}
     for test in tests:
         by_metric.setdefault(test.metric, []).append(test)
     gains = {metric: each[0].second - each[0].first for metric, each in by_metric.items()}
     significant = [metric for metric, each in by_metric.items() if all(test.p_value < ALPHA for test in each)]
-    winners = {"B" if gains[metric] > 0 else "A" for metric in significant}
+    winners = {second if gains[metric] > 0 else first for metric in significant}
     if not winners:
-        decision = "There is no significant difference between A and B"
+        decision = f"there is no significant difference between {first} and {second}"
     elif len(winners) > 1:
-        decision = "A and B are each significantly better by one metric"
+        decision = f"{first} and {second} are each significantly better by one metric"
     else:
         by = "" if len(significant) == len(by_metric) else f" by {' and '.join(significant)}"
         decision = f"{winners.pop()} is significantly better{by}"
-    yield f"{decision}: from A to B, {' and '.join(f'{metric} {gain:+.2f}' for metric, gain in gains.items())}."
+    difference = " and ".join(f"{metric} {gain:+.2f}" for metric, gain in gains.items())
+    yield f"{decision[0].upper()}{decision[1:]}: from {first} to {second}, {difference}."
     for metric, each in by_metric.items():
         values = " and ".join(f"p = {test.p_value:.4f} by {test.method}" for test in each)
         negation = "" if metric in significant else "not "
-        yield f"{metric} is {each[0].first:.2f} for A and {each[0].second:.2f} for B: {negation}significant, {values}."
+        scores = f"{each[0].first:.2f} for {first} and {each[0].second:.2f} for {second}"
+        yield f"{metric} is {scores}: {negation}significant, {values}."
 
 
 def _usability(comparison: Comparison) -> Iterator[str]:

@@ -12,12 +12,12 @@ from dragoman.bundle import Bundle
 from dragoman.corpus.lines import read_lines
 from dragoman.corpus.monolingual import count_texts
 from dragoman.corpus.pair import Languages
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.evaluation.metrics import USELESS, overall_score
 from dragoman.model.transformer import parameter_counts
 from dragoman.planning.budget import chosen_minutes, measure_chosen_speed, plan_budget
 from dragoman.planning.choose import LARGE_MODEL, SMALL_MODEL, choose_dropout, choose_training
-from dragoman.planning.expect import count_parameters
+from dragoman.planning.expect import count_parameters, describe_minutes, expect_training
 from dragoman.planning.speed import MachineSpeed
 from dragoman.planning.subwords import facts_with
 from dragoman.planning.text_facts import TextFacts, collect_facts
@@ -96,7 +96,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
         overrides: ``SECTION.KEY=VALUE`` each; those of the section data change the text that is read, and
             training.minutes the time that is planned for.
         data_directory: Mirror of the dataset catalog.
-        log: Receives a message if the student is as large as the teacher, or a teacher is useless.
+        log: Receives what to expect, and a message if the student is as large as the teacher, or a teacher is useless.
 
     Raises:
         UserError: A bundle is missing or does not fit, or the training text is gone, or monolingual text is in another
@@ -135,6 +135,7 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
             f"warning: training.seed is not that of {path}, so other pairs are held out for validation, and the "
             "teacher has learned most of them; name validation text with --set data.validation=…"
         )
+    log(_describe_plan(plan, recipe, facts, mono, machine))
     weights = count_parameters(recipe.model, recipe.text.vocabulary_size)
     if weights >= (limit := parameter_counts(bundle.model)["total"]):
         smaller = _smaller_size(plan.size, recipe.model, largest_vocabulary(bundle), limit)
@@ -144,6 +145,18 @@ def plan_student(plan: StudentPlan, overrides: Sequence[str], data_directory: Pa
             f"faster; {advice}"
         )
     return recipe
+
+
+def _describe_plan(plan: StudentPlan, recipe: Recipe, facts: TextFacts, mono: int, machine: MachineSpeed) -> str:
+    """How much text there is, and how long it takes; `mono` is the number of monolingual texts."""
+    expected = expect_training(recipe, facts.with_pairs(mono), machine)
+    if recipe.training.minutes:
+        translating = describe_minutes(recipe.teachers.translation_share * recipe.training.minutes)
+        time = f"translating takes at most {translating} of {describe_minutes(recipe.training.minutes)}"
+    else:
+        time = f"expect about {describe_minutes(expected.minutes)} of training after the translations"
+    text = counted(facts.pairs, "training pair") + (f" and {counted(mono, 'monolingual text')}" if mono else "")
+    return f"{plan.size}: {text}; {expected.parameters / 1e6:.1f} million parameters; {time}"
 
 
 def _open_teachers(settings: Distillation, languages: Languages) -> Sequence[Bundle]:

@@ -75,8 +75,8 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
     """Yield an open temporary file; if the block succeeds, it is renamed to `path` and replaces what was there.
 
     Text is written as UTF-8. A device or a pipe, such as /dev/stdout, is written to directly instead of being replaced.
-    If `path` is a symbolic link, what it points to is replaced. The new file has the permissions of the old one. What a
-    killed process has left of the same file is deleted.
+    If `path` is a symbolic link, what it points to is replaced. The new file has the owner, group and permissions of
+    the old one, as far as possible. What a killed process has left of the same file is deleted.
 
     Raises:
         UserError: The disk is full or `path` is not writable; what was there is unchanged.
@@ -108,15 +108,18 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
 
 
 def _copy_permissions(old: Path, new: Path) -> None:
-    """Give a new file the group of an old one, and its permissions; none to another group."""
-    about = old.stat()
+    """Give a new file the owner, the group and the permissions of an old one; none to another group."""
+    about, made = old.stat(), new.stat()
     mode = about.st_mode & 0o777
     with suppress(OSError):  # not every file system has permissions
-        if about.st_gid != new.stat().st_gid:
+        if about.st_gid != made.st_gid:
             try:
                 os.chown(new, -1, about.st_gid)
             except PermissionError:
                 mode &= 0o707
+        if about.st_uid != made.st_uid:
+            with suppress(PermissionError):  # only root can give files to others
+                os.chown(new, about.st_uid, -1)
         new.chmod(mode)
 
 

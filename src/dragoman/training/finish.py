@@ -104,7 +104,7 @@ def finish(
         finished = replace(finished, shortlist=learn_shortlist(trainer.data.train, bundle.source, bundle.target))
     log.metrics.require_directory()
     finished.save(trainer.run / "bundle")
-    log.line.update(1.0, f"done after {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
+    log.line.update(1.0, f"done: trained {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")
 
 

@@ -44,7 +44,7 @@ from dragoman.training.stages import LastStage, Stages
 from dragoman.training.start import record_start
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
-from dragoman.training.student_card import can_be_compared, write_student_card
+from dragoman.training.student_card import NOT_COMPARED_FILE, can_be_compared, write_student_card
 from dragoman.training.trainer import Trainer
 
 REPORT_FILE = "report.html"
@@ -144,8 +144,8 @@ class _Run:
     def _is_finished(self) -> bool:
         """Whether nothing is left to do.
 
-        A run that was stopped between its bundle and its report finishes once more, and so does a student whose teacher
-        was missing and is back.
+        A run that was stopped between its bundle and its report finishes once more, and so does a student that was not
+        compared with its teacher, and now can be.
         """
         bundle = self.output / "bundle"
         restore_replaced(bundle)
@@ -175,32 +175,33 @@ class _Run:
                 facts = self._finish(trainer, data) if trainer.train() else None
                 if self.ranks.first and (facts is not None or not self._has_bundle):
                     self._write_report(trainer, data, facts or [])
+                (stopped,) = self.ranks.largest((trainer.stop.requested,))
+        command = resume_command(self.main_run, self.data_directory)
         if facts is None:
-            step = trainer.state.progress.step
-            self.line.log(
-                f"stopped after step {step:,}; continue with: {resume_command(self.main_run, self.data_directory)}"
-            )
-        return facts is not None
+            self.line.log(f"stopped after step {trainer.state.progress.step:,}; continue with: {command}")
+        elif (self.output / NOT_COMPARED_FILE).is_file():
+            self.line.log(f"to compare the student later, with its teacher in place: {command}")
+        return facts is not None and not stopped
 
     def _finish(self, trainer: Trainer, data: RunData) -> list[tuple[str, str]] | None:
         """Score and save the model, which the first process does.
 
         Returns:
-            Lines of the report about it, or None if a stop was requested meanwhile.
+            Lines of the report about it, or None if a stop was requested before the model was saved.
         """
         facts: list[tuple[str, str]] | None = []
+        student = bool(self.written.distillation.teachers)
         model = unsharded_model(trainer.state, self.recipe, data.dataset, self.ranks)
         try:
             with trainer.stop.interruptible():
                 if model:
                     (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop; see `_is_finished`
-                    student = bool(self.written.distillation.teachers)
                     finish(trainer, model, data.tests, data.start, data.start_scores, student)
-                    if student:
-                        validation = data.dataset.validation
-                        facts = write_student_card(self.written, self.output, data.tests, validation, self.line)
         except StopRequested:
             facts = None
+        if model and student and facts is not None:
+            validation = data.dataset.validation
+            facts = write_student_card(self.written, self.output, data.tests, validation, self.line, trainer.stop)
         (stopped,) = self.ranks.largest((facts is None,))  # the others would go on to the next stage
         return None if stopped else facts
 
@@ -226,8 +227,8 @@ class _Run:
         precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
         self.line.log(
             f"{parameter_counts(state.model)['total']:,} parameters; {counted(len(data.dataset.train), 'pair')} in "
-            f"{counted(trainer.batches.groups_per_epoch, 'group')} of similar length; {precision} on {device}"
-            f"{f', {ranks.size} processes' if ranks.size > 1 else ''}"
+            f"{counted(trainer.batches.groups_per_epoch, 'group')} of sentences of similar length; {precision} on "
+            f"{device}{f', {ranks.size} processes' if ranks.size > 1 else ''}"
         )
         if recipe.training.optimizer == "adam" and recipe.training.weight_decay:
             self.line.log(

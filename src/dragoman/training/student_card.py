@@ -22,12 +22,12 @@ from dragoman.system.files import write_json, write_text
 from dragoman.system.progress import Log, Meter, ProgressLine, Update, no_update
 from dragoman.system.run_paths import NoBundleError
 from dragoman.training.compared_search import COLUMNS, ComparedSearch, sizes_on_disk
-from dragoman.training.directory import resume_command
 from dragoman.training.start import check_teachers
+from dragoman.training.stop import StopFlag, StopRequested
 
 HEADING = "## Compared with its teacher"
 NOT_COMPARED_FILE = "not-compared.json"
-"""In the run of a student that was finished without its teachers."""
+"""In the run of a finished student that was not compared with its teachers."""
 
 MAX_PAIRS = 1000
 REPEATS = 3  # of the measurement of the speed
@@ -56,9 +56,16 @@ class StudentCard:
 
 
 def write_student_card(
-    recipe: Recipe, run: Path, tests: Mapping[str, list[Pair]], validation: list[Pair], line: ProgressLine
+    recipe: Recipe,
+    run: Path,
+    tests: Mapping[str, list[Pair]],
+    validation: list[Pair],
+    line: ProgressLine,
+    stop: StopFlag,
 ) -> list[tuple[str, str]]:
     """Add the comparison with the teachers to the card of the bundle of a run; returns lines of the report.
+
+    If the run is stopped meanwhile, or the teachers cannot be used, the card and the lines say so.
 
     Args:
         recipe: The recipe of the run, which names the teachers.
@@ -66,20 +73,22 @@ def write_student_card(
         tests: The test corpora by name; the first one is used.
         validation: The pairs to use if there is none.
         line: Receives progress and the lines of the report.
+        stop: Whether the run must stop.
     """
     name, pairs = next(iter(tests.items()), ("the validation text", validation))
     line.log(f"comparing with the teacher on {name} …")
     student = BundleEnsemble.load([str(run)], recipe.data.languages)
     try:
-        check_teachers(recipe, run)
-        teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
-    except UserError as error:
+        with stop.interruptible():
+            check_teachers(recipe, run)
+            teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
+            card = compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS], line.update)
+    except (UserError, StopRequested) as error:
         reason = _not_compared(error)
-        line.log(f"{reason}; to compare it later, put the teacher back, and run: {resume_command(run)}")
+        line.log(reason)
         _add_to_card(student.paths[0], f"{HEADING}\n\nThis translator was {reason}.\n")
         write_json(run / NOT_COMPARED_FILE, {"reason": reason})
         return [("Comparison", f"{reason}.")]
-    card = compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS], line.update)
     facts = list(card.facts())
     _add_to_card(student.paths[0], card.markdown())
     (run / NOT_COMPARED_FILE).unlink(missing_ok=True)
@@ -107,8 +116,11 @@ def can_be_compared(recipe: Recipe, run: Path, log: Log) -> bool:
     return True
 
 
-def _not_compared(error: UserError) -> str:
-    reason = f"{error.path} is missing" if isinstance(error, NoBundleError) else str(error)
+def _not_compared(error: UserError | StopRequested) -> str:
+    if isinstance(error, StopRequested):
+        reason = "this was interrupted"
+    else:
+        reason = f"{error.path} is missing" if isinstance(error, NoBundleError) else str(error)
     return f"not compared with the teacher: {reason}"
 
 
@@ -153,11 +165,12 @@ def compare_with_teachers(
         del each.seconds[0]  # the first call is slower
     ratio = statistics.median(greedy.seconds) / statistics.median(new.seconds)
     sizes = ", ".join(f"{size:.1f} MB in {kind}" for kind, size in sizes_on_disk(student.paths[0]).items())
-    verdict = " ".join(describe_significance(paired_tests(teacher.texts, new.texts, references)))
+    tests = paired_tests(teacher.texts, new.texts, references)
+    verdict = " ".join(describe_significance(tests, "the teacher", "this translator"))
     sentences = [
         f"On {text}, {counted(len(pairs), 'sentence')}, with {counted(usable_cores(), 'core')}: this translator is "
         f"{ratio:.1f} times as fast as greedy search of the teacher. On disk, it has {sizes}.",
-        f"A is the teacher, {' with '.join(map(str, teachers.paths))}, and B this translator. {verdict}",
+        f"The teacher is {' with '.join(map(str, teachers.paths))}. {verdict}",
         f"BLEU: {corpus_scores(new.texts, references)['bleu_signature']}",
     ]
     names = ("Teacher", "Teacher", "This translator")

@@ -34,7 +34,10 @@ def run_facts(
         *([("Cleaning", str(cleaned))] if cleaned else []),
         *stages,
         *([("Initial weights", start_from)] if (start_from := trainer.settings.start_from) else []),
-        ("Training", f"{counted(progress.step, 'step')} in {format_seconds(progress.seconds)}, validation included"),
+        (
+            "Training",
+            f"{counted(progress.step, 'step')} in {format_seconds(progress.seconds)}, with validation, not tests",
+        ),
         ("End of training", trainer.budget.reason_to_end(progress)),
         ("Machine", f"{trainer.state.device}, {counted(torch.get_num_threads(), 'thread')}, {platform.machine()}"),
         ("Versions", f"dragoman {__version__}, Python {platform.python_version()}, torch {torch.__version__}"),
