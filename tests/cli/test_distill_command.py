@@ -40,7 +40,15 @@ def test_a_student_is_trained_translates_and_is_resumed(
     ]
     outcome = command(*arguments)
     assert outcome.code == 0, outcome.error
-    for text in ("stage 1 of 2: translating", "stage 2 of 2: the translator", "This translator, greedy", "BLEU"):
+    pairs, texts = (len((corpus / name).read_text("utf-8").splitlines()) for name in ("train.de", "test.de"))
+    described = f"tiny: {pairs:,} training pairs and {texts:,} monolingual texts; "
+    for text in (
+        described,
+        "stage 1 of 2: translating",
+        "stage 2 of 2: the translator",
+        "This translator, greedy",
+        "BLEU",
+    ):
         assert text in outcome.error
     assert load_recipe(run / "recipe.toml").distillation.mono == (str(corpus / "test.de"),)
     assert command("translate", run, "Ein Hund.").code == 0

@@ -79,21 +79,28 @@ def test_subwords_are_measured() -> None:
     assert fewer.characters_per_subword < measured.characters_per_subword / 1.5
 
 
-@pytest.mark.parametrize("repeats", [1, 3])
-def test_steps_are_estimated_for_the_longer_side(repeats: int) -> None:
-    """A batch is full when one of its sides is; with longer sources, this is after fewer pairs."""
-    pairs = [Pair(" ".join([source] * repeats), target) for source, target in islice(captions("train"), 2000)]
+@pytest.mark.parametrize("batch_tokens", [1024, 4096])
+@pytest.mark.parametrize(("joined", "repeats"), [(1, 1), (1, 3), (6, 1)])
+def test_estimated_steps_are_those_of_training(batch_tokens: int, joined: int, repeats: int) -> None:
+    """A batch is full when one of its sides is: with longer sources, after fewer pairs; some room stays unused."""
+    lines = list(captions("train"))[: 3000 * joined]
+    groups = [lines[first : first + joined] for first in range(0, len(lines), joined)]
+    pairs = [
+        Pair(" ".join(repeats * [source for source, _ in group]), " ".join(target for _, target in group))
+        for group in groups
+    ]
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     source, target = (SideFacts(sum(map(len, side)), 1, "Latin") for side in (sources, targets))
     facts = measure_subwords(TextFacts(len(pairs), source, target), pairs, ("de", "en"))
-    recipe = plan_with(Texts(("de", "en"), ["x.tsv"]), facts, None, MachineSpeed(1e12)).recipe().text
-    tokenizers = train_tokenizers(sources, targets, recipe, source_language="de", target_language="en")
+    recipe = plan_with(Texts(("de", "en"), ["x.tsv"]), facts, None, MachineSpeed(1e12)).recipe()
+    tokenizers = train_tokenizers(sources, targets, recipe.text, source_language="de", target_language="en")
     source_lengths, target_lengths = (
         np.array([len(ids) + 1 for ids in tokenizer.encode(texts)])
         for tokenizer, texts in zip(tokenizers, (sources, targets), strict=True)
     )
-    groups = len(plan_epoch(source_lengths, target_lengths, 1024 // 4, seed=1, epoch=0))
-    assert facts.steps_per_epoch(1024) == pytest.approx(groups / 4, rel=0.01)
+    size = recipe.training.length_groups
+    steps = len(plan_epoch(source_lengths, target_lengths, batch_tokens // size, seed=1, epoch=0)) / size
+    assert facts.steps_per_epoch(batch_tokens) == pytest.approx(steps, rel=0.05)
     exchanged = measure_subwords(
         TextFacts(len(pairs), target, source), [Pair(pair.target, pair.source) for pair in pairs], ("en", "de")
     )

@@ -119,7 +119,7 @@ def test_the_card_and_the_report_compare_it_with_its_teacher(student: Path, fini
         ["Teacher", "greedy, max_length 40"],
         ["This translator", "greedy, max_length 40"],
     ]
-    assert "times as fast as greedy search of the teacher" in card
+    assert "times as fast as the teacher with greedy search" in card
     assert "approximate randomization" in card
     assert "MB in float16" in card
     assert f"The teacher is {finished_run / 'bundle'}. " in card
@@ -147,13 +147,25 @@ def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_late
     with monkeypatch.context() as patch:
         patch.setattr("dragoman.training.student_card.compare_with_teachers", interrupt)
         assert not train(recipe, run)
-    assert "to compare the student later" in capsys.readouterr().err
+    assert "to compare the student with its teacher later, run: " in capsys.readouterr().err
     for file in (card, report):
-        assert "not compared with the teacher: this was interrupted" in file.read_text("utf-8")
+        assert "not compared with the teacher: the comparison was interrupted" in file.read_text("utf-8")
     Bundle.load(run)
     assert train(recipe, run, resume=True)
-    assert "times as fast as greedy search of the teacher" in card.read_text("utf-8")
+    assert "times as fast as the teacher with greedy search" in card.read_text("utf-8")
     assert "not compared" not in card.read_text("utf-8") + report.read_text("utf-8")
+
+
+def test_monolingual_text_may_change_once_it_is_translated(
+    make_student: MakeStudent, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1", mono=[str(mono)])
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.training.student_card.compare_with_teachers", interrupt)
+        assert not train(recipe, run)
+    mono.write_text("Etwas anderes.\n", "utf-8")
+    assert train(recipe, run, resume=True)
+    assert "times as fast as the teacher" in (run / "bundle" / "README.md").read_text("utf-8")
 
 
 def test_a_run_ends_well_without_its_teacher_and_compares_once_it_is_back(
@@ -182,7 +194,7 @@ def test_a_run_ends_well_without_its_teacher_and_compares_once_it_is_back(
     shutil.rmtree(teacher)
     moved.rename(teacher)
     assert train(recipe, run, resume=True)
-    assert "times as fast as greedy search of the teacher" in card.read_text("utf-8")
+    assert "times as fast as the teacher with greedy search" in card.read_text("utf-8")
     assert "not compared" not in card.read_text("utf-8") + (run / "report.html").read_text("utf-8").lower()
     assert train(recipe, run, resume=True)
     assert capsys.readouterr().err.count("comparing with the teacher") == 1
@@ -342,6 +354,7 @@ def test_a_teacher_or_a_text_that_was_changed_is_refused(
     shutil.rmtree(run / "bundle")
     if changed == "mono":
         mono.write_text("Ein anderer Satz.\n", "utf-8")
+        shutil.rmtree(run / "synthetic")  # so that it is needed again
     else:
         bundle = Bundle.load(teacher)
         with torch.no_grad():

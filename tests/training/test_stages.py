@@ -162,6 +162,22 @@ def test_stop_while_translating(
     assert texts(run, "synthetic/backtranslation")[1] == mono.read_text("utf-8").splitlines()
 
 
+def test_a_stop_while_a_report_is_written_ends_the_run_after_a_teacher_only(
+    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*arguments: Any) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        return "the report"
+
+    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
+    monkeypatch.setattr("dragoman.training.run.render_report", interrupt)
+    assert not train(recipe, run)
+    assert f"stopped between two stages; continue with: dragoman train {run}/recipe.toml" in capsys.readouterr().err
+    assert (run / "teachers/backward/report.html").read_text("utf-8") == "the report"
+    assert train(recipe, run, resume=True), "it was complete"
+    assert (run / "report.html").read_text("utf-8") == "the report"
+
+
 def test_text_that_changes_while_teachers_are_trained_is_refused(
     make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,14 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from dragoman.corpus.pair import Languages, Pair
-from dragoman.dataset.buckets import plan_epoch
 from dragoman.planning.choose import choose_text
 from dragoman.planning.text_facts import TextFacts
 from dragoman.settings import Text
 from dragoman.text.registry import train_tokenizers
 from dragoman.text.tokenizer import Tokenizer
-
-GROUP_TOKENS = 256  # a batch of 1,024 tokens consists of four groups of sentences of similar length
 
 
 def measure_subwords(
@@ -50,10 +47,11 @@ def facts_with(facts: TextFacts, tokenizers: tuple[Tokenizer, Tokenizer], sample
         for tokenizer, texts in zip(tokenizers, (sources, targets), strict=True)
     )
     target_tokens = int(target_lengths.sum())
-    groups = len(plan_epoch(source_lengths, target_lengths, GROUP_TOKENS, seed=1, epoch=0))
+    longer = np.maximum(source_lengths, target_lengths)
     return replace(
         facts,
         characters_per_subword=sum(map(len, targets)) / max(1, target_tokens - len(targets)),
-        longer_side=GROUP_TOKENS * groups / max(1, target_tokens),
+        longer_side=int(longer.sum()) / max(1, target_tokens),
+        typical_length=float((longer**2).sum() / longer.sum()),
         mean_side=(int(source_lengths.sum()) + target_tokens) / max(1, 2 * target_tokens),
     )

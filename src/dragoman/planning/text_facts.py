@@ -12,12 +12,13 @@ from dragoman.corpus.pair import Languages, Pair
 from dragoman.doctor.data.scripts import HAN_OR_KANA, SCRIPTS, count_letters
 from dragoman.errors import UserError
 from dragoman.planning.neighbors import NeighborSimilarity
-from dragoman.settings import WeightedCorpus
+from dragoman.settings import Training, WeightedCorpus
 from dragoman.text.normalization import SCRIPTS_WITHOUT_SPACES
 
 CHUNK = 10_000  # pairs that are counted at once
 SAMPLE = 50_000  # pairs that are compared with their neighbors
 MAX_SAMPLE = 4000  # pairs that are returned
+LENGTH_GROUPS: int = Training.model_fields["length_groups"].default
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ class TextFacts:
         source: The sources.
         target: The targets.
         characters_per_subword: Of the targets, on average; 4 is typical of European languages.
-        longer_side: Tokens for which batches have room, because of the longer sides, relative to those of the targets.
+        longer_side: The tokens of the longer side of each pair, which fills a batch, relative to those of the targets.
+        typical_length: The mean length of the longer sides, in tokens; longer ones count more, as they fill more
+            batches.
         mean_side: The mean of the tokens of both sides, which take the time, relative to those of the targets.
         similar_neighbors: Whether lines that follow each other have similar sources.
         old_share: Pairs of old text in an epoch for each of these, if training starts from a bundle.
@@ -63,12 +66,13 @@ class TextFacts:
     target: SideFacts
     characters_per_subword: float = 4.0
     longer_side: float = 1.2
+    typical_length: float = 25.0
     mean_side: float = 1.0
     similar_neighbors: bool = False
     old_share: float = 0.0
 
     def with_pairs(self, number: int) -> TextFacts:
-        """The facts about a text with so many more pairs of the same length."""
+        """The facts about this text with `number` more pairs of the same length on average."""
         factor = (self.pairs + number) / self.pairs
         return replace(
             self, pairs=self.pairs + number, source=self.source.scaled(factor), target=self.target.scaled(factor)
@@ -90,8 +94,12 @@ class TextFacts:
         return self.mean_side * self.target_tokens
 
     def steps_per_epoch(self, batch_tokens: int) -> float:
-        """An estimate of the number of batches in an epoch, each with so many tokens on the longer side."""
-        return self.longer_side * self.target_tokens / batch_tokens
+        """An estimate of the number of batches in an epoch, with at most so many tokens on each side of a batch.
+
+        A batch consists of groups of sentences of similar length, each with room for half a sentence more.
+        """
+        group = max(batch_tokens / LENGTH_GROUPS - self.typical_length / 2, self.typical_length)
+        return self.longer_side * self.target_tokens / (LENGTH_GROUPS * group)
 
     @property
     def same_script(self) -> bool:

@@ -108,17 +108,17 @@ def atomic_file(path: Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]
 
 
 def _copy_permissions(old: Path, new: Path) -> None:
-    """Give a new file the owner, the group and the permissions of an old one; none to another group."""
+    """Copy owner, group and permissions to a new file; if its group remains another one, this gets no permissions."""
     about, made = old.stat(), new.stat()
     mode = about.st_mode & 0o777
     with suppress(OSError):  # not every file system has permissions
         if about.st_gid != made.st_gid:
             try:
                 os.chown(new, -1, about.st_gid)
-            except PermissionError:
+            except OSError:
                 mode &= 0o707
         if about.st_uid != made.st_uid:
-            with suppress(PermissionError):  # only root can give files to others
+            with suppress(OSError):  # only root can give files to others
                 os.chown(new, about.st_uid, -1)
         new.chmod(mode)
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 import regex
 
 _TAG = regex.compile(r"</?+([\w:.-]++)(?:.*[^/])?>", regex.DOTALL)
-_QUOTE = regex.compile(r"""["'„‚\p{Pi}\p{Pf}]""")
-_NO_SPACE_AFTER = regex.compile(r"$|[\s\p{Ps}--„‚]", regex.VERSION1)
+_QUOTES = r"""["'„‚\p{Pi}\p{Pf}]"""
+_OPENING_QUOTE = regex.compile(rf"(?<![\p{{L}}\p{{N}}]){_QUOTES}\Z")
+_CLOSING_QUOTE = regex.compile(rf"{_QUOTES}(?![\p{{L}}\p{{N}}])")  # no apostrophe, as in the tags of <b>Tom</b>'s
+_NO_SPACE_AFTER = regex.compile(r"(?:^|[\s\p{Ps}--„‚])\Z", regex.VERSION1)
 _NO_SPACE_BEFORE = regex.compile(r"$|[\s\p{Pe}]|[.,;:!?…%](?![\p{L}\p{N}])")
 _NEAR = 50
 """Tags at most between a tag and the character outside, so that the time is proportional to the length of a text."""
@@ -17,8 +19,9 @@ _NEAR = 50
 def place_tag_spaces(source: str, translation: str, spans: Mapping[str, str]) -> str:
     """A translation in which spaces are moved out of pairs of tags that enclose none in the source.
 
-    A space is dropped if there is another one outside, or none is needed, as before a comma, or a quotation mark if the
-    source has one there, too. Tags without a partner, such as ``<br>`` and ``<file>``, remain as they are.
+    A space is dropped if there is another one outside, or if none is needed: before a comma, or before a closing
+    quotation mark if the source also has one after a tag, and the same for opening ones. Tags without a partner, such
+    as ``<br>`` and ``<file>``, remain as they are.
 
     Args:
         source: The sentence, with a character in place of each span.
@@ -29,19 +32,19 @@ def place_tag_spaces(source: str, translation: str, spans: Mapping[str, str]) ->
     pairs, between = list(_find_pairs(source, tags)), f"[{''.join(tags)}]{{0,{_NEAR}}}"
     if closing := "".join(tag for tag in pairs if tags[tag].startswith("</") and f" {tag}" not in source):
         after = f"(?={between}(.{{0,2}}))"
-        has_quotes = any(map(_QUOTE.match, regex.findall(f"[{closing}]{after}", source, regex.DOTALL)))
+        has_quotes = regex.search(rf"[{closing}]{between}\s?(?:{_CLOSING_QUOTE.pattern}|\p{{Pe}})", source)
 
         def move_behind(match: regex.Match[str]) -> str:
-            needless = _NO_SPACE_BEFORE.match(match[2]) or (has_quotes and _QUOTE.match(match[2]))
+            needless = _NO_SPACE_BEFORE.match(match[2]) or (has_quotes and _CLOSING_QUOTE.match(match[2]))
             return match[1] if needless else f"{match[1]} "
 
         translation = regex.sub(f"(?<! ) +([{closing}]+){after}", move_behind, translation, flags=regex.DOTALL)
     if opening := "".join(tag for tag in pairs if not tags[tag].startswith("</") and f"{tag} " not in source):
-        starts = f"(?<![{opening}])(?=[{opening}])(?<=(.?){between})"
-        has_quotes = any(map(_QUOTE.match, regex.findall(starts, source, regex.DOTALL)))
+        starts = f"(?<![{opening}])(?=[{opening}])(?<=(.{{0,2}}){between})"
+        has_quotes = regex.search(rf"(?:{_QUOTES}|\p{{Ps}})\s?{between}[{opening}]", source)
 
         def move_before(match: regex.Match[str]) -> str:
-            needless = _NO_SPACE_AFTER.match(match[1]) or (has_quotes and _QUOTE.match(match[1]))
+            needless = _NO_SPACE_AFTER.search(match[1]) or (has_quotes and _OPENING_QUOTE.search(match[1]))
             return match[2] if needless else f" {match[2]}"
 
         translation = regex.sub(f"{starts}([{opening}]+) +", move_before, translation, flags=regex.DOTALL)

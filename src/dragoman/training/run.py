@@ -177,11 +177,14 @@ class _Run:
                     self._write_report(trainer, data, facts or [])
                 (stopped,) = self.ranks.largest((trainer.stop.requested,))
         command = resume_command(self.main_run, self.data_directory)
+        is_stage, is_compared = self.output != self.main_run, not (self.output / NOT_COMPARED_FILE).is_file()
         if facts is None:
             self.line.log(f"stopped after step {trainer.state.progress.step:,}; continue with: {command}")
-        elif (self.output / NOT_COMPARED_FILE).is_file():
-            self.line.log(f"to compare the student later, with its teacher in place: {command}")
-        return facts is not None and not stopped
+        elif not is_compared:
+            self.line.log(f"to compare the student with its teacher later, run: {command}")
+        elif stopped and is_stage:
+            self.line.log(f"stopped between two stages; continue with: {command}")
+        return facts is not None and not (stopped and (is_stage or not is_compared))
 
     def _finish(self, trainer: Trainer, data: RunData) -> list[tuple[str, str]] | None:
         """Score and save the model, which the first process does.

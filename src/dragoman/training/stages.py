@@ -84,7 +84,7 @@ class Stages:
             if not is_translated:
                 for path in (*self.recipe.backtranslation.mono, *self.recipe.distillation.mono):
                     count_texts(path)
-            self._record_sources()
+            self._record_sources(is_translated)
             text = collect_text(self.recipe, self.data_directory, self._text, self.line)
             if not is_translated:
                 check_mono_language(self.recipe, text)
@@ -119,12 +119,12 @@ class Stages:
             )
         return LastStage(last, text, facts)
 
-    def _record_sources(self) -> None:
+    def _record_sources(self, is_translated: bool) -> None:
         """Check what the run starts from and what it reads, because errors should not come after hours of training."""
         start = open_start(self.recipe, self.run, no_log)
         if self.ranks.first:
             record_start(self.run, start)
-            check_sources(self.recipe, self.run)
+            check_sources(self.recipe, self.run, is_translated)
 
     def _report_missing(self, is_translated: bool) -> None:
         """Refuse, or announce, that a resumed run lacks a teacher or text that it was started with."""
@@ -148,7 +148,7 @@ class Stages:
         """Make the synthetic corpora; returns False if the run must stop."""
         minutes = self.recipe.training.minutes
         limit = minutes and 60 * minutes * self.recipe.teachers.translation_share
-        stop, check = StopFlag(), partial(check_sources, self.recipe, self.run)
+        stop, check = StopFlag(), partial(check_sources, self.recipe, self.run, self._is_translated())
         with stop_on_signals(stop, self.line.log, "and keeping what is translated"):  # in all processes
             with self.ranks.first_before_others():
                 if self.ranks.first:

@@ -80,26 +80,37 @@ def record_start(run: Path, bundle: Bundle | None) -> None:
         write_json(path, {"sha256": bundle.digest})
 
 
-def check_sources(recipe: Recipe, run: Path) -> None:
+def check_sources(recipe: Recipe, run: Path, is_translated: bool = False) -> None:
     """Store which teachers a run has and which text they translate, or compare them with what was stored.
 
+    Args:
+        recipe: The recipe of the run.
+        run: The run directory.
+        is_translated: Whether all text is translated, so that only the teachers are compared.
+
     Raises:
-        UserError: A bundle or a file was changed. It may be missing, once all is translated.
+        UserError: A bundle or a file was changed. Those that are missing are ignored.
     """
-    given = recipe.distillation
-    digests = _bundle_digests([*given.teachers, *([given.round_trip] if given.round_trip else [])])
-    files = (*recipe.backtranslation.mono, *given.mono)
-    digests |= {file: sha256(Path(file)) for file in files if Path(file).is_file()}
-    path = run / SOURCES_FILE
-    if path.is_file():
-        _refuse_changed(digests, read_json(path))
+    given, path = recipe.distillation, run / SOURCES_FILE
+    if is_translated:
+        changed = changed_teachers(recipe, run)
     else:
-        write_json(path, digests)
+        digests = _bundle_digests([*given.teachers, *([given.round_trip] if given.round_trip else [])])
+        files = (*recipe.backtranslation.mono, *given.mono)
+        digests |= {file: sha256(Path(file)) for file in files if Path(file).is_file()}
+        if not path.is_file():
+            write_json(path, digests)
+        changed = _changed(digests, read_json(path))
+    if changed:
+        raise UserError(
+            f"{', '.join(changed)}: changed since the run was started; restore it, or choose another --output to start "
+            "again"
+        )
 
 
-def check_teachers(recipe: Recipe, run: Path) -> None:
-    """Check that the teachers are those with which a run was started; raises UserError. They may be missing."""
-    _refuse_changed(_bundle_digests(recipe.distillation.teachers), read_json(run / SOURCES_FILE))
+def changed_teachers(recipe: Recipe, run: Path) -> list[str]:
+    """The teachers that are not those with which a run was started, without missing ones."""
+    return _changed(_bundle_digests(recipe.distillation.teachers), read_json(run / SOURCES_FILE))
 
 
 def _bundle_digests(paths: Sequence[str]) -> dict[str, str]:
@@ -110,12 +121,8 @@ def _bundle_digests(paths: Sequence[str]) -> dict[str, str]:
     return digests
 
 
-def _refuse_changed(digests: Mapping[str, str], stored: Mapping[str, str]) -> None:
-    if changed := [name for name, digest in digests.items() if stored.get(name, digest) != digest]:
-        raise UserError(
-            f"{', '.join(changed)}: changed since the run was started; restore it, or choose another --output to start "
-            "again"
-        )
+def _changed(digests: Mapping[str, str], stored: Mapping[str, str]) -> list[str]:
+    return [name for name, digest in digests.items() if stored.get(name, digest) != digest]
 
 
 def missing_sources(recipe: Recipe, run: Path) -> list[str]:

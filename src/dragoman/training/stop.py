@@ -20,7 +20,7 @@ HANGUP = getattr(signal, "SIGHUP", None)
 class StopRequested(BaseException):
     """A step or a validation was abandoned because the run must stop; the run continues by repeating it.
 
-    As a `KeyboardInterrupt`, it passes code that handles all errors of a library.
+    Like `KeyboardInterrupt`, it is not caught by `except Exception` in libraries.
     """
 
 
@@ -59,7 +59,7 @@ class StopFlag:
 
 @contextmanager
 def stop_on_signals(
-    flag: StopFlag, log: Callable[[str], None], how: str = "at the next batch and saving a checkpoint"
+    flag: StopFlag, log: Callable[[str], None], how: str = "as soon as possible, and the run can be resumed"
 ) -> Iterator[None]:
     """Ctrl-C, SIGTERM and the end of the terminal stop the run, as `how` says; a second signal does at once.
 

@@ -22,7 +22,7 @@ from dragoman.system.files import write_json, write_text
 from dragoman.system.progress import Log, Meter, ProgressLine, Update, no_update
 from dragoman.system.run_paths import NoBundleError
 from dragoman.training.compared_search import COLUMNS, ComparedSearch, sizes_on_disk
-from dragoman.training.start import check_teachers
+from dragoman.training.start import changed_teachers
 from dragoman.training.stop import StopFlag, StopRequested
 
 HEADING = "## Compared with its teacher"
@@ -47,7 +47,7 @@ class StudentCard:
         return "\n\n".join([HEADING, table, *self.sentences]) + "\n"
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """The rows as lines of the report."""
+        """The rows and the sentences as lines of the report."""
         for name, search, engine, *values in self.rows:
             shown = (f"{column} {value}" for column, value in zip(COLUMNS[2:], values, strict=True))
             yield f"{name}, {search}", f"{', '.join(shown)} ({engine})"
@@ -80,8 +80,7 @@ def write_student_card(
     student = BundleEnsemble.load([str(run)], recipe.data.languages)
     try:
         with stop.interruptible():
-            check_teachers(recipe, run)
-            teachers = BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
+            teachers = _open_teachers(recipe, run)
             card = compare_with_teachers(student, teachers, name, pairs[:MAX_PAIRS], line.update)
     except (UserError, StopRequested) as error:
         reason = _not_compared(error)
@@ -92,13 +91,13 @@ def write_student_card(
     facts = list(card.facts())
     _add_to_card(student.paths[0], card.markdown())
     (run / NOT_COMPARED_FILE).unlink(missing_ok=True)
-    for label, value in facts[: len(card.rows)]:
+    for label, value in facts:
         line.log(f"{label}: {value}")
     return facts
 
 
 def can_be_compared(recipe: Recipe, run: Path, log: Log) -> bool:
-    """Whether a finished student was not compared with its teachers, and all of them are there now.
+    """Whether a finished student still has to be compared with its teachers, and all of them are available.
 
     Args:
         recipe: The recipe of the run.
@@ -108,17 +107,23 @@ def can_be_compared(recipe: Recipe, run: Path, log: Log) -> bool:
     if not (run / NOT_COMPARED_FILE).is_file() or not os.access(run, os.W_OK):
         return False
     try:
-        check_teachers(recipe, run)
-        BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
+        _open_teachers(recipe, run)
     except UserError as error:
         log(_not_compared(error))
         return False
     return True
 
 
+def _open_teachers(recipe: Recipe, run: Path) -> BundleEnsemble:
+    """The teachers of a run; raises UserError if one is missing, damaged or not the one that it was started with."""
+    if changed := changed_teachers(recipe, run):
+        raise UserError(f"{', '.join(changed)}: changed since the run was started")
+    return BundleEnsemble.load(recipe.distillation.teachers, recipe.data.languages)
+
+
 def _not_compared(error: UserError | StopRequested) -> str:
     if isinstance(error, StopRequested):
-        reason = "this was interrupted"
+        reason = "the comparison was interrupted"
     else:
         reason = f"{error.path} is missing" if isinstance(error, NoBundleError) else str(error)
     return f"not compared with the teacher: {reason}"
@@ -168,8 +173,8 @@ def compare_with_teachers(
     tests = paired_tests(teacher.texts, new.texts, references)
     verdict = " ".join(describe_significance(tests, "the teacher", "this translator"))
     sentences = [
-        f"On {text}, {counted(len(pairs), 'sentence')}, with {counted(usable_cores(), 'core')}: this translator is "
-        f"{ratio:.1f} times as fast as greedy search of the teacher. On disk, it has {sizes}.",
+        f"On {counted(len(pairs), 'sentence')} of {text} and {counted(usable_cores(), 'core')}, this translator is "
+        f"{ratio:.1f} times as fast as the teacher with greedy search. It takes {sizes} on disk.",
         f"The teacher is {' with '.join(map(str, teachers.paths))}. {verdict}",
         f"BLEU: {corpus_scores(new.texts, references)['bleu_signature']}",
     ]

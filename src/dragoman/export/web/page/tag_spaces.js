@@ -1,7 +1,8 @@
 // Spaces between pairs of tags and what they enclose, as in `dragoman.text.tag_spaces`.
 
-const NO_SPACE_AFTER = /^(?:$|(?![„‚])[\s\p{Ps}])/u, NO_SPACE_BEFORE = /^(?:$|[\s\p{Pe}]|[.,;:!?…%](?![\p{L}\p{N}]))/u;
-const QUOTE = /^["'„‚\p{Pi}\p{Pf}]/u;
+const NO_SPACE_AFTER = /(?:^|(?![„‚])[\s\p{Ps}])$/u, NO_SPACE_BEFORE = /^(?:$|[\s\p{Pe}]|[.,;:!?…%](?![\p{L}\p{N}]))/u;
+const QUOTES = `["'„‚\\p{Pi}\\p{Pf}]`, CLOSING = `${QUOTES}(?![\\p{L}\\p{N}])`;
+const OPENING_QUOTE = new RegExp(`(?<![\\p{L}\\p{N}])${QUOTES}$`, "u"), CLOSING_QUOTE = new RegExp(`^${CLOSING}`, "u");
 const TAG = /^<\/?([\p{L}\p{M}\p{N}\p{Pc}:.-]+)(?:.*[^/])?>$/su;
 const NEAR = 50;
 
@@ -12,19 +13,19 @@ const NEAR = 50;
 export function placeTagSpaces(source, translation, spans) {
   const tags = [...spans].filter(([, span]) => TAG.test(span));
   const pairs = findPairs(source, tags), between = `[${tags.map(([tag]) => tag).join("")}]{0,${NEAR}}`;
-  const outside = (pattern) => [...source.matchAll(new RegExp(pattern, "gsu"))].map((match) => match[1]);
+  const has = (pattern) => new RegExp(pattern, "u").test(source);
   const closing = pairs.filter(({ tag, closes }) => closes && !source.includes(` ${tag}`)).map(({ tag }) => tag).join("");
   if (closing) {
-    const next = `(?=${between}(.{0,2}))`, hasQuotes = outside(`[${closing}]${next}`).some((each) => QUOTE.test(each));
+    const next = `(?=${between}(.{0,2}))`, hasQuotes = has(`[${closing}]${between}\\s?(?:${CLOSING}|\\p{Pe})`);
     translation = translation.replace(new RegExp(`(?<! ) +([${closing}]+)${next}`, "gsu"), (_, found, after) =>
-      NO_SPACE_BEFORE.test(after) || (hasQuotes && QUOTE.test(after)) ? found : `${found} `);
+      NO_SPACE_BEFORE.test(after) || (hasQuotes && CLOSING_QUOTE.test(after)) ? found : `${found} `);
   }
   const opening = pairs.filter(({ tag, closes }) => !closes && !source.includes(`${tag} `)).map(({ tag }) => tag).join("");
   if (opening) {
-    const starts = `(?<![${opening}])(?=[${opening}])(?<=(.?)${between})`;
-    const hasQuotes = outside(starts).some((each) => QUOTE.test(each));
+    const starts = `(?<![${opening}])(?=[${opening}])(?<=(.{0,2})${between})`;
+    const hasQuotes = has(`(?:${QUOTES}|\\p{Ps})\\s?${between}[${opening}]`);
     translation = translation.replace(new RegExp(`${starts}([${opening}]+) +`, "gsu"), (_, before, found) =>
-      NO_SPACE_AFTER.test(before) || (hasQuotes && QUOTE.test(before)) ? found : ` ${found}`);
+      NO_SPACE_AFTER.test(before) || (hasQuotes && OPENING_QUOTE.test(before)) ? found : ` ${found}`);
   }
   return translation;
 }
