@@ -20,7 +20,8 @@ from dragoman.recipe import load_recipe
 from dragoman.settings import Distillation
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
 from dragoman.training.run import train
-from dragoman.training.student_card import MAX_PAIRS, compare_with_teachers
+from dragoman.training.student_card import compare_with_teachers
+from dragoman.training.teacher_comparison import MAX_PAIRS
 
 VARIANTS: dict[str, tuple[str, ...]] = {
     "chosen": (),

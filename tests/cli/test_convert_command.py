@@ -52,7 +52,7 @@ def test_line_breaks_of_jsonl_become_spaces(tmp_path: Path, command: Command) ->
     [
         ("a.ods", "save it as .xlsx"),
         ("a.json", "jq -c '.[]'"),
-        ("a.txt", "call it .tsv"),
+        ("a.txt", "rename it to .tsv"),
     ],
 )
 def test_other_formats_are_answered_with_what_to_do(name: str, remedy: str, tmp_path: Path, command: Command) -> None:
@@ -191,7 +191,7 @@ def test_clean_leaves_out_pairs_with_problems(
         (["pairs.csv", "b.tsv", "--languages", "de-en", "--delimiter", "x"], "expected one of , ; | tab"),
         (["pairs.csv", "b.docx", "--languages", "de-en"], "expected a name that ends in .tsv"),
         (["a.txt", "b.txt", "c.txt", "d.tsv"], "3 paths were given"),
-        (["a.de", "b.en", "d.tsv", "--header"], "--header has no meaning for a.de, b.en"),
+        (["a.de", "b.en", "d.tsv", "--header"], "--header applies only to tables, unlike a.de, b.en"),
         (["none.tmx", "d.tsv", "--languages", "de-en"], "none.tmx: no such file"),
     ],
 )

@@ -179,12 +179,11 @@ def test_overrides_change_what_is_expected() -> None:
 
     before = expect()
     assert expect("training.minutes=20").epochs == pytest.approx(2 * before.epochs)
-    assert expect("training.batch_tokens=2048").steps == before.steps // 2
+    assert expect("training.batch_tokens=2048").steps == pytest.approx(before.steps / 2, rel=0.05)
     assert expect("training.accumulation=2").steps == before.steps // 2
-    assert expect("training.batch_sentences=1").steps > 10 * before.steps
-    one_by_one = planned.recipe(["training.batch_sentences=1", "training.epochs=1"])
-    with_old_text = expect_training(one_by_one, replace(facts, old_share=1), MachineSpeed(5e11))
-    assert with_old_text.steps == pytest.approx(2 * facts.pairs, rel=0.1)
+    few = planned.recipe(["training.batch_sentences=4", "training.epochs=1"])
+    with_old_text = expect_training(few, replace(facts, old_share=1), MachineSpeed(5e11))
+    assert with_old_text.steps == 2 * facts.pairs / 4
     assert expect("model.d_model=128", "model.d_ff=512").parameters < before.parameters
     assert expect("model.d_model=128", "model.d_ff=512").epochs > before.epochs
     assert expect("text.vocabulary_size=8000").parameters > before.parameters

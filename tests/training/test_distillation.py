@@ -30,7 +30,7 @@ from dragoman.training.run import train
 from dragoman.training.stage_pairs import PASSES, SyntheticCorpus, synthetic_corpora
 from dragoman.training.stage_recipes import check_stage_corpora
 from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.student_card import write_student_card
+from dragoman.training.teacher_comparison import write_student_card
 
 if TYPE_CHECKING:
     from dragoman.settings import Recipe
@@ -44,7 +44,7 @@ def small_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(block, "BLOCK", 10)
         patch.setattr("dragoman.synthesis.pair_checks.check_sentence", lambda *arguments: iter(()))
-        patch.setattr("dragoman.training.student_card.MAX_PAIRS", 5)
+        patch.setattr("dragoman.training.teacher_comparison.MAX_PAIRS", 5)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
@@ -140,20 +140,39 @@ def interrupt(*arguments: Any) -> None:
 
 
 def test_a_student_whose_comparison_is_interrupted_is_complete_and_compared_later(
-    make_student: MakeStudent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    make_student: MakeStudent,
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1")
-    card, report = run / "bundle" / "README.md", run / "report.html"
+    for language in ("de", "en"):
+        shutil.copyfile(corpus / f"test.{language}", tmp_path / f"test.{language}")
+    test = f"data.test=['{tmp_path}/test.{{lang}}']"
+    run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1", test)
+    card, report, bundle = run / "bundle" / "README.md", run / "report.html", run / "bundle" / "bundle.json"
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.student_card.compare_with_teachers", interrupt)
+        patch.setattr("dragoman.training.teacher_comparison.compare_with_teachers", interrupt)
         assert not train(recipe, run)
-    assert "to compare the student with its teacher later, run: " in capsys.readouterr().err
-    for file in (card, report):
-        assert "not compared with the teacher: the comparison was interrupted" in file.read_text("utf-8")
-    Bundle.load(run)
+        assert "to compare the student with its teacher later, run: " in capsys.readouterr().err
+        made = bundle.stat().st_mtime_ns
+        for weights in run.glob("checkpoints/*/*.safetensors"):
+            weights.write_bytes(b"")  # they are not needed any more
+        assert not train(recipe, run, resume=True)
+    moved = (tmp_path / "test.de").rename(tmp_path / "moved")
+    assert train(recipe, run, resume=True), "it is complete"
+    assert "not compared with the teacher: " in capsys.readouterr().err
+    before = report.read_text("utf-8")
+    for text in (before, card.read_text("utf-8")):
+        assert "not compared with the teacher: the comparison was interrupted" in text
+    moved.rename(tmp_path / "test.de")
     assert train(recipe, run, resume=True)
-    assert "times as fast as the teacher with greedy search" in card.read_text("utf-8")
-    assert "not compared" not in card.read_text("utf-8") + report.read_text("utf-8")
+    after = report.read_text("utf-8")
+    for text in (after, card.read_text("utf-8")):
+        assert "times as fast as the teacher with greedy search" in text
+        assert "not compared" not in text
+    assert set(after.splitlines()) >= {line for line in before.splitlines() if "not compared" not in line}
+    assert bundle.stat().st_mtime_ns == made, "nothing is trained or scored again"
 
 
 def test_monolingual_text_may_change_once_it_is_translated(
@@ -161,7 +180,7 @@ def test_monolingual_text_may_change_once_it_is_translated(
 ) -> None:
     run, recipe = tmp_path / "run", make_student("training.steps=2", "training.validations=1", mono=[str(mono)])
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.student_card.compare_with_teachers", interrupt)
+        patch.setattr("dragoman.training.teacher_comparison.compare_with_teachers", interrupt)
         assert not train(recipe, run)
     mono.write_text("Etwas anderes.\n", "utf-8")
     assert train(recipe, run, resume=True)
@@ -178,7 +197,7 @@ def test_a_run_ends_well_without_its_teacher_and_compares_once_it_is_back(
     teacher, run = shutil.copytree(finished_run, tmp_path / "teacher"), tmp_path / "run"
     recipe = make_student("training.steps=2", "training.validations=1", teachers=[str(teacher)])
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.training.run.finish", interrupt)
+        patch.setattr("dragoman.training.run.score_and_save", interrupt)
         assert not train(recipe, run)
     moved, card = teacher.rename(tmp_path / "moved"), run / "bundle" / "README.md"
     for expected in ("comparing with the teacher", "this run is finished"):

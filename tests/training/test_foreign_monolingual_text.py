@@ -37,4 +37,6 @@ def test_most_of_the_text_must_be_in_the_language_of_the_teacher(
     corpus = SyntheticCorpus("monolingual text", tmp_path / "mono", lambda: iter(texts), lambda: teacher, 1.0)
     with ProgressLine("train") as line:
         corpus.make(line, None, lambda: None)
-    assert ("most of the monolingual text is in another language" in capsys.readouterr().err) == is_reported
+    assert (
+        "most of the monolingual text is not in the source language of the teacher" in capsys.readouterr().err
+    ) == is_reported

@@ -178,6 +178,21 @@ def test_a_stop_while_a_report_is_written_ends_the_run_after_a_teacher_only(
     assert (run / "report.html").read_text("utf-8") == "the report"
 
 
+def test_an_interruption_between_two_stages_says_how_to_continue(
+    make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(directory: Path) -> str:
+        raise KeyboardInterrupt
+
+    recipe, run = make_staged(backtranslation={"mono": [str(mono)]}), tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.training.stages._describe_teacher", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train(recipe, run)
+    assert f"stopped; continue with: dragoman train {run}/recipe.toml" in capsys.readouterr().err
+    assert train(recipe, run, resume=True)
+
+
 def test_text_that_changes_while_teachers_are_trained_is_refused(
     make_staged: Any, mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -453,7 +468,7 @@ def test_a_limit_of_time_leaves_text_out(
     translated = len(texts(tmp_path / "run", "synthetic/backtranslation")[1])
     assert translated == 10 // 5, "one small block"
     share = translated / len(mono.read_text().splitlines())
-    assert f"{share:.0%} of the text fit into the time for translating" in capsys.readouterr().err
+    assert f"there was time to translate {share:.0%} of the text" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("weight", "of_corpus"), [("0.0005", "1"), ("0.05", "0.01"), ("1000", "2")])

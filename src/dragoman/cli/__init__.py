@@ -144,7 +144,7 @@ def _prepare_streams() -> None:
 
 
 class _Messages(io.FileIO):
-    """Standard error. A command continues if nobody reads its messages, or a disk is full."""
+    """Standard error without write errors: a command continues if the pipe is closed or the disk is full."""
 
     def write(self, data: Any, /) -> int:
         """Write bytes, or lose them."""

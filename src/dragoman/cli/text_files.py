@@ -187,7 +187,8 @@ def find_references(
 
 
 _SECOND_FILE = (
-    "a text file needs a second one with the translation of each line; name both, or if it is a table, call it .tsv"
+    "a text file needs a second one with the translation of each line; name both files, or if it is a table, rename it "
+    "to .tsv"
 )
 _REMEDIES = {
     ".xls": "only newer workbooks are read; save it as .xlsx or .csv",
@@ -242,7 +243,7 @@ def refuse_meaningless_options(files: Sequence[str], options: FileOptions) -> No
     from dragoman.corpus.references import has_suffix
 
     if (given := options.settings().keys() - {"encoding"}) and not any(has_suffix(file, *TABLES) for file in files):
-        raise UserError(f"--{min(given)} has no meaning for {', '.join(files)}, because it is not a table; remove it")
+        raise UserError(f"--{min(given)} applies only to tables, unlike {', '.join(files)}; remove the option")
 
 
 def parse_languages(text: str) -> Languages:

@@ -187,8 +187,8 @@ def _refuse_other_languages(values: Sequence[str], place: str, languages: Langua
     if not all(any(names_language(text, language) for language in languages) for text in values):
         shown = " and ".join(repr(text.strip()) for text in values)
         raise UserError(
-            f"{place}: the columns are named {shown}, not {languages[0]!r} and {languages[1]!r}; correct the "
-            "languages, or set header = false (--no-header) if this is text"
+            f"{place}: the columns are named {shown}, not {languages[0]!r} and {languages[1]!r}; correct the names or "
+            "the languages, or set header = false if this is text"
         )
 
 

@@ -67,7 +67,7 @@ def explain_damage(problem: str, head: bytes, damaged: bytes, advice: str = "") 
     if encoding := _find_utf16(head):
         return UndeclaredError(f"{problem}; the file looks like UTF-16 without a byte order mark", encoding=encoding)
     if "not valid UTF-8" in problem and (encoding := guess_encoding(damaged)):
-        return UndeclaredError(f"{problem}; {describe_guess(encoding)}", encoding=encoding)
+        return UndeclaredError(f"{problem}; {describe_guess(encoding, damaged)}", encoding=encoding)
     return UserError(f"{problem}{advice}")
 
 
@@ -116,9 +116,14 @@ def _decode_as(encoding: str, text: bytes) -> str | None:
         return None
 
 
-def describe_guess(encoding: str) -> str:
-    """What `guess_encoding` returned, in words."""
-    return f"the file looks like {'Windows-1252' if encoding == 'cp1252' else encoding}"
+def describe_guess(encoding: str, text: bytes) -> str:
+    """What `guess_encoding` returned for a text, in words."""
+    if encoding != "cp1252":
+        return f"the file looks like {encoding}"
+    central = text.decode("cp1250", "replace")
+    doubtful = sum(byte > 127 for byte in text) < _ENOUGH_BYTES and central != text.decode("cp1252", "replace")
+    hint = ", or cp1250 if it is in a language of Central Europe" if doubtful else ""
+    return f"the file looks like Windows-1252 (cp1252{hint})" if hint else "the file looks like Windows-1252"
 
 
 def check_declared(encoding: str, head: bytes, name: str) -> None:

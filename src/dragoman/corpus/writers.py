@@ -107,14 +107,14 @@ def _open_tsv(output: str, languages: Languages) -> Iterator[Writer]:
 def tsv_line(pair: Pair, number: int) -> str:
     """The line of a pair in a TSV file, without its end.
 
-    A text that could be read as one in quotation marks of Excel begins with a space.
+    A space is added before a text whose quotation marks could be read as those of Excel.
 
     Args:
         pair: The pair.
         number: The number of the line, from 1.
     """
     texts = [text.replace("\t", " ") for text in (pair.source, pair.target)]
-    all_quoted = number <= 2 and all(map(is_quoted, texts))  # all but one of the first lines would be refused
+    all_quoted = number <= 2 and all(map(is_quoted, texts))  # a file that begins with quoted rows is refused
     return "\t".join(f" {text}" if all_quoted or looks_quoted(text) else text for text in texts)
 
 

@@ -78,6 +78,7 @@ def _explain(error: UnicodeDecodeError, name: str, line: int, block: bytes) -> U
     problem = f"{name} line {line}: not valid {error.encoding} text"
     if content := describe_content(block):
         return UserError(f"{problem}; the file is {content}")
-    if encoding := guess_encoding(error.object[max(0, error.start - 100) : error.start + SAMPLE_BYTES]):
-        return UndeclaredError(f"{problem}; {describe_guess(encoding)}", encoding=encoding)
+    damaged = error.object[max(0, error.start - 100) : error.start + SAMPLE_BYTES]
+    if encoding := guess_encoding(damaged):
+        return UndeclaredError(f"{problem}; {describe_guess(encoding, damaged)}", encoding=encoding)
     return UserError(f"{problem}; the file is damaged, or declares a wrong encoding")

@@ -38,7 +38,13 @@ def describe_comparison(comparison: Comparison) -> list[str]:
 
 
 def describe_significance(tests: Sequence[Significance], first: str = "A", second: str = "B") -> Iterator[str]:
-    """Which of two translators, named in this way, is better, by how much, and the tests of each metric."""
+    """Sentences that state which translator is better and by how much, and the test results of each metric.
+
+    Args:
+        tests: The tests of the differences between the two translators.
+        first: What the first translator is called.
+        second: What the second one is called.
+    """
     by_metric: dict[str, list[Significance]] = {}
     for test in tests:
         by_metric.setdefault(test.metric, []).append(test)

@@ -125,7 +125,9 @@ def choose_dropout(facts: TextFacts, budget: PlannedBudget) -> Iterator[ChosenSe
         reason = f"low, because the text is read only about {counted(max(1, round(epochs)), 'time')}."
     else:
         probability = 0.3 if facts.pairs < LITTLE_TEXT and budget.reads_often else 0.2
-        reason = f"high, because {counted(facts.pairs, 'pair')} are few and are read about {round(epochs)} times."
+        reason = (
+            f"high, because the text is small ({counted(facts.pairs, 'pair')}) and is read about {round(epochs)} times."
+        )
     yield ChosenSetting("model", "dropout", probability, f"Dropout probability: {reason}")
 
 
@@ -165,7 +167,7 @@ def choose_training(facts: TextFacts, size: ModelSize, budget: PlannedBudget) ->
     yield ChosenSetting("training", "validations", 10, "Number of validations, evenly spaced …")
     often = budget.reads_often
     sentences = 1000 if often else 200
-    yield ChosenSetting("training", "validation_sentences", sentences, "… of which each translates this many sentences")
+    yield ChosenSetting("training", "validation_sentences", sentences, "… each of which translates this many sentences")
     if budget.minutes is not None:
         yield ChosenSetting("training", "validation_share", 0.1, "… and which take at most this share of the time.")
     yield ChosenSetting("training", "early_stopping", 4, "Stop after this many validations without an improvement …")

@@ -40,13 +40,13 @@ def expect_training(
         machine: The speed of the machine.
         parameters: Number of parameters of the model, if the recipe's vocabulary size does not decide it.
     """
-    training, tokens = recipe.training, facts.target_tokens
+    training = recipe.training
     parameters = parameters or count_parameters(recipe.model, recipe.text.vocabulary_size)
     speed = machine.tokens_per_second(parameters) / (R_DROP_COST if training.r_drop else 1)
-    batch = training.batch_tokens
+    batches = facts.steps_per_epoch(training.batch_tokens, training.length_groups)
     if training.batch_sentences:
-        batch = min(batch, max(1, round(training.batch_sentences * facts.longer_side * tokens / facts.pairs_per_epoch)))
-    steps_per_epoch = facts.steps_per_epoch(batch * training.accumulation)
+        batches = max(batches, facts.pairs_per_epoch / training.batch_sentences)
+    steps_per_epoch = batches / training.accumulation
     if training.minutes is not None:
         epochs = 60 * training.minutes * speed / facts.computed_tokens
     elif training.steps is not None:
@@ -54,7 +54,7 @@ def expect_training(
     else:
         assert training.epochs is not None, "a recipe has one budget"
         epochs = training.epochs
-    steps = max(1, int(epochs * steps_per_epoch))
+    steps = training.steps or max(1, int(epochs * steps_per_epoch))
     return ExpectedTraining(parameters, speed, steps, epochs, epochs * facts.computed_tokens / speed / 60)
 
 
@@ -80,4 +80,6 @@ def describe_minutes(minutes: float) -> str:
         if minutes >= 2 * length:
             return counted(round(minutes / length), unit)
     seconds = max(1, round(60 * minutes))
-    return counted(seconds, "second") if seconds < 60 else counted(round(minutes), "minute")
+    if seconds < 60:
+        return counted(seconds, "second")
+    return f"{minutes:.1f} minutes" if minutes < 9.95 and round(minutes, 1) % 1 else counted(round(minutes), "minute")

@@ -65,7 +65,7 @@ def choose_old_text(
         if (total := sum(count for _, count in found)) > MOST_PAIRS:
             raise UserError(f"it has {total:,} pairs; name some of them in data.train")
     except UserError as error:
-        log(f"the training text of {start.path} is not mixed in, so more of it is forgotten: {error}")
+        log(f"the training text of {start.path} is not mixed in, so the new translator will forget more of it: {error}")
         return [], 0.0
     for message in messages:
         log(message)
@@ -85,5 +85,5 @@ def _find(references: Sequence[CorpusReference], languages: Languages, data_dire
 
 
 def _identify(corpus: Corpus) -> object:
-    """What two corpora of the same text have in common: their files, or the name of one that has none."""
+    """A key that is equal for corpora of the same text: the files, or the name if there are none."""
     return tuple(file.resolve() for file in corpus.files) or corpus.name

@@ -110,10 +110,10 @@ class PlannedRecipe:
         if self.start and not recipe.training.new_vocabulary:
             parameters = self.start.parameters
         expected = expect_training(recipe, facts, self.machine, parameters)
+        tokens = replace(facts, old_share=0).target_tokens
         words = f"{counted(facts.source.words, 'source word')}, {counted(facts.target.words, 'target word')}"
         lines = [
-            f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {facts.target_tokens:,} target "
-            "tokens",
+            f"{self.name}: {counted(facts.pairs, 'training pair')}: {words}, about {tokens:,} target tokens",
             f"{expected.parameters / 1e6:.1f} million parameters; expect about {counted(expected.steps, 'step')}, "
             f"{expected.epochs:.1f} epochs and {describe_minutes(expected.minutes)}, at "
             f"{expected.tokens_per_second:,.0f} tokens per second on this machine",

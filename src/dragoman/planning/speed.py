@@ -20,7 +20,7 @@ about 12 operations per parameter, for a source and a target token; this is two 
 """
 
 THREAD_LIMIT, LIMITED_PARAMETERS, LIMIT_EXPONENT = 400e9, 6.5e6, 0.25
-"""Products of matrices by one thread of a CPU count at most this many operations per second, for so many parameters.
+"""Limit for one CPU thread, in operations per second, for a model with `LIMITED_PARAMETERS` parameters.
 
 Some processors (AMX) multiply matrices three times as fast as others, but the rest of a training step is no faster.
 This rest is a smaller share in a larger model: with 2, 7 and 48 million parameters, one thread trains as if it computed

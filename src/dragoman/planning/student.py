@@ -152,9 +152,9 @@ def _describe_plan(plan: StudentPlan, recipe: Recipe, facts: TextFacts, mono: in
     expected = expect_training(recipe, facts.with_pairs(mono), machine)
     if recipe.training.minutes:
         translating = describe_minutes(recipe.teachers.translation_share * recipe.training.minutes)
-        time = f"translating takes at most {translating} of {describe_minutes(recipe.training.minutes)}"
+        time = f"translating takes at most {translating} of the {describe_minutes(recipe.training.minutes)}"
     else:
-        time = f"expect about {describe_minutes(expected.minutes)} of training after the translations"
+        time = f"after translating, training takes about {describe_minutes(expected.minutes)}"
     text = counted(facts.pairs, "training pair") + (f" and {counted(mono, 'monolingual text')}" if mono else "")
     return f"{plan.size}: {text}; {expected.parameters / 1e6:.1f} million parameters; {time}"
 

@@ -93,13 +93,13 @@ class TextFacts:
         """An estimate of the tokens that an epoch computes on each side, on average."""
         return self.mean_side * self.target_tokens
 
-    def steps_per_epoch(self, batch_tokens: int) -> float:
+    def steps_per_epoch(self, batch_tokens: int, length_groups: int = LENGTH_GROUPS) -> float:
         """An estimate of the number of batches in an epoch, with at most so many tokens on each side of a batch.
 
         A batch consists of groups of sentences of similar length, each with room for half a sentence more.
         """
-        group = max(batch_tokens / LENGTH_GROUPS - self.typical_length / 2, self.typical_length)
-        return self.longer_side * self.target_tokens / (LENGTH_GROUPS * group)
+        group = max(batch_tokens / length_groups - self.typical_length / 2, self.typical_length)
+        return self.longer_side * self.target_tokens / (length_groups * group)
 
     @property
     def same_script(self) -> bool:

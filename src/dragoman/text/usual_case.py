@@ -20,7 +20,7 @@ Case = Literal["usual", "upper", "title"]
 """How a sentence is written: as usual, in capital letters, or with a capital letter at the start of every word."""
 
 MAX_WORDS = 20_000
-"""Of so many words, the most frequent ones, the usual case is known."""
+"""Number of words, the most frequent ones, whose usual case is stored."""
 
 MAX_TITLES = 0.01
 """If more sentences of the training text are in title case, that is usual, too."""

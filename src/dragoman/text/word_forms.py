@@ -27,7 +27,8 @@ LETTERS = regex.compile(r"[\p{L}\p{M}]+")
 """A word of letters and their marks, such as the vowels of Indic scripts."""
 
 MOST_FORMS = 40
-"""Of a word, the shortest ones; of a term, only the last words have several forms, as many words as possible."""
+"""Maximum number of forms. The shortest forms of a word are kept; only as many of the last words of a term have
+several forms as this allows."""
 
 SHORTEST_HEAD = 4
 """Letters of the last part of a compound, whose forms the compound has."""

@@ -29,6 +29,7 @@ LOCK_FILE = ".lock"
 PAIRS_FILE = "pairs.json"
 """The numbers of pairs when the run was started, and a digest of their text."""
 DIGESTED_VALUES = 2**20  # at once
+REPORT_FILE = "report.html"
 LEFT_OUT_FILE = "left-out.tsv"
 """Training pairs that `data.clean` left out, with the reasons."""
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle
 from dragoman.corpus.pair import Pair
-from dragoman.corpus.references import distinct_names
 from dragoman.dataset.dictionary import learn_dictionary
-from dragoman.dataset.pairs import read_pairs
 from dragoman.dataset.prepare import Dataset
 from dragoman.dataset.shortlist_learning import learn_shortlist
 from dragoman.dataset.token_store import IdStore
@@ -20,7 +16,7 @@ from dragoman.doctor.input.training_text import TrainingText, describe_text
 from dragoman.doctor.output.check import check_translations
 from dragoman.engines.choose import open_engine
 from dragoman.engines.protocol import EngineRequest
-from dragoman.errors import UserError, counted
+from dragoman.errors import counted
 from dragoman.evaluation.confidence import calibrate
 from dragoman.evaluation.error_analysis import analyze_errors
 from dragoman.evaluation.evaluate import evaluate
@@ -32,7 +28,8 @@ from dragoman.system.progress import format_seconds
 from dragoman.text.multilingual import all_language_ids
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.averaging import average_weights
-from dragoman.training.start_comparison import StartScores, compare_with_start
+from dragoman.training.run_data import RunData
+from dragoman.training.start_comparison import compare_with_start
 from dragoman.training.start_weights import mix_start_weights
 from dragoman.training.state import load_weights
 from dragoman.training.trainer import SAMPLES, Trainer
@@ -41,71 +38,57 @@ from dragoman.translator import Translator
 SAMPLED_PAIRS = 10_000
 
 
-def read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pair]]:
-    """The test corpora by name, read before training so that errors in them are found early.
-
-    Raises:
-        UserError: A corpus is missing, damaged or empty.
-    """
-    tests = {}
-    for name, reference in zip(distinct_names(recipe.data.test), recipe.data.test, strict=True):
-        tests[name] = read_pairs([reference], recipe.data, data_directory)
-        if not tests[name]:
-            raise UserError(f"data.test: {name} has no pair with text on both sides")
-    return tests
-
-
-def finish(
-    trainer: Trainer,
-    model: Transformer,
-    tests: Mapping[str, list[Pair]],
-    start: Bundle | None = None,
-    start_scores: StartScores | None = None,
-    student: bool = False,
-) -> None:
+def score_and_save(trainer: Trainer, model: Transformer, data: RunData, student: bool = False) -> None:
     """Load the best weights into a model, score it, and save the bundle.
 
     Args:
         trainer: The trainer after its last step.
         model: A model with the settings of the run; its weights are replaced.
-        tests: The test corpora by name.
-        start: The bundle that the training started from, whose weights `training.start_share` mixes in.
-        start_scores: What is needed to score it, too.
+        data: The test corpora, and the bundle that the training started from, if any: `training.start_share` mixes its
+            weights in, and it is scored, too.
         student: Whether the model is a student, which gets a shortlist.
     """
     recipe, progress, log = trainer.recipe, trainer.state.progress, trainer.log
     steps = progress.averaged(recipe.training.average) if recipe.training.average > 1 else [progress.best_step]
     load_weights(model, average_weights(trainer.run, steps))
-    if start is not None and (share := recipe.training.start_share):
-        mix_start_weights(start, model, trainer.data.source, trainer.data.target, share)
+    if data.start is not None and (share := recipe.training.start_share):
+        mix_start_weights(data.start, model, trainer.data.source, trainer.data.target, share)
     log.message(f"end of training: {trainer.budget.reason_to_end(progress)}")
     log.message(f"weights of step{'s' if len(steps) > 1 else ''} {', '.join(f'{step:,}' for step in steps)}")
     bundle = Bundle(recipe, model.eval(), trainer.data.source, trainer.data.target)
-    scores: dict[str, Any] = {}
     device = trainer.state.device
     decoding = recipe.decoding.model_copy(update={"shortlist": False})  # only a bundle that is saved may have one
     engine = open_engine(EngineRequest(bundle, decoding, device, compute_type="float32"))
     translator = Translator(bundle, decoding, str(device), engine=engine)
-    for name, pairs in tests.items():
+    scores = {}
+    for name, pairs in data.tests.items():
         log.line.update(1.0, f"translating and scoring {counted(len(pairs), 'sentence')} of {name} …")
         scores[name] = _score_test(trainer, translator, name, pairs)
-    if start_scores is not None:
-        compare_with_start(trainer, translator, tests, scores, start_scores)
-    log.line.update(1.0, "describing the training text …")
-    described = describe_training_text(trainer.data, recipe).model_dump()
-    dictionary = trainer.data.dictionary or learn_dictionary(_sample_pairs(trainer.data))
-    rows = choose_rows(bundle, trainer.data.validation, dictionary)
-    alignment = rows._asdict() if rows else {}
-    log.line.update(1.0, "translating validation text, to calibrate the confidence …")
-    fitted = calibrate(translator, trainer.data.validation)
-    confidence = fitted.model_dump() if fitted else {}
-    finished = replace(bundle, scores=scores, training_text=described, alignment=alignment, confidence=confidence)
+    if data.start_scores is not None:
+        compare_with_start(trainer, translator, data.tests, scores, data.start_scores)
+    finished = replace(_describe(trainer, translator), scores=scores)
     if student and not all_language_ids(bundle.target):  # CTranslate2 could not begin with a language
         finished = replace(finished, shortlist=learn_shortlist(trainer.data.train, bundle.source, bundle.target))
     log.metrics.require_directory()
     finished.save(trainer.run / "bundle")
     log.line.update(1.0, f"done: trained {counted(progress.step, 'step')} in {format_seconds(progress.seconds)}")
     log.message(f"bundle: {trainer.run / 'bundle'}")
+
+
+def _describe(trainer: Trainer, translator: Translator) -> Bundle:
+    """The bundle of a translator with its training text, the rows of attention that align, and its confidence."""
+    data, line, bundle = trainer.data, trainer.log.line, translator.bundle
+    line.update(1.0, "describing the training text …")
+    described = describe_training_text(data, trainer.recipe).model_dump()
+    rows = choose_rows(bundle, data.validation, data.dictionary or learn_dictionary(_sample_pairs(data)))
+    line.update(1.0, "translating validation text, to calibrate the confidence …")
+    fitted = calibrate(translator, data.validation)
+    return replace(
+        bundle,
+        training_text=described,
+        alignment=rows._asdict() if rows else {},
+        confidence=fitted.model_dump() if fitted else {},
+    )
 
 
 def _sample_pairs(data: Dataset) -> list[Pair]:

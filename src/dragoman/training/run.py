@@ -12,11 +12,9 @@ from typing import Literal
 import torch
 
 from dragoman.doctor.training_checks import check_start
-from dragoman.errors import UserError, counted
-from dragoman.model.transformer import parameter_counts
+from dragoman.errors import UserError
 from dragoman.recipe import save_recipe
 from dragoman.settings import Recipe
-from dragoman.system.device import compute_dtype
 from dragoman.system.files import write_text
 from dragoman.system.leftovers import restore_replaced
 from dragoman.system.progress import ProgressLine
@@ -24,6 +22,7 @@ from dragoman.training.checkpoint import checkpoint_steps, load_checkpoint, newe
 from dragoman.training.directory import (
     LEFT_OUT_FILE,
     PAIRS_FILE,
+    REPORT_FILE,
     check_place,
     lock_directory,
     removed_after_error,
@@ -31,7 +30,7 @@ from dragoman.training.directory import (
     start_directory,
 )
 from dragoman.training.distributed import SINGLE_PROCESS, Ranks, join_ranks
-from dragoman.training.finish import finish
+from dragoman.training.finish import score_and_save
 from dragoman.training.log import RunLog
 from dragoman.training.metrics_file import MetricsFile, read_metrics
 from dragoman.training.report.lines import complete_lines
@@ -44,10 +43,13 @@ from dragoman.training.stages import LastStage, Stages
 from dragoman.training.start import record_start
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
-from dragoman.training.student_card import NOT_COMPARED_FILE, can_be_compared, write_student_card
+from dragoman.training.teacher_comparison import (
+    NOT_COMPARED_FILE,
+    compare_finished,
+    keep_report_facts,
+    write_student_card,
+)
 from dragoman.training.trainer import Trainer
-
-REPORT_FILE = "report.html"
 
 Resume = bool | Literal["auto"]
 """Whether to continue a run: yes, no, or if the run directory contains one."""
@@ -69,7 +71,12 @@ def train(recipe: Recipe, output: Path, *, resume: Resume = False, data_director
         UserError: The recipe, the data or the directory cannot be used.
     """
     with join_ranks() as ranks, ProgressLine(recipe.name, quiet=not ranks.first) as line:
-        return _Run(recipe, output, data_directory, ranks, line, output).train(resume)
+        try:
+            return _Run(recipe, output, data_directory, ranks, line, output).train(resume)
+        except (KeyboardInterrupt, SystemExit):  # a second signal, or one between stages or before the first step
+            if (output / "recipe.toml").is_file():
+                line.log(f"stopped; continue with: {resume_command(output, data_directory)}")
+            raise
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ class _Run:
             with self.ranks.first_before_others():
                 made = self.ranks.first and check_place(self.written, self.output, resume)
                 if resume and self._is_finished():
-                    return True
+                    return not self.ranks.first or self._compare_finished()
                 if self.ranks.first:
                     locks.enter_context(lock_directory(self.output))
                     refuse_other_versions(self.output)
@@ -144,18 +151,22 @@ class _Run:
     def _is_finished(self) -> bool:
         """Whether nothing is left to do.
 
-        A run that was stopped between its bundle and its report finishes once more, and so does a student that was not
-        compared with its teacher, and now can be.
+        A run that was stopped between its bundle and its report finishes once more.
         """
         bundle = self.output / "bundle"
         restore_replaced(bundle)
         has_checkpoint = bool(checkpoint_steps(self.output))
         finished = self._has_bundle and ((self.output / REPORT_FILE).exists() or not has_checkpoint)
-        if finished and has_checkpoint and can_be_compared(self.written, self.output, self.line.log):
-            return False
         if finished:
             self.line.log(f"{self.output}: this run is finished; its bundle is {bundle}")
         return finished
+
+    def _compare_finished(self) -> bool:
+        """Compare a finished student with its teachers if that is left to do; returns False if this was interrupted."""
+        if not (self.output / NOT_COMPARED_FILE).is_file() or not os.access(self.output, os.W_OK):
+            return True
+        with lock_directory(self.output):
+            return compare_finished(self.written, self.output, self.data_directory, self.line)
 
     @property
     def _has_bundle(self) -> bool:
@@ -175,7 +186,7 @@ class _Run:
                 facts = self._finish(trainer, data) if trainer.train() else None
                 if self.ranks.first and (facts is not None or not self._has_bundle):
                     self._write_report(trainer, data, facts or [])
-                (stopped,) = self.ranks.largest((trainer.stop.requested,))
+            (stopped,) = self.ranks.largest((trainer.stop.requested,))  # after it can still be set
         command = resume_command(self.main_run, self.data_directory)
         is_stage, is_compared = self.output != self.main_run, not (self.output / NOT_COMPARED_FILE).is_file()
         if facts is None:
@@ -199,12 +210,11 @@ class _Run:
             with trainer.stop.interruptible():
                 if model:
                     (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop; see `_is_finished`
-                    finish(trainer, model, data.tests, data.start, data.start_scores, student)
+                    score_and_save(trainer, model, data, student)
         except StopRequested:
             facts = None
         if model and student and facts is not None:
-            validation = data.dataset.validation
-            facts = write_student_card(self.written, self.output, data.tests, validation, self.line, trainer.stop)
+            facts = write_student_card(self.written, trainer, data)
         (stopped,) = self.ranks.largest((facts is None,))  # the others would go on to the next stage
         return None if stopped else facts
 
@@ -227,19 +237,7 @@ class _Run:
             self.line.log(f"{run}: no intact checkpoint; starting again from step 0")
         metrics = MetricsFile(run / "metrics.jsonl" if ranks.first else Path(os.devnull), state.progress.step)
         trainer = Trainer(recipe, run, data.dataset, state, RunLog(self.line, metrics), ranks)
-        precision = str(compute_dtype(recipe.training.precision, device)).removeprefix("torch.")
-        self.line.log(
-            f"{parameter_counts(state.model)['total']:,} parameters; {counted(len(data.dataset.train), 'pair')} in "
-            f"{counted(trainer.batches.groups_per_epoch, 'group')} of sentences of similar length; {precision} on "
-            f"{device}{f', {ranks.size} processes' if ranks.size > 1 else ''}"
-        )
-        if recipe.training.optimizer == "adam" and recipe.training.weight_decay:
-            self.line.log(
-                "training.weight_decay is L2 regularization with optimizer = 'adam'; use 'adamw' to decouple it"
-            )
-        model = recipe.model
-        if recipe.training.r_drop and not (model.dropout or model.attention_dropout or model.activation_dropout):
-            self.line.log("training.r_drop has no effect without dropout, and makes each step slower")
+        trainer.log_model()
         if step is not None:
             self.line.log(f"continuing from step {state.progress.step:,}")
             trainer.log.event(trainer.position, "resumed")
@@ -262,6 +260,7 @@ class _Run:
         finished_run = trainer.run if self._has_bundle else None
         path, metrics = trainer.run / REPORT_FILE, read_metrics(trainer.run / "metrics.jsonl")
         about_text = self._judge_text(data)
+        keep_report_facts(trainer.run, facts, about_text)
         write_text(path, render_report(self.written, facts, metrics, finished_run, about_text))
         if finished_run:
             for verdict in judge_run(complete_lines(metrics), self.written, about_text).lines():
@@ -269,7 +268,7 @@ class _Run:
         self.line.log(f"report: {path}")
 
     def _judge_text(self, data: RunData) -> list[str]:
-        """What limits the translator because of its text: that of people, unless only teachers made it."""
+        """Problems of the training text: that of people, or translations of teachers if there is no other."""
         by_teachers, text = bool(self.written.distillation.teachers), self.last.text if self.last else None
         pairs = sum(text.pairs) if text and not by_teachers else len(data.dataset.train)
         cleaning = text or data.cleaned

@@ -111,12 +111,12 @@ class SyntheticCorpus:
         write_json(self._facts, asdict(made))
         late = limit is not None and made.seconds >= limit
         share = made.lines / max(1, count)
-        rest = f"; {share:.0%} of the text fit into the time for translating" if late else ""
+        rest = f"; there was time to translate {share:.0%} of the text" if late else ""
         if late and 0 < share < 1:
-            rest += f", and all of it would with {1 / share:.1f} times as many minutes"
+            rest += f", and all of it needs {1 / share:.1f} times as many minutes"
         line.log(f"synthetic pairs, {self.name}: {made}{rest}")
         if made.left_out.get(OTHER_LANGUAGE, 0) > made.lines / 2:
-            line.log(f"warning: most of the {self.name} is in another language than the teacher reads")
+            line.log(f"warning: most of the {self.name} is not in the source language of the teacher")
         return made
 
     def pairs(self) -> Iterator[Pair]:

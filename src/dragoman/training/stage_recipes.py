@@ -29,8 +29,8 @@ _NO_STAGES = {
 
 
 LEAST_SHARE = 0.5
-"""If translating takes too long, the translator gets at least this share of the time that the teachers leave, or what
-`translation_share` leaves if that is less."""
+"""Minimum share of the time after the training of the teachers that is kept for the translator; less if
+`translation_share` leaves less."""
 
 
 def has_stages(recipe: Recipe) -> bool:

@@ -29,6 +29,7 @@ from dragoman.training.directory import LEFT_OUT_FILE
 
 SIDES: Languages = ("source", "target")
 """Suffixes of the files, in place of languages, which may be the same."""
+TEXT_DIRECTORY = "text"
 FACTS = "text.json"
 VALIDATION_TEXT = "validation"
 COMPARED_PAIRS = 5000

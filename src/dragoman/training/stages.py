@@ -28,7 +28,7 @@ from dragoman.training.stage_recipes import (
     teacher_recipe,
 )
 from dragoman.training.stage_teachers import RunTeachers
-from dragoman.training.stage_text import FACTS, StageText, check_mono_language, collect_text
+from dragoman.training.stage_text import FACTS, TEXT_DIRECTORY, StageText, check_mono_language, collect_text
 from dragoman.training.start import check_sources, missing_sources, open_start, record_start
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 
@@ -77,6 +77,15 @@ class Stages:
         Raises:
             UserError: Text is missing or broken, or a stage fails.
         """
+        text = self._prepare_text()
+        data = text.data(self.recipe)
+        facts = self._train_teachers(data)
+        if facts is None or not self._translate(data):
+            return None
+        return self._last_stage(text, data, [*([("Cleaning", text.cleaning)] if text.cleaning else []), *facts])
+
+    def _prepare_text(self) -> StageText:
+        """Check what the stages read, and copy it to the run directory."""
         check_stage_corpora(self.recipe)
         with self.ranks.first_before_others():
             is_translated = self._is_translated()
@@ -88,9 +97,12 @@ class Stages:
             text = collect_text(self.recipe, self.data_directory, self._text, self.line)
             if not is_translated:
                 check_mono_language(self.recipe, text)
-        data, teachers = text.data(self.recipe), needed_teachers(self.recipe)
-        facts = [("Cleaning", text.cleaning)] if text.cleaning else []
-        for number, direction in enumerate(teachers, start=1):
+        return text
+
+    def _train_teachers(self, data: Data) -> list[tuple[str, str]] | None:
+        """Train the teachers that the run needs; returns lines of the report, or None if the run must stop."""
+        facts = []
+        for number, direction in enumerate(needed_teachers(self.recipe), start=1):
             recipe, directory = teacher_recipe(self.recipe, data, direction), self._teachers.path(direction)
             name = f"{direction} teacher, {_languages(recipe)}"
             self._announce(number, f"the {name}")
@@ -102,22 +114,23 @@ class Stages:
             facts.append((name.capitalize(), _describe_teacher(directory)))
         if given := self.recipe.distillation.teachers:
             facts.append(("Teachers", ", ".join(given)))
-        self._announce(len(teachers) + 1, "translating")
-        if not self._translate(data):
-            return None
+        return facts
+
+    def _last_stage(self, text: StageText, data: Data, facts: list[tuple[str, str]]) -> LastStage:
+        """What the translator is trained with; `facts` are the lines of the report about its teachers."""
         results = [(corpus, result) for corpus in self._corpora(data) if (result := corpus.result)]
-        facts += [(f"Synthetic pairs, {corpus.name}", str(result)) for corpus, result in results]
+        made = [(f"Synthetic pairs, {corpus.name}", str(result)) for corpus, result in results]
         references = [corpus.reference for corpus, result in results if result.pairs]
         seconds = sum(result.seconds for _, result in results)
-        self._announce(len(teachers) + 2, f"the translator, {_languages(self.recipe)}")
+        self._announce(len(needed_teachers(self.recipe)) + 2, f"the translator, {_languages(self.recipe)}")
         last = final_recipe(self.recipe, data, references, seconds)
         if not last.data.train:
-            made = "; ".join(f"{corpus.name}: {result}" for corpus, result in results)
+            numbers = "; ".join(f"{corpus.name}: {result}" for corpus, result in results)
             raise UserError(
-                f"the teachers made no good pair ({made}); check their translations, and "
-                "choose other teachers and another --output"
+                f"the teachers made no good pair ({numbers}); check their translations, and choose other teachers and "
+                "another --output"
             )
-        return LastStage(last, text, facts)
+        return LastStage(last, text, [*facts, *made])
 
     def _record_sources(self, is_translated: bool) -> None:
         """Check what the run starts from and what it reads, because errors should not come after hours of training."""
@@ -146,6 +159,7 @@ class Stages:
 
     def _translate(self, data: Data) -> bool:
         """Make the synthetic corpora; returns False if the run must stop."""
+        self._announce(len(needed_teachers(self.recipe)) + 1, "translating")
         minutes = self.recipe.training.minutes
         limit = minutes and 60 * minutes * self.recipe.teachers.translation_share
         stop, check = StopFlag(), partial(check_sources, self.recipe, self.run, self._is_translated())
@@ -173,7 +187,7 @@ class Stages:
 
     @property
     def _text(self) -> Path:
-        return (self.run / "text").resolve()  # the same in a resumed run that is named in another way
+        return (self.run / TEXT_DIRECTORY).resolve()  # the same in a resumed run that is named in another way
 
     @property
     def _synthetic(self) -> Path:

@@ -13,11 +13,12 @@ from torch import Tensor, nn
 
 from dragoman.dataset.batch import Batch
 from dragoman.dataset.prepare import Dataset
-from dragoman.errors import UserError
+from dragoman.errors import UserError, counted
 from dragoman.evaluation.evaluate import Report
-from dragoman.model.transformer import Transformer
+from dragoman.model.transformer import Transformer, parameter_counts
 from dragoman.settings import Recipe
 from dragoman.system.cpu import ProcessorWaits
+from dragoman.system.device import compute_dtype
 from dragoman.training.batches import BatchStream
 from dragoman.training.budget import Budget, Stopwatch
 from dragoman.training.checkpoint import checkpoint_steps, prune, save_checkpoint, snapshot
@@ -59,6 +60,22 @@ class Trainer:
         self.gradients = GradientComputer(state, self.batches.groups_at_once, ranks, log.message, self.stop)
         self.validator = Validator(recipe, data, state.device)
         self._statistics, self._waits = StepStatistics(), ProcessorWaits()
+
+    def log_model(self) -> None:
+        """Log what is trained, and settings that have another effect than they seem to have."""
+        model, settings = self.recipe.model, self.settings
+        precision = str(compute_dtype(settings.precision, self.state.device)).removeprefix("torch.")
+        self.log.message(
+            f"{parameter_counts(self.state.model)['total']:,} parameters; {counted(len(self.data.train), 'pair')} in "
+            f"{counted(self.batches.groups_per_epoch, 'group')} of sentences of similar length; {precision} on "
+            f"{self.state.device}{f', {self.ranks.size} processes' if self.ranks.size > 1 else ''}"
+        )
+        if settings.optimizer == "adam" and settings.weight_decay:
+            self.log.message(
+                "training.weight_decay is L2 regularization with optimizer = 'adam'; use 'adamw' to decouple it"
+            )
+        if settings.r_drop and not (model.dropout or model.attention_dropout or model.activation_dropout):
+            self.log.message("training.r_drop has no effect without dropout, and makes each step slower")
 
     def train(self) -> bool:
         """Train until the budget is spent or a stop is requested; returns whether training is finished."""

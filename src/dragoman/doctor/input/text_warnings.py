@@ -86,7 +86,7 @@ def check_texts(bundle: Bundle, texts: Iterable[str]) -> list[TextWarning]:
 def _compare(text: str, trained: TrainingText) -> Iterator[tuple[str, str]]:
     """The kinds and messages of the warnings about a text in the source language."""
     if trained.capitals < RARE and is_in_capitals(text):
-        yield "capitals", "is in capital letters; few or no lines of the training text are"
+        yield "capitals", "is in capital letters, unlike nearly all lines of the training text"
     if trained.single_words < RARE and is_single_word(text):
         yield "single-word", "is a single word; the model was trained on sentences"
     if trained.several_sentences < RARE and has_several_sentences(text):

@@ -187,8 +187,9 @@ def _quoted(text: str) -> str:
 
 
 def _csv_cell(delimiter: str, before: str, text: str) -> str:
-    """The cell for a text, in quotation marks if it needs them."""
-    return _quoted(text) if any(character in text for character in f'{delimiter}"\r\n') else text
+    """The cell for a text, in quotation marks if the cell had them before, or the text needs them."""
+    needed = any(character in text for character in f'{delimiter}"\r\n')
+    return _quoted(text) if needed or _is_quoted(before) else text
 
 
 def _tsv_cell(before: str, text: str) -> str:

@@ -36,7 +36,7 @@ def run_facts(
         *([("Initial weights", start_from)] if (start_from := trainer.settings.start_from) else []),
         (
             "Training",
-            f"{counted(progress.step, 'step')} in {format_seconds(progress.seconds)}, with validation, not tests",
+            f"{counted(progress.step, 'step')} in {format_seconds(progress.seconds)}, with validation, without tests",
         ),
         ("End of training", trainer.budget.reason_to_end(progress)),
         ("Machine", f"{trainer.state.device}, {counted(torch.get_num_threads(), 'thread')}, {platform.machine()}"),
