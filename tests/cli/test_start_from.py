@@ -122,7 +122,7 @@ def test_problems_of_the_bundle_are_found_before_training(
         assert (outcome.code, message in outcome.error) == (2, True), outcome.error
         assert not (tmp_path / "recipe.toml").exists()
     named = command("train", finished_run / "recipe.toml", "--start-from", finished_run)
-    assert (named.code, "--start-from is for files of text" in named.error) == (2, True)
+    assert (named.code, "--set training.start_from=…" in named.error) == (2, True)
 
 
 def test_train_starts_from_a_bundle_of_other_languages_with_another_vocabulary(

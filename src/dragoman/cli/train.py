@@ -36,6 +36,15 @@ if TYPE_CHECKING:
     from dragoman.settings import Recipe
 
 
+_SETTINGS = {
+    "validation": "data.validation",
+    "test": "data.test",
+    "keep-all": "data.clean",
+    "start-from": "training.start_from",
+}
+"""The settings of a recipe that options for files of text correspond to."""
+
+
 class TrainCommand(TextFilesCommand):
     """Accepts --resume without a value, because Typer has no options whose value may be left out."""
 
@@ -150,7 +159,9 @@ def _find_recipe(
     first = files.train[0]
     if len(files.train) == 1 and (first.endswith(".toml") or first in builtin_recipes()):
         if given := files.given():
-            raise UserError(f"--{given[0]} is for files of text; change the recipe, or use --set")
+            key = _SETTINGS.get(given[0])
+            change = f"change {key} in the recipe, or use --set {key}=…" if key else "change the recipe, or use --set"
+            raise UserError(f"--{given[0]} is for files of text; {change}")
         minutes = [] if files.minutes is None else [f"training.minutes={files.minutes!r}"]
         return load_recipe(Path(first), [*overrides, *minutes])
     run = output or RUNS / files.name()

@@ -12,14 +12,14 @@ from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
 from dragoman.synthesis.bundle_ensemble import BundleEnsemble
-from dragoman.system.files import read_json, write_json, write_text
+from dragoman.system.files import write_json, write_text
 from dragoman.system.progress import ProgressLine
 from dragoman.system.run_paths import NoBundleError
 from dragoman.training.directory import REPORT_FILE
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.report import render_report
 from dragoman.training.run_data import RunData
-from dragoman.training.stage_text import TEXT_DIRECTORY, StageText
+from dragoman.training.stage_text import TEXT_DIRECTORY, StageText, read_facts
 from dragoman.training.start import changed_teachers
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.student_card import COMPARISON, HEADING, StudentCard, compare_with_teachers
@@ -79,12 +79,13 @@ def compare_finished(recipe: Recipe, run: Path, data_directory: Path | None, lin
     with stop_on_signals(stop, line.log, "the comparison"):
         try:
             with stop.interruptible():
+                kept = read_facts(run / NOT_COMPARED_FILE, {"facts", "about_text"})
                 name, pairs = _compared_text(recipe, run, data_directory)
                 card = _compare(recipe, run, name, pairs, line)
         except (UserError, StopRequested) as error:
             line.log(_not_compared(error))
             return not isinstance(error, StopRequested)
-        new, kept = _save(card, run, line), read_json(run / NOT_COMPARED_FILE)
+        new = _save(card, run, line)
         facts = [each for old in kept["facts"] for each in (new if old[0] == COMPARISON else [tuple(old)])]
         report = render_report(recipe, facts, read_metrics(run / "metrics.jsonl"), run, kept["about_text"])
         write_text(run / REPORT_FILE, report)
