@@ -70,6 +70,7 @@ def test_info_of_an_unfinished_run_shows_the_latest_scores(
     shutil.rmtree(run / "bundle")
     about = json.loads(command("info", run, "--json").out)
     assert about["kind"] == "unfinished run"
+    assert about["resume"] == f"dragoman train {run}/recipe.toml --output {run} --resume"
     assert about["scores"]["step"] == 120
     (run / "metrics.jsonl").unlink()
     assert json.loads(command("info", run, "--json").out)["scores"] == {}

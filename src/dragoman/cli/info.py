@@ -86,5 +86,15 @@ def _print_tree(data: dict[str, Any], indent: str = "") -> None:
             print(f"{indent}{key}")
             _print_tree(value, indent + "  ")
         else:
-            shown = "none" if value == {} else f"{value:,}" if type(value) is int else value
-            print(f"{indent}{key}: {shown}")
+            print(f"{indent}{key}: {_show(value)}")
+
+
+def _show(value: Any) -> str:
+    """A value as `dragoman settings` shows it, and integers with commas."""
+    if value == {}:
+        return "none"
+    if value is None:
+        return "(not set)"
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if type(value) is int else json.dumps(value, ensure_ascii=False)

@@ -20,6 +20,7 @@ from dragoman.settings import Recipe
 from dragoman.system.device import choose_device
 from dragoman.system.progress import no_log
 from dragoman.system.run_paths import explain_no_bundle
+from dragoman.training.directory import resume_command
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.lines import complete_lines
 
@@ -85,7 +86,8 @@ def _describe_unfinished(path: Path, data_directory: Path | None) -> dict[str, A
     kept = ("step", "epoch", "seconds", "loss", "perplexity", "bleu", "chrf", "bleu_signature", "decoding")
     validations = [line for line in metrics if line["kind"] == "validation"]
     scores = {key: validations[-1][key] for key in kept if key in validations[-1]} if validations else {}
-    return {"kind": "unfinished run", "scores": scores, **_describe_recipe(recipe, data_directory)}
+    resume = resume_command(path, data_directory)
+    return {"kind": "unfinished run", "resume": resume, "scores": scores, **_describe_recipe(recipe, data_directory)}
 
 
 def vocabulary_sizes(recipe: Recipe, data_directory: Path | None) -> tuple[int, int]:
