@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 import regex
 
 _TAG = regex.compile(r"</?+([\w:.-]++)(?:.*[^/])?>", regex.DOTALL)
-_QUOTES = r"""["'„‚\p{Pi}\p{Pf}]"""
-_OPENING_QUOTE = regex.compile(rf"(?<![\p{{L}}\p{{N}}]){_QUOTES}\Z")
-_CLOSING_QUOTE = regex.compile(rf"{_QUOTES}(?![\p{{L}}\p{{N}}])")  # no apostrophe, as in the tags of <b>Tom</b>'s
-_NO_SPACE_AFTER = regex.compile(r"(?:^|[\s\p{Ps}--„‚])\Z", regex.VERSION1)
+_DOUBLE, _SINGLE = '"„“”«»', "'‚‘’‹›"
+_QUOTES = f"[{_DOUBLE}{_SINGLE}]"
+_NO_SPACE_AFTER = regex.compile(r"$|[\s\p{Ps}¿¡--„‚]", regex.VERSION1)
 _NO_SPACE_BEFORE = regex.compile(r"$|[\s\p{Pe}]|[.,;:!?…%](?![\p{L}\p{N}])")
 _NEAR = 50
 """Tags at most between a tag and the character outside, so that the time is proportional to the length of a text."""
@@ -32,23 +31,36 @@ def place_tag_spaces(source: str, translation: str, spans: Mapping[str, str]) ->
     pairs, between = list(_find_pairs(source, tags)), f"[{''.join(tags)}]{{0,{_NEAR}}}"
     if closing := "".join(tag for tag in pairs if tags[tag].startswith("</") and f" {tag}" not in source):
         after = f"(?={between}(.{{0,2}}))"
-        has_quotes = regex.search(rf"[{closing}]{between}\s?(?:{_CLOSING_QUOTE.pattern}|\p{{Pe}})", source)
+        has_quotes = regex.search(rf"[{closing}]{between}\s?(?:{_QUOTES}(?![\p{{L}}\p{{N}}])|\p{{Pe}})", source)
 
         def move_behind(match: regex.Match[str]) -> str:
-            needless = _NO_SPACE_BEFORE.match(match[2]) or (has_quotes and _CLOSING_QUOTE.match(match[2]))
+            closes = has_quotes and _is_closing_quote(match[2][:1], match.string[: match.end()])
+            needless = closes or _NO_SPACE_BEFORE.match(match[2])
             return match[1] if needless else f"{match[1]} "
 
         translation = regex.sub(f"(?<! ) +([{closing}]+){after}", move_behind, translation, flags=regex.DOTALL)
     if opening := "".join(tag for tag in pairs if not tags[tag].startswith("</") and f"{tag} " not in source):
-        starts = f"(?<![{opening}])(?=[{opening}])(?<=(.{{0,2}}){between})"
+        starts = f"(?<![{opening}])(?=[{opening}])(?<=(.?){between})"
         has_quotes = regex.search(rf"(?:{_QUOTES}|\p{{Ps}})\s?{between}[{opening}]", source)
 
         def move_before(match: regex.Match[str]) -> str:
-            needless = _NO_SPACE_AFTER.search(match[1]) or (has_quotes and _OPENING_QUOTE.search(match[1]))
+            before = match.string[: match.start()].rstrip("".join(tags))
+            opens = has_quotes and regex.match(_QUOTES, match[1]) and not _is_closing_quote(match[1], before[:-1])
+            needless = opens or _NO_SPACE_AFTER.match(match[1])
             return match[2] if needless else f" {match[2]}"
 
         translation = regex.sub(f"{starts}([{opening}]+) +", move_before, translation, flags=regex.DOTALL)
     return translation
+
+
+def _is_closing_quote(mark: str, before: str) -> bool:
+    """Whether a character is a closing quotation mark: after an odd number of marks of its kind, without apostrophes.
+
+    The form of a mark does not show this: “ is an opening one in English and a closing one in German.
+    """
+    kind = next((marks for marks in (_DOUBLE, _SINGLE) if mark and mark in marks), None)
+    marks = regex.findall(rf"(?<![\p{{L}}\p{{N}}])[{kind}]|[{kind}](?![\p{{L}}\p{{N}}])", before) if kind else []
+    return len(marks) % 2 == 1
 
 
 def _find_pairs(source: str, tags: Mapping[str, str]) -> Iterator[str]:

@@ -46,6 +46,7 @@ from dragoman.training.stop import StopRequested, stop_on_signals
 from dragoman.training.teacher_comparison import (
     NOT_COMPARED_FILE,
     compare_finished,
+    is_complete,
     keep_report_facts,
     write_student_card,
 )
@@ -74,6 +75,8 @@ def train(recipe: Recipe, output: Path, *, resume: Resume = False, data_director
         try:
             return _Run(recipe, output, data_directory, ranks, line, output).train(resume)
         except (KeyboardInterrupt, SystemExit):  # a second signal, or one between stages or before the first step
+            if is_complete(output):
+                return True
             if (output / "recipe.toml").is_file():
                 line.log(f"stopped; continue with: {resume_command(output, data_directory)}")
             raise
@@ -163,7 +166,8 @@ class _Run:
 
     def _compare_finished(self) -> bool:
         """Compare a finished student with its teachers if that is left to do; returns False if this was interrupted."""
-        if not (self.output / NOT_COMPARED_FILE).is_file() or not os.access(self.output, os.W_OK):
+        places = self.output, self.output / "bundle"
+        if not (self.output / NOT_COMPARED_FILE).is_file() or not all(os.access(place, os.W_OK) for place in places):
             return True
         with lock_directory(self.output):
             return compare_finished(self.written, self.output, self.data_directory, self.line)

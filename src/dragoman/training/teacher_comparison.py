@@ -57,6 +57,12 @@ def write_student_card(recipe: Recipe, trainer: Trainer, data: RunData) -> list[
     return _save(card, run, line)
 
 
+def is_complete(run: Path) -> bool:
+    """Whether a run has all of its results, so that a signal comes too late to stop anything."""
+    has_results = (run / "bundle" / "bundle.json").is_file() and (run / REPORT_FILE).is_file()
+    return has_results and not (run / NOT_COMPARED_FILE).exists()
+
+
 def keep_report_facts(run: Path, facts: Sequence[tuple[str, str]], about_text: Sequence[str]) -> None:
     """Keep the facts of the report of a student that was not compared, so that it can be written again."""
     if (run / NOT_COMPARED_FILE).is_file():
@@ -80,6 +86,7 @@ def compare_finished(recipe: Recipe, run: Path, data_directory: Path | None, lin
         try:
             with stop.interruptible():
                 kept = read_facts(run / NOT_COMPARED_FILE, {"facts", "about_text"})
+                metrics = read_metrics(run / "metrics.jsonl")
                 name, pairs = _compared_text(recipe, run, data_directory)
                 card = _compare(recipe, run, name, pairs, line)
         except (UserError, StopRequested) as error:
@@ -87,7 +94,7 @@ def compare_finished(recipe: Recipe, run: Path, data_directory: Path | None, lin
             return not isinstance(error, StopRequested)
         new = _save(card, run, line)
         facts = [each for old in kept["facts"] for each in (new if old[0] == COMPARISON else [tuple(old)])]
-        report = render_report(recipe, facts, read_metrics(run / "metrics.jsonl"), run, kept["about_text"])
+        report = render_report(recipe, facts, metrics, run, kept["about_text"])
         write_text(run / REPORT_FILE, report)
         (run / NOT_COMPARED_FILE).unlink()
         line.log(f"report: {run / REPORT_FILE}")
@@ -99,7 +106,10 @@ def _compared_text(recipe: Recipe, run: Path, data_directory: Path | None) -> tu
     if not (tests := recipe.data.test):
         data = StageText.read(run / TEXT_DIRECTORY).data(recipe)
         return VALIDATION_NAME, read_pairs(data.validation, data, data_directory)
-    return distinct_names(tests)[0], read_pairs(tests[:1], recipe.data, data_directory)
+    name, pairs = distinct_names(tests)[0], read_pairs(tests[:1], recipe.data, data_directory)
+    if not pairs:
+        raise UserError(f"{name} has no pair with text on both sides")
+    return name, pairs
 
 
 def _compare(recipe: Recipe, run: Path, name: str, pairs: Sequence[Pair], line: ProgressLine) -> StudentCard:
@@ -132,4 +142,5 @@ def _save(card: StudentCard, run: Path, line: ProgressLine) -> list[tuple[str, s
 def _add_to_card(run: Path, section: str) -> None:
     """Write the last section of the card of the bundle, in place of an earlier one."""
     card = find_bundle(run) / "README.md"
-    write_text(card, f"{card.read_text('utf-8').partition(HEADING)[0].rstrip()}\n\n{section}")
+    text = card.read_text("utf-8", errors="replace") if card.is_file() else ""
+    write_text(card, f"{text.partition(HEADING)[0].rstrip()}\n\n{section}".lstrip())

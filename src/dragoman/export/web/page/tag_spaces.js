@@ -1,8 +1,7 @@
 // Spaces between pairs of tags and what they enclose, as in `dragoman.text.tag_spaces`.
 
-const NO_SPACE_AFTER = /(?:^|(?![„‚])[\s\p{Ps}])$/u, NO_SPACE_BEFORE = /^(?:$|[\s\p{Pe}]|[.,;:!?…%](?![\p{L}\p{N}]))/u;
-const QUOTES = `["'„‚\\p{Pi}\\p{Pf}]`, CLOSING = `${QUOTES}(?![\\p{L}\\p{N}])`;
-const OPENING_QUOTE = new RegExp(`(?<![\\p{L}\\p{N}])${QUOTES}$`, "u"), CLOSING_QUOTE = new RegExp(`^${CLOSING}`, "u");
+const NO_SPACE_AFTER = /^(?:$|(?![„‚])[\s\p{Ps}¿¡])/u, NO_SPACE_BEFORE = /^(?:$|[\s\p{Pe}]|[.,;:!?…%](?![\p{L}\p{N}]))/u;
+const DOUBLE = '"„“”«»', SINGLE = "'‚‘’‹›", QUOTES = `[${DOUBLE}${SINGLE}]`;
 const TAG = /^<\/?([\p{L}\p{M}\p{N}\p{Pc}:.-]+)(?:.*[^/])?>$/su;
 const NEAR = 50;
 
@@ -16,18 +15,30 @@ export function placeTagSpaces(source, translation, spans) {
   const has = (pattern) => new RegExp(pattern, "u").test(source);
   const closing = pairs.filter(({ tag, closes }) => closes && !source.includes(` ${tag}`)).map(({ tag }) => tag).join("");
   if (closing) {
-    const next = `(?=${between}(.{0,2}))`, hasQuotes = has(`[${closing}]${between}\\s?(?:${CLOSING}|\\p{Pe})`);
-    translation = translation.replace(new RegExp(`(?<! ) +([${closing}]+)${next}`, "gsu"), (_, found, after) =>
-      NO_SPACE_BEFORE.test(after) || (hasQuotes && CLOSING_QUOTE.test(after)) ? found : `${found} `);
+    const next = `(?=${between}(.{0,2}))`, hasQuotes = has(`[${closing}]${between}\\s?(?:${QUOTES}(?![\\p{L}\\p{N}])|\\p{Pe})`);
+    translation = translation.replace(new RegExp(`(?<! ) +([${closing}]+)${next}`, "gsu"), (all, found, after, start, text) => {
+      const closes = hasQuotes && isClosingQuote(after.slice(0, 1), text.slice(0, start + all.length));
+      return closes || NO_SPACE_BEFORE.test(after) ? found : `${found} `;
+    });
   }
   const opening = pairs.filter(({ tag, closes }) => !closes && !source.includes(`${tag} `)).map(({ tag }) => tag).join("");
   if (opening) {
-    const starts = `(?<![${opening}])(?=[${opening}])(?<=(.{0,2})${between})`;
+    const starts = `(?<![${opening}])(?=[${opening}])(?<=(.?)${between})`;
     const hasQuotes = has(`(?:${QUOTES}|\\p{Ps})\\s?${between}[${opening}]`);
-    translation = translation.replace(new RegExp(`${starts}([${opening}]+) +`, "gsu"), (_, before, found) =>
-      NO_SPACE_AFTER.test(before) || (hasQuotes && OPENING_QUOTE.test(before)) ? found : ` ${found}`);
+    translation = translation.replace(new RegExp(`${starts}([${opening}]+) +`, "gsu"), (_, last, found, start, text) => {
+      const before = text.slice(0, start).replace(new RegExp(`[${tags.map(([tag]) => tag).join("")}]+$`, "u"), "");
+      const opens = hasQuotes && new RegExp(`^${QUOTES}`).test(last) && !isClosingQuote(last, before.slice(0, -1));
+      return opens || NO_SPACE_AFTER.test(last) ? found : ` ${found}`;
+    });
   }
   return translation;
+}
+
+/** Whether a character is a closing quotation mark: after an odd number of marks of its kind, without apostrophes. */
+function isClosingQuote(mark, before) {
+  const kind = [DOUBLE, SINGLE].find((marks) => mark && marks.includes(mark));
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])[${kind}]|[${kind}](?![\\p{L}\\p{N}])`, "gu");
+  return kind !== undefined && [...before.matchAll(pattern)].length % 2 === 1;
 }
 
 /** The tags of a text with a partner: an opening one and a later closing one have the same name. */
