@@ -46,7 +46,7 @@ from dragoman.training.stop import StopRequested, stop_on_signals
 from dragoman.training.teacher_comparison import (
     NOT_COMPARED_FILE,
     compare_finished,
-    is_complete,
+    has_all_results,
     keep_report_facts,
     write_student_card,
 )
@@ -75,7 +75,7 @@ def train(recipe: Recipe, output: Path, *, resume: Resume = False, data_director
         try:
             return _Run(recipe, output, data_directory, ranks, line, output).train(resume)
         except (KeyboardInterrupt, SystemExit):  # a second signal, or one between stages or before the first step
-            if is_complete(output):
+            if has_all_results(output):
                 return True
             if (output / "recipe.toml").is_file():
                 line.log(f"stopped; continue with: {resume_command(output, data_directory)}")

@@ -57,7 +57,7 @@ def write_student_card(recipe: Recipe, trainer: Trainer, data: RunData) -> list[
     return _save(card, run, line)
 
 
-def is_complete(run: Path) -> bool:
+def has_all_results(run: Path) -> bool:
     """Whether a run has all of its results, so that a signal comes too late to stop anything."""
     has_results = (run / "bundle" / "bundle.json").is_file() and (run / REPORT_FILE).is_file()
     return has_results and not (run / NOT_COMPARED_FILE).exists()
