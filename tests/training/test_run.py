@@ -351,6 +351,20 @@ def test_a_run_stopped_in_its_first_step_continues_with_its_checkpoint(
     assert "no intact checkpoint" not in printed
 
 
+def test_a_signal_after_the_last_result_is_too_late(
+    finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dragoman.training.run._Run.train", interrupt)
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    assert train(make_recipe(), run, resume=True)
+    (run / "report.html").unlink()
+    with pytest.raises(KeyboardInterrupt):
+        train(make_recipe(), run, resume=True)
+
+
 def test_an_error_is_reported_even_if_the_directory_cannot_be_removed(
     make_recipe: RecipeMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
