@@ -190,6 +190,11 @@ BROKEN: dict[str, tuple[str, bytes, list[str]]] = {
         ["line 1: not valid UTF-8", "byte order mark of UTF-16", 'encoding = "utf-16"', "--encoding utf-16"],
     ),
     "csv in UTF-16 without a mark": ("t.csv", b"a\0,\0b\0\n\0", ["line 1: control", 'encoding = "utf-16-le"']),
+    "few letters in Windows-1250": (
+        "t.tsv",
+        ("Muž v modré košili.\tA man.\n" * 3 + "Dvě dívky běží přes řeku.\tTwo girls.\n").encode("cp1250"),
+        ["looks like Windows-1252 (cp1252, or cp1250 if it is in a language of Central Europe)"],
+    ),
     "csv in Windows-1252": (
         "t.csv",
         f"a,b\n{UMLAUT},b\n".encode("cp1252"),

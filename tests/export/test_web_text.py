@@ -129,7 +129,7 @@ def test_spaces_at_tags_are_moved_as_in_python(page: Any) -> None:
     generator, tags = random.Random(1), "\ufdd8\ufdd9\ufdda\ufddb"
     named = ["<b> </b> <i> </i>", "<b> </b> <b> </b>", "<a_href='x/'> </a_> <br/> <file>", "<ä:1> </ä:1> %s <ä>"]
     spans = [[span.replace("_", " ") for span in each.split()] for each in named]
-    signs = list(",.?()„“»\"'5ab\t\u0301😀-")
+    signs = list(",.?()„“»«‚‘’‹›¿\"'5ab\t\u0301😀-")
 
     def text(spaces: str) -> str:
         kinds = generator.choices([*map(list, (tags, spaces)), signs], [2, 1, 1], k=14)

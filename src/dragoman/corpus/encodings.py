@@ -122,8 +122,8 @@ def describe_guess(encoding: str, text: bytes) -> str:
         return f"the file looks like {encoding}"
     central = text.decode("cp1250", "replace")
     doubtful = sum(byte > 127 for byte in text) < _ENOUGH_BYTES and central != text.decode("cp1252", "replace")
-    hint = ", or cp1250 if it is in a language of Central Europe" if doubtful else ""
-    return f"the file looks like Windows-1252 (cp1252{hint})" if hint else "the file looks like Windows-1252"
+    hint = " (cp1252, or cp1250 if it is in a language of Central Europe)" if doubtful else ""
+    return f"the file looks like Windows-1252{hint}"
 
 
 def check_declared(encoding: str, head: bytes, name: str) -> None:

@@ -82,4 +82,5 @@ def describe_minutes(minutes: float) -> str:
     seconds = max(1, round(60 * minutes))
     if seconds < 60:
         return counted(seconds, "second")
-    return f"{minutes:.1f} minutes" if minutes < 9.95 and round(minutes, 1) % 1 else counted(round(minutes), "minute")
+    shown = f"{minutes:.1f}".removesuffix(".0") if minutes < 9.95 else str(round(minutes))
+    return f"{shown} minute{'s' * (shown != '1')}"

@@ -71,7 +71,7 @@ def read_run_data(
         line.log(text)
     cleaned_recipe = recipe.model_copy(update={"data": data})
     dataset = prepare(cleaned_recipe, data_directory, tokenizers, line.log, line.update)
-    tests = _read_tests(recipe, data_directory) if ranks.first else {}
+    tests = read_tests(recipe, data_directory) if ranks.first else {}
     scores = None
     if start and ranks.first and same_languages(recipe.data.languages, start.recipe.data.languages):
         scores = read_old_text(start, recipe, data_directory, line.log)
@@ -87,7 +87,7 @@ def _bundle_tokenizers(recipe: Recipe, start: Bundle | None, teachers: Sequence[
     return start.source, start.target
 
 
-def _read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pair]]:
+def read_tests(recipe: Recipe, data_directory: Path | None) -> dict[str, list[Pair]]:
     """The test corpora by name, read before training so that errors in them are found early.
 
     Raises:

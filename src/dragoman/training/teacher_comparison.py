@@ -7,7 +7,6 @@ from pathlib import Path
 
 from dragoman.bundle import find_bundle
 from dragoman.corpus.pair import Pair
-from dragoman.corpus.references import distinct_names
 from dragoman.dataset.pairs import read_pairs
 from dragoman.errors import UserError
 from dragoman.settings import Recipe
@@ -18,7 +17,7 @@ from dragoman.system.run_paths import NoBundleError
 from dragoman.training.directory import REPORT_FILE
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.report import render_report
-from dragoman.training.run_data import RunData
+from dragoman.training.run_data import RunData, read_tests
 from dragoman.training.stage_text import TEXT_DIRECTORY, StageText, read_facts
 from dragoman.training.start import changed_teachers
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
@@ -103,13 +102,10 @@ def compare_finished(recipe: Recipe, run: Path, data_directory: Path | None, lin
 
 def _compared_text(recipe: Recipe, run: Path, data_directory: Path | None) -> tuple[str, list[Pair]]:
     """The first test text, or the copy of the validation text in the run directory."""
-    if not (tests := recipe.data.test):
-        data = StageText.read(run / TEXT_DIRECTORY).data(recipe)
-        return VALIDATION_NAME, read_pairs(data.validation, data, data_directory)
-    name, pairs = distinct_names(tests)[0], read_pairs(tests[:1], recipe.data, data_directory)
-    if not pairs:
-        raise UserError(f"{name} has no pair with text on both sides")
-    return name, pairs
+    if tests := read_tests(recipe, data_directory):
+        return next(iter(tests.items()))
+    data = StageText.read(run / TEXT_DIRECTORY).data(recipe)
+    return VALIDATION_NAME, read_pairs(data.validation, data, data_directory)
 
 
 def _compare(recipe: Recipe, run: Path, name: str, pairs: Sequence[Pair], line: ProgressLine) -> StudentCard:

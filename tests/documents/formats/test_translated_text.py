@@ -255,6 +255,12 @@ def test_chosen_columns_of_a_table_are_translated() -> None:
     assert rows(translated(CSV, "a.csv"))[1][1] == "HUND; GROSS"
 
 
+def test_cells_of_a_csv_table_keep_their_quotation_marks() -> None:
+    table = '"id";"text"\r\n"A-1";"Ein Hund bellt"\r\nA-2;Eine Katze miaut\r\n'
+    expected = table.replace("Ein Hund bellt", "EIN HUND BELLT").replace("Eine Katze miaut", "EINE KATZE MIAUT")
+    assert translated(table, "a.csv", "text") == expected
+
+
 def test_unknown_column_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UserError, match="no column 'beschreibun', only id, name, beschreibung; did you mean"):
         open_document(CSV.encode(), "a.csv", LANGUAGES, ["beschreibun"])
