@@ -276,7 +276,7 @@ WRONG_SETTINGS: dict[str, tuple[str, bytes, dict[str, Any], str]] = {
     ),
     "unknown encoding": ("t.tsv", b"a\tb\n", {"encoding": "klingon"}, "unknown encoding 'klingon'"),
     "binary codec": ("t.tsv", b"a\tb\n", {"encoding": "hex"}, "unknown encoding 'hex'"),
-    "wrong encoding": ("t.tsv", b"a\tb\n\xff\tb\n", {"encoding": "shift_jis"}, "not valid shift_jis"),
+    "wrong encoding": ("t.tsv", b"a\tb\n\xff\tb\n", {"encoding": "shift_jis"}, "line 2: not valid shift_jis"),
     "quotes but for numbers": (
         "t.tsv",
         b'"Ein Hund."\t"A dog."\t1.0\n' * QUOTED_ROWS,

@@ -85,6 +85,33 @@ def test_the_longest_line_is_allowed(tmp_path: Path) -> None:
             list(read_lines(path))
 
 
+INVALID = {
+    "cp1252": b"\x81",
+    "shift_jis": b"\xff",
+    "gb18030": b"\xff",
+    "euc_kr": b"\xff",
+    "utf-8-sig": b"\xff",
+    "utf-16": b"\xd8\x00" * 2,
+    "utf-16-le": b"\x00\xd8" * 2,
+    "utf-32": b"\xff" * 4,
+}
+"""For encodings, bytes that are no character."""
+
+
+@pytest.mark.parametrize("before", [0, 1, 20_000], ids=["first line", "second line", "later block"])
+@pytest.mark.parametrize("encoding", INVALID)
+def test_an_invalid_byte_in_a_declared_encoding_is_reported_with_its_line(
+    encoding: str, before: int, tmp_path: Path
+) -> None:
+    start = "a\n" * before + "a"
+    text = ("\ufeff" + start).encode("utf-16-be") if encoding == "utf-16" else start.encode(encoding)
+    path = tmp_path / "t.de"
+    path.write_bytes(text + INVALID[encoding])
+    byte = f"0x{INVALID[encoding][0]:02x}"
+    with pytest.raises(UserError, match=rf"t\.de line {before + 1}: not valid {encoding} \(byte {byte}\)"):
+        list(read_lines(path, encoding))
+
+
 def test_a_directory_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="Is a directory"):
         list(read_lines(tmp_path))

@@ -318,6 +318,17 @@ def test_a_run_killed_before_its_report_is_finished_with_a_report(
     assert_same_run(run, finished_run)
 
 
+def test_a_bundle_is_not_trained_again_for_its_report(
+    finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, digests: Callable[[Path], dict[str, str]]
+) -> None:
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    (run / "report.html").unlink()
+    (checkpoint_path(run, checkpoint_steps(run)[-1]) / "state.json").write_text("{}")
+    before = digests(run)
+    assert train(make_recipe(), run, resume=True)
+    assert digests(run) == before
+
+
 def test_checkpoints_of_another_version_are_not_overwritten(
     finished_run: Path, make_recipe: RecipeMaker, tmp_path: Path, digests: Callable[[Path], dict[str, str]]
 ) -> None:

@@ -178,11 +178,17 @@ def _decode_other(stream: IO[bytes], name: str, encoding: str, check: Check) -> 
                 number += 1
                 line = line.removeprefix("\ufeff") if number == 1 else line
                 yield check(line.removesuffix("\n").removesuffix("\r"))
-        except UnicodeError as error:  # text is decoded in blocks, so the line is not known exactly
-            problem = f"{name} after line {number}: not valid {encoding} ({error})"
-            raise UserError(f"{problem}; correct the encoding") from None
+        except UnicodeDecodeError as error:
+            raise UserError(f"{_describe_invalid(error, name, number, encoding)}; correct the encoding") from None
         except LineError as error:
             raise UserError(f"{name} line {number}: {error}{error.advice(name, encoding)}") from None
+
+
+def _describe_invalid(error: UnicodeDecodeError, name: str, read: int, encoding: str) -> str:
+    """What is invalid in a block of text after `read` lines, the rest of which it begins with."""
+    codec = encoding if error.encoding == "charmap" else error.encoding  # of UTF-16, the order of its bytes
+    line = read + 1 + error.object[: error.start].decode(codec, "replace").count("\n")
+    return f"{name} line {line}: not valid {encoding} (byte 0x{error.object[error.start]:02x})"
 
 
 def _decode(raw: bytes) -> str:

@@ -16,9 +16,8 @@ from dragoman.errors import UserError
 from dragoman.recipe import save_recipe
 from dragoman.settings import Recipe
 from dragoman.system.files import write_text
-from dragoman.system.leftovers import restore_replaced
 from dragoman.system.progress import ProgressLine
-from dragoman.training.checkpoint import checkpoint_steps, load_checkpoint, newest_intact, refuse_other_versions
+from dragoman.training.checkpoint import load_checkpoint, newest_intact, refuse_other_versions
 from dragoman.training.directory import (
     LEFT_OUT_FILE,
     PAIRS_FILE,
@@ -37,6 +36,7 @@ from dragoman.training.report.lines import complete_lines
 from dragoman.training.report.report import render_report
 from dragoman.training.report.run_facts import run_facts
 from dragoman.training.report.verdict import judge_run, judge_text
+from dragoman.training.results import NOT_COMPARED_FILE, has_all_results, has_saved_bundle, is_trained
 from dragoman.training.run_data import RunData, read_run_data
 from dragoman.training.stage_recipes import has_stages
 from dragoman.training.stages import LastStage, Stages
@@ -44,9 +44,7 @@ from dragoman.training.start import record_start
 from dragoman.training.state import build_state, unsharded_model
 from dragoman.training.stop import StopRequested, stop_on_signals
 from dragoman.training.teacher_comparison import (
-    NOT_COMPARED_FILE,
     compare_finished,
-    has_all_results,
     keep_report_facts,
     write_student_card,
 )
@@ -118,7 +116,8 @@ class _Run:
         with ExitStack() as locks:
             with self.ranks.first_before_others():
                 made = self.ranks.first and check_place(self.written, self.output, resume)
-                if resume and self._is_finished():
+                if resume and is_trained(self.output, self.recipe.training.average, self.line.log):
+                    self.line.log(f"{self.output}: this run is finished; its bundle is {self.output / 'bundle'}")
                     return not self.ranks.first or self._compare_finished()
                 if self.ranks.first:
                     locks.enter_context(lock_directory(self.output))
@@ -151,19 +150,6 @@ class _Run:
                     shutil.copyfile(data.cleaned.listing, self.output / LEFT_OUT_FILE)
         return data
 
-    def _is_finished(self) -> bool:
-        """Whether nothing is left to do.
-
-        A run that was stopped between its bundle and its report finishes once more.
-        """
-        bundle = self.output / "bundle"
-        restore_replaced(bundle)
-        has_checkpoint = bool(checkpoint_steps(self.output))
-        finished = self._has_bundle and ((self.output / REPORT_FILE).exists() or not has_checkpoint)
-        if finished:
-            self.line.log(f"{self.output}: this run is finished; its bundle is {bundle}")
-        return finished
-
     def _compare_finished(self) -> bool:
         """Compare a finished student with its teachers if that is left to do; returns False if this was interrupted."""
         places = self.output, self.output / "bundle"
@@ -171,10 +157,6 @@ class _Run:
             return True
         with lock_directory(self.output):
             return compare_finished(self.written, self.output, self.data_directory, self.line)
-
-    @property
-    def _has_bundle(self) -> bool:
-        return (self.output / "bundle" / "bundle.json").exists()
 
     def _train(self, made: bool) -> bool:
         """Train in the last stage, or the only one; `made` says whether the directory is new."""
@@ -188,7 +170,7 @@ class _Run:
                 self._check_start(trainer)
             with stop_on_signals(trainer.stop, trainer.log.message):
                 facts = self._finish(trainer, data) if trainer.train() else None
-                if self.ranks.first and (facts is not None or not self._has_bundle):
+                if self.ranks.first and (facts is not None or not has_saved_bundle(self.output)):
                     self._write_report(trainer, data, facts or [])
             (stopped,) = self.ranks.largest((trainer.stop.requested,))  # after it can still be set
         command = resume_command(self.main_run, self.data_directory)
@@ -213,7 +195,7 @@ class _Run:
         try:
             with trainer.stop.interruptible():
                 if model:
-                    (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop; see `_is_finished`
+                    (self.output / REPORT_FILE).unlink(missing_ok=True)  # of an earlier stop; see `is_trained`
                     score_and_save(trainer, model, data, student)
         except StopRequested:
             facts = None
@@ -261,7 +243,7 @@ class _Run:
 
     def _write_report(self, trainer: Trainer, data: RunData, facts: list[tuple[str, str]]) -> None:
         facts = run_facts(trainer, data.cleaned, [*(self.last.facts if self.last else ()), *facts])
-        finished_run = trainer.run if self._has_bundle else None
+        finished_run = trainer.run if has_saved_bundle(self.output) else None
         path, metrics = trainer.run / REPORT_FILE, read_metrics(trainer.run / "metrics.jsonl")
         about_text = self._judge_text(data)
         keep_report_facts(trainer.run, facts, about_text)

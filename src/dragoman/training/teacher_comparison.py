@@ -17,15 +17,13 @@ from dragoman.system.run_paths import NoBundleError
 from dragoman.training.directory import REPORT_FILE
 from dragoman.training.metrics_file import read_metrics
 from dragoman.training.report.report import render_report
+from dragoman.training.results import NOT_COMPARED_FILE
 from dragoman.training.run_data import RunData, read_tests
 from dragoman.training.stage_text import TEXT_DIRECTORY, StageText, read_facts
 from dragoman.training.start import changed_teachers
 from dragoman.training.stop import StopFlag, StopRequested, stop_on_signals
 from dragoman.training.student_card import COMPARISON, HEADING, StudentCard, compare_with_teachers
 from dragoman.training.trainer import Trainer
-
-NOT_COMPARED_FILE = "not-compared.json"
-"""In the run of a finished student that was not compared with its teachers: what its report contains."""
 
 VALIDATION_NAME = "the validation text"
 MAX_PAIRS = 1000
@@ -54,12 +52,6 @@ def write_student_card(recipe: Recipe, trainer: Trainer, data: RunData) -> list[
         return [(COMPARISON, f"{reason}.")]
     (run / NOT_COMPARED_FILE).unlink(missing_ok=True)
     return _save(card, run, line)
-
-
-def has_all_results(run: Path) -> bool:
-    """Whether a run has all of its results, so that a signal comes too late to stop anything."""
-    has_results = (run / "bundle" / "bundle.json").is_file() and (run / REPORT_FILE).is_file()
-    return has_results and not (run / NOT_COMPARED_FILE).exists()
 
 
 def keep_report_facts(run: Path, facts: Sequence[tuple[str, str]], about_text: Sequence[str]) -> None:

@@ -1,0 +1,41 @@
+"""Which of its results a run has: its bundle, its report, and the comparison of a student with its teachers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dragoman.system.leftovers import restore_replaced
+from dragoman.training.checkpoint import checkpoint_steps, newest_intact
+from dragoman.training.directory import REPORT_FILE
+
+NOT_COMPARED_FILE = "not-compared.json"
+"""In the run of a finished student that was not compared with its teachers: what its report contains."""
+
+
+def has_saved_bundle(run: Path) -> bool:
+    """Whether the bundle of a run is complete."""
+    return (run / "bundle" / "bundle.json").is_file()
+
+
+def has_all_results(run: Path) -> bool:
+    """Whether a run has all of its results, so that a signal comes too late to stop anything."""
+    return has_saved_bundle(run) and (run / REPORT_FILE).is_file() and not (run / NOT_COMPARED_FILE).exists()
+
+
+def is_trained(run: Path, average: int, report: Callable[[str], None]) -> bool:
+    """Whether a run is finished, except perhaps for a comparison.
+
+    A run that was stopped between its bundle and its report finishes once more, unless steps would have to be repeated
+    because its last checkpoint is damaged.
+
+    Args:
+        run: The run directory.
+        average: As for `newest_intact`.
+        report: Called with a message for each damaged checkpoint.
+    """
+    restore_replaced(run / "bundle")
+    if not has_saved_bundle(run):
+        return False
+    steps = checkpoint_steps(run)
+    return (run / REPORT_FILE).is_file() or not steps or newest_intact(run, average, report) != steps[-1]
